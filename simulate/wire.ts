@@ -64,7 +64,7 @@ export class Wires {
       ...db,
       run: (statement, values, deadlineMs) => ask(statement.name, () => db.run(statement, values, deadlineMs)),
       transaction: (work, deadlineMs) => ask('transaction', () => db.transaction(work, deadlineMs)),
-      leaseConnection: () => ask('lend', () => db.leaseConnection()).then(loan => this.#lent(asker, loan)),
+      leaseConnection: () => ask('lend', () => db.leaseConnection()).then(connection => this.#lent(asker, connection)),
       // Hints never come: when they do is PostgreSQL's affair, and could not be played again.
       session: () => new Promise(() => {}),
     }
@@ -92,7 +92,7 @@ export class Wires {
     })
   }
 
-  #lent(asker: Asker, loan: LeasedConnection): LeasedConnection {
+  #lent(asker: Asker, connection: LeasedConnection): LeasedConnection {
     this.#open++
     let trouble: Error | undefined
     let isBack = false
@@ -100,24 +100,24 @@ export class Wires {
       if (isBack) return
       isBack = true
       this.#open--
-      loan.release(trouble === undefined ? how : 'in doubt')
+      connection.release(trouble === undefined ? how : 'in doubt')
     }
     asker.atDeath(() => giveBack('in doubt'))
     const lost = () => {
       trouble ??= linkLost()
       return trouble
     }
-    const ask = <T>(what: string, send: () => Promise<T>) => this.#ask({ asker, what, send, inside: loan, lost })
+    const ask = <T>(what: string, send: () => Promise<T>) => this.#ask({ asker, what, send, inside: connection, lost })
     return {
       get trouble() {
-        return trouble ?? loan.trouble
+        return trouble ?? connection.trouble
       },
       query(query, deadlineMs) {
         const text = typeof query === 'string' ? query : query.text
         return ask(`tx ${/^\w+/.exec(text)?.[0] ?? ''}`, async () => {
           // Whatever else was on its way goes with the link.
           if (trouble !== undefined) throw trouble
-          return loan.query(query, deadlineMs)
+          return connection.query(query, deadlineMs)
         })
       },
       release: giveBack,

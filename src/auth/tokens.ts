@@ -92,10 +92,10 @@ export function createTokens(given: {
   db: Db
   clock: Clock
   log: Log
-  guesses: GuessThrottle
+  guessThrottle: GuessThrottle
   changed: () => void
 }): TokenActions {
-  const { db, clock, log, guesses, changed } = given
+  const { db, clock, log, guessThrottle, changed } = given
   const keys = new CredentialCache<Known>(clock, lookUpToken)
   const cookies = new CredentialCache<Known & { expiresAt: Date }>(clock, lookUpLogIn)
   const byToken: Guessed<Known> = { keys, guessing: new Map() }
@@ -141,7 +141,7 @@ export function createTokens(given: {
     hash: Buffer,
     secret: string,
     from: string | undefined,
-  ): Promise<T | null> => guesses.guess(from, () => keys.get(hash), isRandomSecret(secret))
+  ): Promise<T | null> => guessThrottle.guess(from, () => keys.get(hash), isRandomSecret(secret))
 
   /**
    * A repeated secret is no guess, and concurrent requests with the same secret are a single guess: a client with an old token

@@ -63,10 +63,10 @@ export interface BatchActions extends Batches {
 /** An action waits this long for its cascade; ticks do the rest. */
 const followMs = 1000
 /** Retries of an action if a concurrent action changes the batch in between. */
-const rounds = 20
+const maxConflictRetries = 20
 
 /** By action: states in which the action has nothing to do and does not fail. */
-const fine: Record<BatchActionName, readonly BatchState[]> = {
+const noOpStates: Record<BatchActionName, readonly BatchState[]> = {
   pause: ['paused'],
   unpause: ['submitting', 'waiting', 'running'],
   resume: ['submitting', 'waiting', 'running', 'succeeded'],
@@ -74,7 +74,7 @@ const fine: Record<BatchActionName, readonly BatchState[]> = {
 }
 
 /** By action: states in which the action should have changed the batch. */
-const moves: Record<BatchActionName, readonly BatchState[]> = {
+const allowedStates: Record<BatchActionName, readonly BatchState[]> = {
   pause: ['submitting', 'waiting', 'running'],
   unpause: ['paused'],
   resume: ['stalled'],
@@ -84,16 +84,16 @@ const moves: Record<BatchActionName, readonly BatchState[]> = {
 export function createBatchActions(given: {
   db: Db
   clock: Clock
-  ends: BatchCompletion
+  completion: BatchCompletion
   /** Wakes workers: the queue may have ready jobs. */
-  tell: (queue: string) => void
+  wake: (queue: string) => void
   /** Wakes workers and resets their claim cursors, because claims may have passed over jobs of the queue. */
-  tellAnew: (queue: string) => void
+  wakeUnblocked: (queue: string) => void
   /** Workers release the claimed jobs of the batch that have not started. */
-  hold: (queue: string, batch: string) => void
+  blockClaims: (queue: string, batch: string) => void
   changed: (batch: string) => void
 }): BatchActions {
-  const { db, clock, ends, tell, tellAnew, hold, changed } = given
+  const { db, clock, completion, wake, wakeUnblocked, blockClaims, changed } = given
 
   async function found(id: string): Promise<BatchView> {
     const batch = isId(id) ? await viewBatch(db, id, clock.instant()) : undefined
@@ -101,23 +101,23 @@ export function createBatchActions(given: {
     return batch
   }
 
-  async function press(
+  async function applyAction(
     verb: BatchActionName,
     id: string,
     given?: ActedBy,
   ): Promise<{ batch: BatchView; moved: boolean }> {
     const by = checkActor(given)
-    for (let left = rounds; ; left--) {
+    for (let left = maxConflictRetries; ; left--) {
       const moved = isId(id) && (await applyBatchAction(db, verb, id, by, clock.instant()))
       const batch = await found(id)
-      if (moved || fine[verb].includes(batch.state)) return { batch, moved }
+      if (moved || noOpStates[verb].includes(batch.state)) return { batch, moved }
       // The batch was in another state when the statement began, or a cascade is still under way.
-      if (left > 0 && moves[verb].includes(batch.state)) continue
+      if (left > 0 && allowedStates[verb].includes(batch.state)) continue
       throw refusal(batch, verb)
     }
   }
 
-  const ask = (id: string) => ends.check([id])
+  const ask = (id: string) => completion.check([id])
   const answer = ({ batch, moved }: { batch: BatchView; moved: boolean }): BatchActionResult => ({
     id: batch.id,
     state: batch.state,
@@ -154,44 +154,44 @@ export function createBatchActions(given: {
     },
 
     async pause(id, options) {
-      const pressed = await press('pause', id, options)
-      if (pressed.moved) {
-        hold(pressed.batch.queue, id)
+      const applied = await applyAction('pause', id, options)
+      if (applied.moved) {
+        blockClaims(applied.batch.queue, id)
         changed(id)
       }
-      return answer(pressed)
+      return answer(applied)
     },
 
     async unpause(id, options) {
-      const pressed = await press('unpause', id, options)
-      if (pressed.moved) {
+      const applied = await applyAction('unpause', id, options)
+      if (applied.moved) {
         await ask(id)
-        tellAnew(pressed.batch.queue)
+        wakeUnblocked(applied.batch.queue)
         changed(id)
       }
-      return answer(pressed)
+      return answer(applied)
     },
 
     async resumeBatch(id, options) {
-      const pressed = await press('resume', id, options)
-      const { total, succeeded, failed, skipped, cancelled } = pressed.batch
-      if (!pressed.moved) return { ...answer(pressed), resumed: 0 }
+      const applied = await applyAction('resume', id, options)
+      const { total, succeeded, failed, skipped, cancelled } = applied.batch
+      if (!applied.moved) return { ...answer(applied), resumed: 0 }
       await ask(id)
-      tellAnew(pressed.batch.queue)
+      wakeUnblocked(applied.batch.queue)
       changed(id)
-      return { ...answer(pressed), resumed: total - succeeded - failed - skipped - cancelled }
+      return { ...answer(applied), resumed: total - succeeded - failed - skipped - cancelled }
     },
 
     async cancelBatch(id, options) {
-      const pressed = await press('cancel', id, options)
-      if (pressed.moved) {
-        hold(pressed.batch.queue, id)
+      const applied = await applyAction('cancel', id, options)
+      if (applied.moved) {
+        blockClaims(applied.batch.queue, id)
         changed(id)
         await continueCascade(db, clock, id, clock.elapsed() + followMs)
         // Cancelled jobs may have freed capacity under the limit of the queue.
-        tell(pressed.batch.queue)
+        wake(applied.batch.queue)
       }
-      return answer(pressed)
+      return answer(applied)
     },
 
     async retryFailed(id, { cause, ...pressing } = {}) {
@@ -201,18 +201,19 @@ export function createBatchActions(given: {
       if (before.state === 'cancelled') throw new RetomaError('batch_cancelled', { id })
       let sum = { retried: 0, held: 0 }
       let resumed = false
-      for (let left = rounds; ; left--) {
+      for (let left = maxConflictRetries; ; left--) {
         await settled(id)
         // Retrying also resumes a stalled batch, and the resume is counted.
-        if ((await found(id)).state === 'stalled') resumed = (await press('resume', id, pressing)).moved || resumed
+        if ((await found(id)).state === 'stalled')
+          resumed = (await applyAction('resume', id, pressing)).moved || resumed
         const number = await beginRetry(db, id, { cause, by }, clock.instant())
         const begun = number !== undefined
         if (begun) {
           for (;;) {
-            const bite = await runCascadeChunk(db, id, clock.instant())
-            sum.retried += bite?.moved ?? 0
-            sum.held += bite?.held ?? 0
-            if (bite === undefined || bite.done) break
+            const chunk = await runCascadeChunk(db, id, clock.instant())
+            sum.retried += chunk?.moved ?? 0
+            sum.held += chunk?.held ?? 0
+            if (chunk === undefined || chunk.done) break
           }
           // A tick or a concurrent call may have run some of the chunks.
           sum = (await retryResult(db, id, number)) ?? sum
@@ -223,8 +224,8 @@ export function createBatchActions(given: {
         if (!begun && left > 0 && (following || state === 'stalled')) continue
         if (begun || resumed) {
           await ask(id)
-          if (resumed) tellAnew(queue)
-          else tell(queue)
+          if (resumed) wakeUnblocked(queue)
+          else wake(queue)
           changed(id)
         }
         return {
@@ -243,7 +244,7 @@ export function createBatchActions(given: {
       const batch = await found(id)
       if (isFinalBatch(batch.state)) throw refusal(batch, 'setPriority')
       const moved = await changePriority(db, id, priority, by, clock.instant())
-      tell(batch.queue)
+      wake(batch.queue)
       return { id, state: batch.state, changed: batch.priority !== priority || moved > 0, moved }
     },
   }

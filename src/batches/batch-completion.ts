@@ -129,12 +129,12 @@ export class BatchCompletion {
 
   /** Checks now, regardless of `#notBefore`. */
   async check(ids: readonly string[]): Promise<void> {
-    const { db, clock, wake: tell, changed } = this.#given
+    const { db, clock, wake, changed } = this.#given
     const asked = await finishBatches(db, ids, clock.instant())
     const at = clock.elapsed()
     const open = new Set<string>()
     for (const { id, ended, left, queue } of asked) {
-      if (queue !== null) tell(queue)
+      if (queue !== null) wake(queue)
       if (ended) {
         this.#ended = true
         changed(id)

@@ -11,7 +11,7 @@ import { type StalledBatch, stallBatches } from './batch-stall.ts'
 import { runCascadeChunk } from './sql/batch-cascade.ts'
 import { openBatches, sampleBatches } from './sql/batch-finish.ts'
 
-const bite = 500
+const chunkSize = 500
 /** Time for cascades in a tick; the next tick continues. */
 const followMs = 3000
 
@@ -28,7 +28,7 @@ export async function batchTick({ db, clock, checkCompletion: ask }: BatchTickOp
   const until = clock.elapsed() + followMs
   const troubles: unknown[] = []
   for (let after = '0'; ; ) {
-    const some = await openBatches(db, after, bite)
+    const some = await openBatches(db, after, chunkSize)
     if (some.length === 0) break
     after = some.at(-1)!.id
     for (const { id, todo } of some) {
@@ -43,7 +43,7 @@ export async function batchTick({ db, clock, checkCompletion: ask }: BatchTickOp
     await ask(ids)
     await sampleBatches(db, ids, clock.instant())
     stalled.push(...(await stallBatches(db, ids, () => clock.instant())))
-    if (some.length < bite) break
+    if (some.length < chunkSize) break
   }
   if (troubles.length > 0) throw troubles[0]
   return stalled

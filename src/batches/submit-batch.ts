@@ -86,12 +86,12 @@ export function createBatchSubmitter(given: {
   db: Db
   clock: Clock
   registry: KindRegistry
-  depths: QueueDepths
-  tell: (queue: string, delayMs?: number) => void
+  queueDepths: QueueDepths
+  wake: (queue: string, delayMs?: number) => void
   /** Checks whether the batch is complete. */
   ask: (batch: string) => Promise<unknown>
 }): BatchSubmitter {
-  const { db, clock, registry, depths, tell, ask } = given
+  const { db, clock, registry, queueDepths, wake, ask } = given
 
   /** Repeats `work` after a lost answer; safe, because the statements check the position behind the batch's lock. */
   async function surely<T>(work: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
@@ -131,7 +131,7 @@ export function createBatchSubmitter(given: {
       // A list of known length must fit as a whole, so that no partial batch remains without a key to continue it.
       const isNew = async () => key === undefined || (whole === true && !(await hasBatch(db, name, key)))
       const admitted = Array.isArray(items) && (await isNew())
-      if (admitted) await depths.admit(queue, items.length)
+      if (admitted) await queueDepths.admit(queue, items.length)
       const trace = traceparent()
       const made = { name, key: same.key, kind, queue, policy, priority: same.priority }
       const { created, ...found } = await createBatch(db, made, clock.instant())
@@ -143,7 +143,7 @@ export function createBatchSubmitter(given: {
 
       /** Sends the items from index `from`, except items the batch has already received. */
       async function send(from: number, chunk: readonly VariedItem[]): Promise<void> {
-        if (!admitted) await depths.admit(queue, chunk.length)
+        if (!admitted) await queueDepths.admit(queue, chunk.length)
         for (let place = from; ; ) {
           const rest = chunk.slice(place - from)
           if (rest.length === 0) break
@@ -160,7 +160,7 @@ export function createBatchSubmitter(given: {
           // Received from an earlier call with a lost answer, or from another process that continues the same list.
           place = Math.min(known.taken, from + chunk.length)
         }
-        for (const wait of dueTimesOf(each === undefined ? [same] : chunk, clock.now())) tell(queue, wait)
+        for (const wait of dueTimesOf(each === undefined ? [same] : chunk, clock.now())) wake(queue, wait)
       }
 
       async function look(): Promise<Submission> {

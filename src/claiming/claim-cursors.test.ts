@@ -9,35 +9,35 @@ test('a lane nobody claimed from begins at the start', () => {
 })
 
 test('a claim begins at the mark of a quarter second ago, lane by lane', () => {
-  const marks = new ClaimCursors()
-  marks.took('a', 9, [mark(1)], 1000)
-  marks.took('a', 9, [mark(2)], 1200)
-  marks.took('a', 8, [mark(7)], 1200)
-  expect(marks.from('a', 9, 1100)).toEqual(startCursor)
-  expect(marks.from('a', 9, 1250)).toEqual(mark(1))
-  expect(marks.from('a', 9, 1450)).toEqual(mark(2))
-  expect(marks.from('a', 8, 1450)).toEqual(mark(7))
-  expect(marks.from('b', 9, 9999)).toEqual(startCursor)
+  const cursors = new ClaimCursors()
+  cursors.took('a', 9, [mark(1)], 1000)
+  cursors.took('a', 9, [mark(2)], 1200)
+  cursors.took('a', 8, [mark(7)], 1200)
+  expect(cursors.from('a', 9, 1100)).toEqual(startCursor)
+  expect(cursors.from('a', 9, 1250)).toEqual(mark(1))
+  expect(cursors.from('a', 9, 1450)).toEqual(mark(2))
+  expect(cursors.from('a', 8, 1450)).toEqual(mark(7))
+  expect(cursors.from('b', 9, 9999)).toEqual(startCursor)
 })
 
 test('a fast lane looks back over 2,000 rows at most', () => {
-  const marks = new ClaimCursors()
+  const cursors = new ClaimCursors()
   for (let i = 1; i <= 10; i++)
-    marks.took(
+    cursors.took(
       'a',
       9,
       Array.from({ length: 500 }, (_, n) => mark(i * 1000 + n)),
       1000 + i,
     )
-  expect(marks.from('a', 9, 1011)).toEqual(mark(6499))
+  expect(cursors.from('a', 9, 1011)).toEqual(mark(6499))
 })
 
 test('a mark never goes back, whatever order rows come in', () => {
-  const marks = new ClaimCursors()
-  marks.took('a', 9, [mark(5), mark(9), mark(10), mark(3)], 0)
-  marks.took('a', 9, [mark(4)], 1)
-  expect(marks.from('a', 9, 1000)).toEqual(mark(10))
-  marks.took(
+  const cursors = new ClaimCursors()
+  cursors.took('a', 9, [mark(5), mark(9), mark(10), mark(3)], 0)
+  cursors.took('a', 9, [mark(4)], 1)
+  expect(cursors.from('a', 9, 1000)).toEqual(mark(10))
+  cursors.took(
     'a',
     9,
     [
@@ -46,42 +46,42 @@ test('a mark never goes back, whatever order rows come in', () => {
     ],
     2,
   )
-  expect(marks.from('a', 9, 1000)).toEqual({ runAt: '2030-01-01 12:00:00.51', id: '9' })
-  marks.took('a', 9, [{ runAt: '2030-01-01 12:00:00.51', id: '10' }], 3)
-  expect(marks.from('a', 9, 1000)).toEqual({ runAt: '2030-01-01 12:00:00.51', id: '10' })
+  expect(cursors.from('a', 9, 1000)).toEqual({ runAt: '2030-01-01 12:00:00.51', id: '9' })
+  cursors.took('a', 9, [{ runAt: '2030-01-01 12:00:00.51', id: '10' }], 3)
+  expect(cursors.from('a', 9, 1000)).toEqual({ runAt: '2030-01-01 12:00:00.51', id: '10' })
 })
 
 test('sweeping from the start never costs more than a twentieth of the time', () => {
-  const marks = new ClaimCursors()
-  expect(marks.sweepIsDue(0)).toBe(true)
-  marks.swept(0, 2)
-  expect(marks.sweepIsDue(999)).toBe(false)
-  expect(marks.sweepIsDue(1000)).toBe(true)
-  marks.swept(1000, 100)
-  expect(marks.sweepIsDue(2999)).toBe(false)
-  expect(marks.sweepIsDue(3000)).toBe(true)
-  marks.swept(3000, 60_000)
-  expect(marks.sweepIsDue(32_999)).toBe(false)
-  expect(marks.sweepIsDue(33_000)).toBe(true)
+  const cursors = new ClaimCursors()
+  expect(cursors.sweepIsDue(0)).toBe(true)
+  cursors.swept(0, 2)
+  expect(cursors.sweepIsDue(999)).toBe(false)
+  expect(cursors.sweepIsDue(1000)).toBe(true)
+  cursors.swept(1000, 100)
+  expect(cursors.sweepIsDue(2999)).toBe(false)
+  expect(cursors.sweepIsDue(3000)).toBe(true)
+  cursors.swept(3000, 60_000)
+  expect(cursors.sweepIsDue(32_999)).toBe(false)
+  expect(cursors.sweepIsDue(33_000)).toBe(true)
 })
 
 test('a claim that brought all there was moves every lane of its queue up to the look before it, and no other', () => {
-  const marks = new ClaimCursors()
-  marks.took('q', 9, [{ runAt: '2030-01-01 12:00:00.5', id: '7' }], 0)
-  marks.sawAll('q', '2030-01-01 12:00:09.75')
-  expect(marks.from('q', 9, 1000)).toEqual({ runAt: '2030-01-01 12:00:09.75', id: '0' })
-  expect(marks.from('q', 8, 1000)).toEqual({ runAt: '2030-01-01 12:00:09.75', id: '0' })
-  expect(marks.from('other', 9, 1000)).toEqual(startCursor)
-  marks.took('q', 9, [{ runAt: '2030-01-01 12:00:11', id: '8' }], 1000)
-  expect(marks.from('q', 9, 2000)).toEqual({ runAt: '2030-01-01 12:00:11', id: '8' })
+  const cursors = new ClaimCursors()
+  cursors.took('q', 9, [{ runAt: '2030-01-01 12:00:00.5', id: '7' }], 0)
+  cursors.sawAll('q', '2030-01-01 12:00:09.75')
+  expect(cursors.from('q', 9, 1000)).toEqual({ runAt: '2030-01-01 12:00:09.75', id: '0' })
+  expect(cursors.from('q', 8, 1000)).toEqual({ runAt: '2030-01-01 12:00:09.75', id: '0' })
+  expect(cursors.from('other', 9, 1000)).toEqual(startCursor)
+  cursors.took('q', 9, [{ runAt: '2030-01-01 12:00:11', id: '8' }], 1000)
+  expect(cursors.from('q', 9, 2000)).toEqual({ runAt: '2030-01-01 12:00:11', id: '8' })
 })
 
 test('once what was passed by may be claimed after all, its queue is begun at the start', () => {
-  const marks = new ClaimCursors()
-  marks.took('q', 9, [{ runAt: '2030-01-01 12:00:00.5', id: '7' }], 0)
-  marks.took('my q', 9, [{ runAt: '2030-01-01 12:00:00.5', id: '7' }], 0)
-  marks.sawAll('q', '2030-01-01 12:00:09.75')
-  marks.forget('q')
-  expect(marks.from('q', 9, 1000)).toEqual(startCursor)
-  expect(marks.from('my q', 9, 1000)).toEqual({ runAt: '2030-01-01 12:00:00.5', id: '7' })
+  const cursors = new ClaimCursors()
+  cursors.took('q', 9, [{ runAt: '2030-01-01 12:00:00.5', id: '7' }], 0)
+  cursors.took('my q', 9, [{ runAt: '2030-01-01 12:00:00.5', id: '7' }], 0)
+  cursors.sawAll('q', '2030-01-01 12:00:09.75')
+  cursors.forget('q')
+  expect(cursors.from('q', 9, 1000)).toEqual(startCursor)
+  expect(cursors.from('my q', 9, 1000)).toEqual({ runAt: '2030-01-01 12:00:00.5', id: '7' })
 })

@@ -18,7 +18,7 @@ const sweepShare = 20
 
 interface Past {
   at: number
-  mark: ClaimCursor
+  cursor: ClaimCursor
   /** Rows claimed in this lane up to here. */
   rows: number
 }
@@ -33,8 +33,8 @@ export class ClaimCursors {
   /** The start of the next claim of a lane: the cursor of 250 ms ago, or 2,000 rows back if nearer. */
   from(queue: string, rank: number, at: number): ClaimCursor {
     const floor = this.#floors.get(queue) ?? startCursor
-    const mark = this.#claimedFrom(queue, rank, at)
-    return isAfter(floor, mark) ? floor : mark
+    const cursor = this.#claimedFrom(queue, rank, at)
+    return isAfter(floor, cursor) ? floor : cursor
   }
 
   #claimedFrom(queue: string, rank: number, at: number): ClaimCursor {
@@ -44,7 +44,7 @@ export class ClaimCursors {
     let place = 0
     while (place + 1 < past.length && isPast(past[place + 1]!, at, rows)) place++
     past.splice(0, place)
-    return isPast(past[0]!, at, rows) ? past[0]!.mark : startCursor
+    return isPast(past[0]!, at, rows) ? past[0]!.cursor : startCursor
   }
 
   /** Records the claimed rows of a lane. */
@@ -52,8 +52,8 @@ export class ClaimCursors {
     const name = laneName(queue, rank)
     const past = this.#lanes.get(name) ?? []
     const last = past.at(-1)
-    const mark = claimed.reduce((a, b) => (isAfter(b, a) ? b : a), last?.mark ?? startCursor)
-    past.push({ at, mark, rows: (last?.rows ?? 0) + claimed.length })
+    const cursor = claimed.reduce((a, b) => (isAfter(b, a) ? b : a), last?.cursor ?? startCursor)
+    past.push({ at, cursor, rows: (last?.rows ?? 0) + claimed.length })
     this.#lanes.set(name, past)
   }
 

@@ -79,8 +79,8 @@ export class ClaimLoop {
   readonly #slots: Slots[]
   readonly #claimer: Claimer
   readonly #gatedClaimer: LimitedClaimer
-  readonly #outlook: Lookahead
-  readonly #quarantine: SuspectJobs
+  readonly #lookahead: Lookahead
+  readonly #suspects: SuspectJobs
   /** The number of running handlers. */
   #running = 0
   /** The number of starts until the event loop has to turn. */
@@ -98,12 +98,12 @@ export class ClaimLoop {
     this.#options = options
     // Every paused slot waits for this signal.
     setMaxListeners(0, this.#closing.signal)
-    this.#quarantine = new SuspectJobs(clock, random)
+    this.#suspects = new SuspectJobs(clock, random)
     this.#slots = Object.entries(queues).map(([queue, size]) => new Slots(queue, size))
     const overrides = new BatchOverrideCache(db)
     this.#claimer = new Claimer(db, clock, takes, overrides)
     this.#gatedClaimer = new LimitedClaimer(db, clock, takes, overrides)
-    this.#outlook = new Lookahead(db, clock, this.queues, pollMs)
+    this.#lookahead = new Lookahead(db, clock, this.queues, pollMs)
   }
 
   get queues(): readonly string[] {
@@ -113,7 +113,7 @@ export class ClaimLoop {
   /** The number of further jobs of this queue that could start now. */
   free(queue: string): number {
     const slots = this.#slotsOf(queue)
-    return slots === undefined || this.#quarantine.holds ? 0 : Math.max(slots.free - slots.waiting, 0)
+    return slots === undefined || this.#suspects.holds ? 0 : Math.max(slots.free - slots.waiting, 0)
   }
 
   start(): void {
@@ -155,27 +155,27 @@ export class ClaimLoop {
     const slots = queue === undefined ? undefined : this.#slotsOf(queue)
     if (this.#loop === undefined || (queue !== undefined && slots === undefined)) return false
     if (delayMs <= 0) this.#loop.wake()
-    else if (this.#outlook.dueIn(delayMs)) this.#loop.sleepAtMost(delayMs)
-    return slots !== undefined && slots.free > slots.waiting && !this.#quarantine.holds && !this.#isClosed
+    else if (this.#lookahead.dueIn(delayMs)) this.#loop.sleepAtMost(delayMs)
+    return slots !== undefined && slots.free > slots.waiting && !this.#suspects.holds && !this.#isClosed
   }
 
   /** Jobs of this queue with blocked claims, skipped by earlier claims, may be claimable again. */
   claimsUnblocked(queue: string): void {
-    this.#outlook.forget()
+    this.#lookahead.forget()
     this.wake(queue)
   }
 
   /** Releases the claimed, unstarted jobs of this batch. No further job of the batch may start. */
   async returnUnstarted(queue: string, batch: string): Promise<void> {
     const isOfIt = ({ claimed }: Attempt) => claimed.batch_id === batch
-    await this.#giveBack([...(this.#slotsOf(queue)?.takeOut(isOfIt) ?? []), ...this.#quarantine.takeOut(isOfIt)])
+    await this.#release([...(this.#slotsOf(queue)?.takeOut(isOfIt) ?? []), ...this.#suspects.takeOut(isOfIt)])
     this.#pump()
   }
 
   /** Frees the slot of an ended handler after `restMs`. `ms` is the duration; undefined: the duration says nothing about the kind. */
   ended(claimed: ClaimedJob, ms: number | undefined, restMs = 0): void {
     this.#running--
-    if (claimed.care === null || !this.#quarantine.ended(claimed)) {
+    if (claimed.care === null || !this.#suspects.ended(claimed)) {
       const slots = this.#slotsOf(claimed.queue)
       if (restMs > 0 && slots !== undefined && this.#loop !== undefined) void this.#rest(slots, restMs)
       else slots?.ended(claimed.kind, ms)
@@ -214,20 +214,20 @@ export class ClaimLoop {
   async #tick(): Promise<number | undefined> {
     if (this.#suspended) return undefined
     // Look ahead before the claim: a job due between the two statements is then either ready for the claim or known to be due.
-    if (this.#now() >= this.#outlook.lookAt) await this.#lookAhead()
+    if (this.#now() >= this.#lookahead.lookAt) await this.#lookAhead()
     await this.#claim()
     this.#askedAt = this.#now()
     if (this.#isWorthAsking()) return 0
-    if (this.#quarantine.holds || this.#slots.every(slots => slots.free <= 0)) {
+    if (this.#suspects.holds || this.#slots.every(slots => slots.free <= 0)) {
       // No lookahead happens meanwhile, not even for due jobs: the first freed slot triggers a claim.
       for (const slots of this.#slots) slots.more = true
       return undefined
     }
-    return Math.max(Math.min(this.#outlook.lookAt, this.#claimer.sweepAt) - this.#now(), 1)
+    return Math.max(Math.min(this.#lookahead.lookAt, this.#claimer.sweepAt) - this.#now(), 1)
   }
 
   async #lookAhead(): Promise<void> {
-    const { gated, anew } = await this.#outlook.look()
+    const { gated, anew } = await this.#lookahead.look()
     for (const queue of anew) this.#claimer.forget(queue)
     for (const slots of this.#slots) slots.gated = gated.includes(slots.queue)
   }
@@ -240,7 +240,7 @@ export class ClaimLoop {
     if (wants.length === 0 || this.#isClosed) return 0
     // `more` is set again by the answer. Until then, this claim is no reason for another claim.
     for (const { slots } of wants) slots.more = false
-    const life = this.#options.incarnation()
+    const incarnation = this.#options.incarnation()
     const taken = new Map<string, number>()
     const late: ClaimedJob[] = []
     const refused: Attempt[] = []
@@ -251,13 +251,13 @@ export class ClaimLoop {
       for (const each of claimed) {
         this.#options.claimed(each.queue, each.id)
         taken.set(each.queue, (taken.get(each.queue) ?? 0) + 1)
-        const attempt = life.hold(each, this.#options.jobs.get(each.kind)!)
+        const attempt = incarnation.hold(each, this.#options.jobs.get(each.kind)!)
         if (attempt === undefined) continue
         if (!isSuspect(each.care)) {
           this.#slotsOf(each.queue)?.add(attempt, each.input_bytes)
           continue
         }
-        const notBefore = this.#quarantine.admit(attempt, this.#running === 0)
+        const notBefore = this.#suspects.admit(attempt, this.#running === 0)
         if (notBefore === undefined) continue
         refused.push(attempt)
         delayMs = Math.max(delayMs, notBefore)
@@ -265,16 +265,16 @@ export class ClaimLoop {
       this.#pump()
     }
     try {
-      const seen = this.#outlook.seen
-      await this.#ask(life.id, wants, took)
+      const seen = this.#lookahead.seen
+      await this.#ask(incarnation.id, wants, took)
       for (const { slots, queue, want } of wants) {
         slots.more = taken.get(queue) === want
         if (!slots.more && !slots.gated && seen !== undefined) this.#claimer.sawAll(queue, seen)
       }
     } finally {
-      await life.leases.refuse(late)
-      await this.#giveBack(refused, delayMs)
-      if (this.#someWait) void this.#giveBackLate()
+      await incarnation.leases.refuse(late)
+      await this.#release(refused, delayMs)
+      if (this.#someWait) void this.#releaseLate()
     }
     return [...taken.values()].reduce((sum, count) => sum + count, 0)
   }
@@ -284,7 +284,7 @@ export class ClaimLoop {
     if (open.length > 0) took(await this.#claimer.claim(worker, open))
     for (const { slots, queue, want } of wants) {
       if (!slots.gated || this.#isClosed) continue
-      this.#outlook.dueIn(await this.#gatedClaimer.claim(worker, queue, want, took))
+      this.#lookahead.dueIn(await this.#gatedClaimer.claim(worker, queue, want, took))
     }
   }
 
@@ -303,13 +303,13 @@ export class ClaimLoop {
   /** Starts the jobs that wait for a slot, and claims more before the slots run empty. */
   #pump(): void {
     if (this.#isClosed || (this.#startsLeft <= 0 && this.#loop !== undefined)) return
-    const life = this.#options.incarnation()
-    if (this.#quarantine.waiting.length > 0) this.#startSuspects(life)
+    const incarnation = this.#options.incarnation()
+    if (this.#suspects.waiting.length > 0) this.#startSuspects(incarnation)
     for (const slots of this.#slots) {
-      while (life.unsettled < mostUnsettled && !this.#quarantine.holds) {
+      while (incarnation.unsettled < mostUnsettled && !this.#suspects.holds) {
         const attempt = slots.take()
         if (attempt === undefined) break
-        if (life.leases.has(attempt)) this.#start(life, attempt, !slots.isQuick(attempt.job.kind))
+        if (incarnation.leases.has(attempt)) this.#start(incarnation, attempt, !slots.isQuick(attempt.job.kind))
         else slots.release()
         if (this.#startsLeft <= 0 && this.#loop !== undefined) break
       }
@@ -317,18 +317,18 @@ export class ClaimLoop {
     if (this.#isWorthAsking()) this.#loop?.wake()
   }
 
-  #startSuspects(life: LeaseHolder): void {
+  #startSuspects(incarnation: LeaseHolder): void {
     for (;;) {
-      const attempt = this.#quarantine.next(this.#running === 0 && life.unsettled === 0)
+      const attempt = this.#suspects.next(this.#running === 0 && incarnation.unsettled === 0)
       if (attempt === undefined) return
-      if (life.leases.has(attempt)) this.#start(life, attempt, true)
-      else this.#quarantine.ended(attempt.claimed)
+      if (incarnation.leases.has(attempt)) this.#start(incarnation, attempt, true)
+      else this.#suspects.ended(attempt.claimed)
     }
   }
 
-  #start(life: LeaseHolder, attempt: Attempt, follow: boolean): void {
+  #start(incarnation: LeaseHolder, attempt: Attempt, follow: boolean): void {
     this.#running++
-    life.start(attempt, follow)
+    incarnation.start(attempt, follow)
     if (--this.#startsLeft === 0 && this.#loop !== undefined) yieldThen(this.#options.clock, () => this.#turned())
   }
 
@@ -338,12 +338,12 @@ export class ClaimLoop {
   }
 
   /** Once a second while claimed jobs wait: releases the jobs that have waited too long. */
-  async #giveBackLate(): Promise<void> {
+  async #releaseLate(): Promise<void> {
     if (this.#givingBack || this.#loop === undefined) return
     this.#givingBack = true
     while (!this.#isClosed && this.#someWait) {
       await this.#options.clock.sleep(startWithinMs, this.#closing.signal)
-      await this.#giveBack(this.#slots.flatMap(slots => slots.overdue(this.#now() - startWithinMs)))
+      await this.#release(this.#slots.flatMap(slots => slots.overdue(this.#now() - startWithinMs)))
       await this.#tendSuspects()
     }
     this.#givingBack = false
@@ -354,19 +354,19 @@ export class ClaimLoop {
    * rest.
    */
   async #tendSuspects(): Promise<void> {
-    const life = this.#options.incarnation()
-    const gone = this.#quarantine.takeOut(each => !life.leases.has(each))
-    const { late, delayMs } = this.#quarantine.overdue()
-    await this.#giveBack(late, delayMs)
+    const incarnation = this.#options.incarnation()
+    const gone = this.#suspects.takeOut(each => !incarnation.leases.has(each))
+    const { late, delayMs } = this.#suspects.overdue()
+    await this.#release(late, delayMs)
     if (gone.length + late.length > 0) this.#pump()
-    await life.leases
-      .renew(this.#quarantine.waiting)
+    await incarnation.leases
+      .renew(this.#suspects.waiting)
       .catch(error => this.#options.log.debug({ err: error }, 'not renewed'))
   }
 
-  async #giveBack(attempts: readonly Attempt[], delayMs = 0): Promise<void> {
-    const { incarnation: life, log, unsure } = this.#options
-    await life()
+  async #release(attempts: readonly Attempt[], delayMs = 0): Promise<void> {
+    const { incarnation, log, unsure } = this.#options
+    await incarnation()
       .leases.giveBack(attempts, delayMs)
       .catch(error => {
         log.warn({ err: error }, 'handing jobs back failed; trying again')
@@ -376,7 +376,7 @@ export class ClaimLoop {
 
   /** The number of jobs of a queue to claim now; 0 while too many outcomes are under way. */
   #want(slots: Slots): number {
-    return this.#options.incarnation().unsettled < mostUnsettled && !this.#quarantine.holds ? slots.want() : 0
+    return this.#options.incarnation().unsettled < mostUnsettled && !this.#suspects.holds ? slots.want() : 0
   }
 
   #isWorthAsking(): boolean {
@@ -384,7 +384,7 @@ export class ClaimLoop {
   }
 
   get #someWait(): boolean {
-    return this.#quarantine.waiting.length > 0 || this.#slots.some(slots => slots.waiting > 0)
+    return this.#suspects.waiting.length > 0 || this.#slots.some(slots => slots.waiting > 0)
   }
 
   get #isClosed(): boolean {

@@ -26,7 +26,7 @@ export class Claimer {
   readonly #clock: Clock
   readonly #takes: ClaimableKinds
   readonly #overrides: BatchOverrideCache
-  readonly #marks = new ClaimCursors()
+  readonly #cursors = new ClaimCursors()
   /** True if a claim started from a claim cursor since the last full scan. */
   #unswept = false
   readonly #sweptAt = new Map<string, number>()
@@ -43,15 +43,15 @@ export class Claimer {
 
   async claim(worker: string, wants: readonly { queue: string; want: number }[]): Promise<ClaimedJob[]> {
     const queues = wants.map(each => each.queue)
-    const due = this.#marks.sweepIsDue(this.#clock.elapsed())
+    const due = this.#cursors.sweepIsDue(this.#clock.elapsed())
     const swept = due ? await this.#turns(queues) : new Set<string>()
     const at = this.#clock.elapsed()
-    const from = (queue: string) => (rank: number) => this.#marks.from(queue, rank, at)
+    const from = (queue: string) => (rank: number) => this.#cursors.from(queue, rank, at)
     const asked = wants.map(each => (swept.has(each.queue) ? each : { ...each, from: from(each.queue) }))
     const claimed = await claimJobs(this.#db, { wants: asked, ...this.#takes, worker }, this.#clock.instant())
     // If another worker had the turn, the cost of the full scan is unknown: keep the last cost.
     const took = this.#clock.elapsed() - at
-    if (due) this.#marks.swept(at, swept.size > 0 ? took : this.#marks.sweepCost)
+    if (due) this.#cursors.swept(at, swept.size > 0 ? took : this.#cursors.sweepCost)
     if (swept.size === 0) this.#claimCost = took
     for (const queue of swept) this.#sweptAt.set(queue, at)
     this.#unswept = !due
@@ -63,11 +63,11 @@ export class Claimer {
 
   /** See claim-cursors.ts. */
   sawAll(queue: string, upTo: string): void {
-    this.#marks.sawAll(queue, upTo)
+    this.#cursors.sawAll(queue, upTo)
   }
 
   forget(queue: string): void {
-    this.#marks.forget(queue)
+    this.#cursors.forget(queue)
   }
 
   /**
@@ -75,7 +75,7 @@ export class Claimer {
    * write fails, counts work without a new floor.
    */
   #raise(queues: readonly string[], at: number): void {
-    const dead = this.#marks.sweepCost - this.#claimCost
+    const dead = this.#cursors.sweepCost - this.#claimCost
     if (dead < raiseFromMs || at - this.#raisedAt < raiseEveryMs || this.#clock.instant() !== null) return
     this.#raisedAt = at
     raiseFloors(this.#db, queues).catch(() => {})
@@ -83,8 +83,8 @@ export class Claimer {
 
   /** The queues to scan fully now. */
   async #turns(queues: readonly string[]): Promise<Set<string>> {
-    if (this.#marks.sweepCost < cheapMs) return new Set(queues)
-    const won = await takeFullScanTurns(this.#db, queues, this.#marks.sweepEvery, this.#clock.instant())
+    if (this.#cursors.sweepCost < cheapMs) return new Set(queues)
+    const won = await takeFullScanTurns(this.#db, queues, this.#cursors.sweepEvery, this.#clock.instant())
     const at = this.#clock.elapsed()
     const late = queues.filter(queue => at - (this.#sweptAt.get(queue) ?? Number.NEGATIVE_INFINITY) >= fullScanAtMostMs)
     return new Set([...won, ...late])
@@ -95,7 +95,7 @@ export class Claimer {
    * cursor.
    */
   get sweepAt(): number {
-    return this.#unswept ? this.#marks.sweepAt : Number.POSITIVE_INFINITY
+    return this.#unswept ? this.#cursors.sweepAt : Number.POSITIVE_INFINITY
   }
 
   #remember(claimed: readonly ClaimedJob[], at: number): void {
@@ -109,7 +109,7 @@ export class Claimer {
     for (const lane of lanes.values()) {
       const { queue, rank } = lane[0]!
       const marks = lane.map(each => ({ runAt: each.run_at, id: each.id }))
-      this.#marks.took(queue, rank, marks, at)
+      this.#cursors.took(queue, rank, marks, at)
     }
   }
 }

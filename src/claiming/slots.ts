@@ -19,7 +19,7 @@ export class Slots {
   /** The queue has limits. */
   gated = false
   /** Separate for each queue: the durations of one queue say nothing about another queue. */
-  readonly #pace = new PrefetchSizing()
+  readonly #prefetch = new PrefetchSizing()
   #used = 0
   /** Slots in use without a handler: paused after a deferred job. */
   #resting = 0
@@ -44,14 +44,14 @@ export class Slots {
 
   /** True if the recent attempts of this kind were quick. */
   isQuick(kind: string): boolean {
-    return this.#pace.isQuick(kind)
+    return this.#prefetch.isQuick(kind)
   }
 
   /** The number of jobs to claim now: for the free slots, and for the prefetch once at least half of the prefetch has started. */
   want(): number {
     // No prefetch of limited jobs, because a limited job should run at once; and none while slots are paused, because ready jobs may be
     // deferred too.
-    const ahead = this.#blocked || this.gated || this.#resting > 0 ? 0 : this.#pace.ahead(this.size, mostAhead)
+    const ahead = this.#blocked || this.gated || this.#resting > 0 ? 0 : this.#prefetch.ahead(this.size, mostAhead)
     const missing = this.free + ahead - this.waiting
     if (missing <= 0 || (this.waiting > 0 && missing < ahead / 2)) return 0
     const fitting = this.#largest === 0 ? missing : Math.max(this.free, Math.floor(maxBytes / this.#largest))
@@ -86,7 +86,7 @@ export class Slots {
   ended(kind: string, ms: number | undefined): void {
     this.release()
     this.#blocked = false
-    if (ms !== undefined) this.#pace.ended(kind, ms)
+    if (ms !== undefined) this.#prefetch.ended(kind, ms)
   }
 
   /** A handler has ended, and the slot is paused until `rested`. */

@@ -6,7 +6,7 @@ import { ours, ownVariables, terminalVariable } from '../supervisor/crash-report
 import type { Output } from './output.ts'
 
 export interface Context {
-  readonly voice: Output
+  readonly output: Output
   readonly folder: string
   readonly settings: Settings
   /** Unusable settings: only a command that examines settings continues with problems. */
@@ -28,7 +28,7 @@ export interface ActionOptions {
   examine?: true
 }
 
-export function createContext(voice: Output, options: GlobalOptions, { quiet, examine }: ActionOptions): Context {
+export function createContext(output: Output, options: GlobalOptions, { quiet, examine }: ActionOptions): Context {
   const folder = process.cwd()
   const environment = readEnvironment(folder, process.env)
   for (const name of ownVariables) delete environment[name]
@@ -41,5 +41,5 @@ export function createContext(voice: Output, options: GlobalOptions, { quiet, ex
   const terminal = process.stderr.isTTY || ours(terminalVariable) !== undefined
   const format = settings.LOG_FORMAT ?? (terminal ? 'pretty' : 'json')
   const log = createLog({ level, format, colour: terminal })
-  return { voice, folder, settings, problems, log, configFile: options.config }
+  return { output, folder, settings, problems, log, configFile: options.config }
 }

@@ -14,7 +14,7 @@ import type { Context } from './command-context.ts'
 import type { Output } from './output.ts'
 import { namesInUrl, scrub } from './scrub-names.ts'
 
-export function bundleOf({ voice, settings, problems }: Context, found: DoctorReport, now: Date): string {
+export function bundleOf({ output, settings, problems }: Context, found: DoctorReport, now: Date): string {
   const { checks, server, schema, tables, queues, workers } = found
   // The sentence about a bad setting quotes the value.
   const unusable = problems.map(each => each.facts.name ?? each.code).join(', ')
@@ -26,7 +26,7 @@ export function bundleOf({ voice, settings, problems }: Context, found: DoctorRe
     database: settings.DATABASE_URL === undefined ? 'embedded' : 'DATABASE_URL',
     settings_set: settingsSet(process.env),
     checks: checks
-      .map(each => checkWire(each, voice))
+      .map(each => checkWire(each, output))
       .map(each => (each.check === 'settings' && problems.length > 0 ? { ...each, sentence: unusable } : each)),
     server: server === undefined ? null : snakeCase(server),
     schema: schema ?? null,

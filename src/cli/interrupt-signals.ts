@@ -25,7 +25,7 @@ const sameMs = 500
 export function listenForSignals(): Signals {
   const asking = new AbortController()
   let first: { name: StopSignal; at: number } | undefined
-  const heard = (name: StopSignal) => {
+  const onSignal = (name: StopSignal) => {
     const at = systemClock.now().getTime()
     if (first !== undefined) {
       if (at - first.at > sameMs) process.exit(1)
@@ -34,10 +34,10 @@ export function listenForSignals(): Signals {
     first = { name, at }
     asking.abort()
   }
-  for (const name of names) process.on(name, heard)
+  for (const name of names) process.on(name, onSignal)
   const ignored = new AbortController()
   const parent = neededParent()
-  if (parent !== undefined) void whenParentIsGone(parent, ignored.signal).then(gone => gone && heard('SIGTERM'))
+  if (parent !== undefined) void whenParentIsGone(parent, ignored.signal).then(gone => gone && onSignal('SIGTERM'))
   return {
     asked: asking.signal,
     get name() {
@@ -45,7 +45,7 @@ export function listenForSignals(): Signals {
     },
     forget() {
       ignored.abort()
-      for (const name of names) process.off(name, heard)
+      for (const name of names) process.off(name, onSignal)
     },
   }
 }

@@ -32,7 +32,7 @@ import { asWrongUse, localizeHelp } from './usage-help.ts'
 
 /** Passed to each command file to register its commands. */
 export interface Cli {
-  readonly voice: Output
+  readonly output: Output
   /**
    * Makes a commander action from a function with the context as first argument; if `run` returns a number, the number is the exit code.
    */
@@ -45,15 +45,15 @@ export interface Cli {
 /** Returns the exit code after all output was written. */
 export async function main(argv: readonly string[]): Promise<number> {
   const before = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv
-  const voice = createOutput({ language: languageOf(process.env), json: before.includes('--json') })
-  const code = await run(voice, argv)
+  const output = createOutput({ language: languageOf(process.env), json: before.includes('--json') })
+  const code = await run(output, argv)
   await allSaid()
   return code
 }
 
-async function run(voice: Output, argv: readonly string[]): Promise<number> {
+async function run(output: Output, argv: readonly string[]): Promise<number> {
   let code = 0
-  const program = createProgram(voice, ended => {
+  const program = createProgram(output, ended => {
     code = ended
   })
   try {
@@ -64,28 +64,28 @@ async function run(voice: Output, argv: readonly string[]): Promise<number> {
     const error = thrown instanceof CommanderError ? asWrongUse(thrown, program) : asRetomaError(thrown)
     // Commander has already shown the help, which says more than the sentence.
     const shown = thrown instanceof CommanderError && thrown.code === 'commander.help'
-    if (!shown || voice.json) voice.complain(error)
+    if (!shown || output.json) output.complain(error)
     return exitCodeOf(error)
   }
 }
 
-function createProgram(voice: Output, ended: (code: number) => void): Command {
-  const { help } = voice.word
+function createProgram(output: Output, ended: (code: number) => void): Command {
+  const { help } = output.word
   const program = new Command('retoma')
     .description(help.program)
     .version(version, '-v, --version', help.version)
     .option('--json', help.json)
     .option('--config <file>', help.config)
-  localizeHelp(program, voice)
+  localizeHelp(program, output)
   program.helpCommand(`help ${help.commandMark}`, help.helpCommand)
 
   const cli: Cli = {
-    voice,
+    output,
     action:
       (run, options = { quiet: true }) =>
       async (...given) => {
         const command = given.at(-1) as Command
-        const context = createContext(voice, command.optsWithGlobals<GlobalOptions>(), options)
+        const context = createContext(output, command.optsWithGlobals<GlobalOptions>(), options)
         const answer = await run(context, ...(given.slice(0, -1) as never[]))
         ended(typeof answer === 'number' ? answer : 0)
       },

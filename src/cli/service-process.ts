@@ -51,35 +51,35 @@ export async function runService(
   parts: ServiceParts,
   ready: (running: RunningService) => void,
 ): Promise<number> {
-  const { voice, log } = context
+  const { output, log } = context
   const signals = listenForSignals()
-  const papers = crashReportFolder()
-  signals.asked.addEventListener('abort', () => writeStatusFile(papers, 'asked'), { once: true })
+  const reportFolder = crashReportFolder()
+  signals.asked.addEventListener('abort', () => writeStatusFile(reportFolder, 'asked'), { once: true })
   const house = new House(context)
   for (const queue of strayLimits(loaded)) {
-    const hint = suggestion(queue, Object.keys(loaded.queues))[voice.language]
-    voice.note(voice.word.config.strayLimits(queue, hint))
+    const hint = suggestion(queue, Object.keys(loaded.queues))[output.language]
+    output.note(output.word.config.strayLimits(queue, hint))
   }
   try {
     const running = await house.open(loaded, parts, signals.asked)
     if (running !== undefined) {
-      writeStatusFile(papers, 'ready')
+      writeStatusFile(reportFolder, 'ready')
       ready(running)
       await Promise.race([whenAborted(signals.asked), house.worn])
     }
-    voice.say(voice.word.up.stopping)
+    output.say(output.word.up.stopping)
     log.debug({ signal: signals.name }, 'stopping')
   } finally {
     await house.close()
     signals.forget()
   }
-  voice.say(voice.word.up.stopped)
+  output.say(output.word.up.stopped)
   return signals.asked.aborted ? 0 : restartCode
 }
 
 class House {
   readonly #context: Context
-  #door: StartingServer | undefined
+  #startingServer: StartingServer | undefined
   #database: Database | undefined
   #engine: Engine | undefined
   #worker: WorkerHandle | undefined
@@ -90,10 +90,10 @@ class House {
 
   /** Returns undefined if a stop signal came before everything ran. */
   async open(loaded: LoadedApps, parts: ServiceParts, asked: AbortSignal): Promise<RunningService | undefined> {
-    const { settings, log, voice } = this.#context
+    const { settings, log, output } = this.#context
     if (parts.http && !(await hasData(this.#context))) this.#refuseUnless(settings.RETOMA_ADMIN_TOKEN !== undefined)
     if (parts.http) await this.#openDoor(parts, asked)
-    if (settings.DATABASE_URL === undefined && !(await hasData(this.#context))) voice.say(voice.word.up.starting)
+    if (settings.DATABASE_URL === undefined && !(await hasData(this.#context))) output.say(output.word.up.starting)
     if (asked.aborted) return undefined
     writeStatusFile(crashReportFolder(), 'database')
     await this.#openDatabase(parts)
@@ -119,8 +119,13 @@ class House {
     startedFrom(childLoader, { folder: this.#context.folder, file: loaded.config.file }, attached)
     if (parts.work === undefined) this.#engine.watch()
     else this.#worker = await this.#engine.work({ queues: parts.work, ...memoryOf(settings.RETOMA_WORKER_MEMORY) })
-    this.#door?.open(createApp(this.#engine, { log, ...doorOptions(settings), routes: loaded.routes }))
-    return { address: this.#door?.address, where, embedded: embedded !== undefined, open: parts.http && !closed }
+    this.#startingServer?.open(createApp(this.#engine, { log, ...doorOptions(settings), routes: loaded.routes }))
+    return {
+      address: this.#startingServer?.address,
+      where,
+      embedded: embedded !== undefined,
+      open: parts.http && !closed,
+    }
   }
 
   /** True if requests need a token; refuses to listen on the network without a token. */
@@ -145,7 +150,7 @@ class House {
   /** HTTP first, so that no new requests come in; the worker releases its jobs; then engine and database. */
   async close(): Promise<void> {
     const last = [
-      () => this.#door?.close(),
+      () => this.#startingServer?.close(),
       () => this.#worker?.stop(),
       () => this.#engine?.close(),
       () => this.#database?.leave(),
@@ -158,7 +163,7 @@ class House {
   async #openDoor({ alone }: ServiceParts, asked: AbortSignal): Promise<void> {
     const { settings } = this.#context
     try {
-      this.#door = await StartingServer.at(settings.HOST, settings.PORT, settings.PUBLIC_URL)
+      this.#startingServer = await StartingServer.at(settings.HOST, settings.PORT, settings.PUBLIC_URL)
     } catch (error) {
       const maybeOurs = alone && isRetomaError(error, 'port_taken') && settings.DATABASE_URL === undefined
       if (maybeOurs) await this.#refuseIfInUse(asked)
@@ -184,7 +189,7 @@ class House {
     this.#database ??= await openDatabase(this.#context)
     const { embedded, where } = this.#database
     if (!alone || embedded === undefined) return
-    const holder = await embedded.reserve(this.#door?.address ?? '')
+    const holder = await embedded.reserve(this.#startingServer?.address ?? '')
     if (holder !== undefined) throw new RetomaError('data_in_use', { folder: where, address: holder })
   }
 }

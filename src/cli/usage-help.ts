@@ -6,8 +6,8 @@ import { wrongUse } from './arguments.ts'
 import type { Output } from './output.ts'
 
 /** Set before commands are added, because commands inherit the configuration. */
-export function localizeHelp(program: Command, voice: Output): void {
-  const { help } = voice.word
+export function localizeHelp(program: Command, output: Output): void {
+  const { help } = output.word
   const titles: Record<string, string> = {
     'Usage:': help.usage,
     'Arguments:': help.arguments,
@@ -23,7 +23,7 @@ export function localizeHelp(program: Command, voice: Output): void {
     .configureOutput({
       outputError: () => {},
       // Commander itself prints two things on stdout: the version and the help.
-      writeOut: text => voice.answer(text === `${version}\n` ? { version } : { help: text }, [text.trimEnd()]),
+      writeOut: text => output.answer(text === `${version}\n` ? { version } : { help: text }, [text.trimEnd()]),
     })
     .configureHelp({
       showGlobalOptions: true,

@@ -66,31 +66,31 @@ async function once<T>(
   signal: AbortSignal,
   doubt: { isCommitting: boolean },
 ): Promise<T> {
-  const loan = await db.leaseConnection()
-  const tx = new UserTransaction(loan, name, signal)
+  const connection = await db.leaseConnection()
+  const tx = new UserTransaction(connection, name, signal)
   try {
     signal.throwIfAborted()
-    await beginTransaction(loan)
+    await beginTransaction(connection)
     const value = await tx.during(work)
     signal.throwIfAborted()
     doubt.isCommitting = true
-    await commit(loan, tx)
-    loan.release('ended')
+    await commit(connection, tx)
+    connection.release('ended')
     return value
   } catch (error) {
-    await rollbackTransaction(loan)
+    await rollbackTransaction(connection)
     signal.throwIfAborted()
     const found = judged(tx, error)
-    throw loan.trouble !== undefined || sqlState(found) !== undefined ? db.told(found, doubt.isCommitting) : found
+    throw connection.trouble !== undefined || sqlState(found) !== undefined ? db.told(found, doubt.isCommitting) : found
   }
 }
 
-async function commit(loan: LeasedConnection, tx: UserTransaction): Promise<void> {
+async function commit(connection: LeasedConnection, tx: UserTransaction): Promise<void> {
   try {
-    await commitTransaction(loan)
+    await commitTransaction(connection)
   } catch (error) {
     // PostgreSQL rolls back if a statement had failed, even if `work` continued after the error.
-    throw loan.trouble === undefined && sqlState(error) === undefined ? tx.aborted(error) : error
+    throw connection.trouble === undefined && sqlState(error) === undefined ? tx.aborted(error) : error
   }
 }
 

@@ -98,7 +98,7 @@ export function openDb(options: {
   pool.on('connect', client => void alive.add(client))
   pool.on('remove', client => void alive.delete(client))
 
-  const loans = createConnectionLeases({
+  const leases = createConnectionLeases({
     config: { ...config, onConnect: client => greeted(client, meet) },
     isShared: async () => (await link) !== 'sessions',
     interrupt: processId => void db.run(interrupt, [processId]).catch(() => {}),
@@ -225,7 +225,7 @@ export function openDb(options: {
       }
       return onConnection(deadlineMs, whole, () => isCommitting)
     },
-    leaseConnection: () => loans.lease().catch(error => Promise.reject(translatePgError(error, options.url, false))),
+    leaseConnection: () => leases.lease().catch(error => Promise.reject(translatePgError(error, options.url, false))),
     told: (error, begun) => translatePgError(error, options.url, begun),
     connect: () =>
       open(listenUrl).then(asConnection, error => Promise.reject(translatePgError(error, listenUrl, false))),
@@ -246,12 +246,12 @@ export function openDb(options: {
     // The pool waits for every statement under way. An unanswered statement would keep the process alive for the whole deadline.
     close() {
       closing = true
-      const ended = Promise.all([endPool(pool, alive), loans.close()])
+      const ended = Promise.all([endPool(pool, alive), leases.close()])
       return withDeadline(ended, closeDeadline, () => new Error('too late')).then(
         () => {},
         () => {
           for (const client of alive) hangUp(client)
-          loans.hangUp()
+          leases.hangUp()
         },
       )
     },

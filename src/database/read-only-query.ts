@@ -17,13 +17,13 @@ const moreMs = 5000
 
 export async function readOnlyQuery(db: Db, query: JobQuery, longestMs = longest): Promise<QueryResult> {
   const deadlineMs = longestMs + moreMs
-  const loan = await db.leaseConnection()
+  const connection = await db.leaseConnection()
   try {
-    await loan.query(beginReading(longestMs), deadlineMs)
-    const { rows, rowCount, command } = await loan.query(query, deadlineMs)
+    await connection.query(beginReading(longestMs), deadlineMs)
+    const { rows, rowCount, command } = await connection.query(query, deadlineMs)
     return { rows, rowCount, command }
   } finally {
     // A read-only transaction has nothing to commit.
-    await rollbackTransaction(loan)
+    await rollbackTransaction(connection)
   }
 }

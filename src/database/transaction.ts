@@ -8,24 +8,24 @@ import { beginMarked } from './session-settings.ts'
 const deadlineMs = 30_000
 
 /** Begins the transaction. Returns the random name that identifies the transaction until its end. */
-export async function beginTransaction(loan: LeasedConnection): Promise<string> {
+export async function beginTransaction(connection: LeasedConnection): Promise<string> {
   const mark = randomName('t')
-  await loan.query(beginMarked(mark), deadlineMs)
+  await connection.query(beginMarked(mark), deadlineMs)
   return mark
 }
 
-export async function commitTransaction(loan: LeasedConnection): Promise<void> {
-  const { command } = await loan.query('commit', deadlineMs)
+export async function commitTransaction(connection: LeasedConnection): Promise<void> {
+  const { command } = await connection.query('commit', deadlineMs)
   if (command !== 'COMMIT') throw new Error(`PostgreSQL answered ${command} to a commit`)
 }
 
 /** Rolls the transaction back and returns the connection. If the connection is gone, PostgreSQL rolls back. */
-export async function rollbackTransaction(loan: LeasedConnection): Promise<void> {
+export async function rollbackTransaction(connection: LeasedConnection): Promise<void> {
   const ended =
-    loan.trouble === undefined &&
-    (await loan.query('rollback', deadlineMs).then(
+    connection.trouble === undefined &&
+    (await connection.query('rollback', deadlineMs).then(
       () => true,
       () => false,
     ))
-  loan.release(ended ? 'ended' : 'in doubt')
+  connection.release(ended ? 'ended' : 'in doubt')
 }

@@ -14,7 +14,7 @@ import { sqlState } from './pg-errors.ts'
 import { isTransactionControl } from './transaction-control.ts'
 
 export class UserTransaction {
-  readonly #loan: LeasedConnection
+  readonly #connection: LeasedConnection
   readonly #name: string
   readonly #signal: AbortSignal
   readonly #asked = new Set<Promise<unknown>>()
@@ -22,8 +22,8 @@ export class UserTransaction {
   #refused: unknown
   #over = false
 
-  constructor(loan: LeasedConnection, name: string, signal: AbortSignal) {
-    this.#loan = loan
+  constructor(connection: LeasedConnection, name: string, signal: AbortSignal) {
+    this.#connection = connection
     this.#name = name
     this.#signal = signal
   }
@@ -32,7 +32,7 @@ export class UserTransaction {
     const ended = new AbortController()
     const aborted = new Promise<never>((_, reject) => {
       const cut = () => {
-        this.#loan.release('in doubt')
+        this.#connection.release('in doubt')
         reject(this.#signal.reason)
       }
       if (this.#signal.aborted) cut()
@@ -52,7 +52,7 @@ export class UserTransaction {
   /** Classifies an error: throws an error of the handler, and returns `failed` if another call may succeed. */
   judge(error: unknown): { failed: unknown } {
     const step = this.#name
-    const { trouble } = this.#loan
+    const { trouble } = this.#connection
     if (trouble !== undefined && sqlState(trouble) === '25P03') throw new RetomaError('transaction_idle', { step })
     if (trouble !== undefined) return { failed: error }
     if (/^40/.test(sqlState(this.#refused ?? error) ?? '')) return { failed: this.#refused ?? error }
@@ -85,7 +85,7 @@ export class UserTransaction {
     try {
       // Without a name: a prepared statement would outlive the transaction.
       const { text, rowMode, types } = asked
-      const { command, rowCount, rows } = await this.#loan.query({
+      const { command, rowCount, rows } = await this.#connection.query({
         text,
         values: values ?? asked.values ?? [],
         ...(rowMode === undefined ? {} : { rowMode }),

@@ -62,25 +62,25 @@ const gitIgnore = '.gitignore'
 /** sockaddr_un has room for 104 bytes on macOS and 108 on Linux, including the closing zero. */
 const longestSocket = 103
 
-export async function settle(dataDir: string, found: Binaries, machine: Platform): Promise<DataDir> {
+export async function settle(dataDir: string, found: Binaries, platform: Platform): Promise<DataDir> {
   const named = resolve(dataDir)
   try {
-    return machine.uid === 0 ? await settleAsRoot(named, found, machine) : await settleAsSelf(named, found, machine)
+    return platform.uid === 0 ? await settleAsRoot(named, found, platform) : await settleAsSelf(named, found, platform)
   } catch (error) {
     throw folderError(named, error)
   }
 }
 
-async function settleAsSelf(named: string, found: Binaries, machine: Platform): Promise<DataDir> {
+async function settleAsSelf(named: string, found: Binaries, platform: Platform): Promise<DataDir> {
   const fresh = await makeFolder(named, 0o700)
   const folder = await realpath(named)
-  const choice = await chooseAsSelf(folder, found, machine)
+  const choice = await chooseAsSelf(folder, found, platform)
   // Only in a folder created here: an existing folder may hold files that the owner wants in git.
   if (fresh) await writeFile(join(folder, gitIgnore), '*\n', { flag: 'wx' })
-  return { made: fresh && folder, ...layout(choice, machine) }
+  return { made: fresh && folder, ...layout(choice, platform) }
 }
 
-async function settleAsRoot(named: string, found: Binaries, machine: Platform): Promise<DataDir> {
+async function settleAsRoot(named: string, found: Binaries, platform: Platform): Promise<DataDir> {
   const ground = await pathOwnershipOf(named)
   const { path: folder, owner } = ground
   if (!ground.exists) {
@@ -89,8 +89,8 @@ async function settleAsRoot(named: string, found: Binaries, machine: Platform): 
       await writeFile(join(folder, gitIgnore), '*\n', { flag: 'wx' })
     } else await must(asUser(owner), 'sh', ['-c', makeScript, 'sh', folder, gitIgnore])
   }
-  const choice = await chooseAsRoot(ground, found, machine)
-  const home = layout(choice, machine)
+  const choice = await chooseAsRoot(ground, found, platform)
+  const home = layout(choice, platform)
   const data = await realpath(home.data).catch(() => home.data)
   return { made: ground.exists ? undefined : folder, ...home, data }
 }
@@ -105,10 +105,10 @@ async function must(runner: Runner, file: string, args: string[]): Promise<void>
 
 /** True if a folder has data, or a process is creating the data right now. Creates nothing. */
 export async function hasData(dataDir: string): Promise<boolean> {
-  const machine = thisPlatform()
+  const platform = thisPlatform()
   const folder = await realpath(dataDir).catch(() => undefined)
   if (folder === undefined) return false
-  const places = machine.uid === 0 ? [folder, systemFolderOf(folder, machine)] : [folder]
+  const places = platform.uid === 0 ? [folder, systemFolderOf(folder, platform)] : [folder]
   for (const place of places) if ((await holdsData(place)) || (await isBeingMade(place))) return true
   return false
 }
@@ -133,21 +133,21 @@ export async function unsettle(home: DataDir): Promise<void> {
   await rmdir(home.made).catch(() => {})
 }
 
-async function chooseAsSelf(folder: string, found: Binaries, machine: Platform): Promise<ServerUserChoice> {
+async function chooseAsSelf(folder: string, found: Binaries, platform: Platform): Promise<ServerUserChoice> {
   const owner = await ownerOf(join(folder, 'postgres')).catch(() => ownerOf(folder))
-  if (owner && owner.uid !== machine.uid)
+  if (owner && owner.uid !== platform.uid)
     throw new RetomaError('data_unreadable', {
       folder,
       problem: say(`it belongs to the user with uid ${owner.uid}`, `ela pertence ao usuário de uid ${owner.uid}`),
     })
   const binaries = (await complete(found)) ? found : await copyBinaries(found, folder)
-  return { folder, owner: { uid: machine.uid, gid: machine.gid }, runner: self(machine), binaries }
+  return { folder, owner: { uid: platform.uid, gid: platform.gid }, runner: self(platform), binaries }
 }
 
-function layout(choice: ServerUserChoice, machine: Platform): Omit<DataDir, 'made'> {
+function layout(choice: ServerUserChoice, platform: Platform): Omit<DataDir, 'made'> {
   const { folder } = choice
   const inside = join(folder, 'socket')
   const fits = Buffer.byteLength(join(inside, '.s.PGSQL.5432')) <= longestSocket
-  const socket = fits ? inside : join(machine.shortFolder, `retoma-${shortHash(folder)}`)
+  const socket = fits ? inside : join(platform.shortFolder, `retoma-${shortHash(folder)}`)
   return { ...choice, data: join(folder, 'postgres'), socket, log: join(folder, 'postgres.log') }
 }

@@ -48,22 +48,22 @@ export interface EmbeddedOptions {
 export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
   const { fsync = true, log = silentLog, clock = systemClock } = options
   const machine = { ...thisPlatform(), ...options.machine }
-  const home = await settle(options.dataDir, await findBinaries(machine), machine)
+  const dataDir = await settle(options.dataDir, await findBinaries(machine), machine)
   try {
-    if (!(await isMade(home))) await makeData(home, { sync: fsync })
+    if (!(await isMade(dataDir))) await makeData(dataDir, { sync: fsync })
   } catch (error) {
-    await unsettle(home)
-    throw folderError(home.folder, error)
+    await unsettle(dataDir)
+    throw folderError(dataDir.folder, error)
   }
-  const { client, started } = await attachOrStart(home, { name: serverConnectionName(), fsync, clock })
-  const keeper = new ServerHandle(home, client, { fsync, clock, log })
+  const { client, started } = await attachOrStart(dataDir, { name: serverConnectionName(), fsync, clock })
+  const handle = new ServerHandle(dataDir, client, { fsync, clock, log })
   return {
-    url: socketUrl(home.socket),
-    folder: home.folder,
+    url: socketUrl(dataDir.socket),
+    folder: dataDir.folder,
     started,
-    revive: () => keeper.revive(),
-    reserve: address => keeper.reserve(address),
-    reservedBy: () => keeper.reservedBy(),
-    leave: () => keeper.leave(),
+    revive: () => handle.revive(),
+    reserve: address => handle.reserve(address),
+    reservedBy: () => handle.reservedBy(),
+    leave: () => handle.leave(),
   }
 }

@@ -29,52 +29,52 @@ const settings = {
   log_checkpoints: 'off',
 }
 
-export async function isMade(home: DataDir): Promise<boolean> {
-  const read = () => readOwn(serverFolder(home, home.data), 'PG_VERSION')
+export async function isMade(dataDir: DataDir): Promise<boolean> {
+  const read = () => readOwn(serverFolder(dataDir, dataDir.data), 'PG_VERSION')
   const version = await read().catch(
     unlessMissing(async () => {
-      const files = await readdir(home.data).catch(unlessMissing(() => []))
+      const files = await readdir(dataDir.data).catch(unlessMissing(() => []))
       if (files.length === 0) return undefined
       // Another process may have moved data there after the first read.
       const late = await read().catch(unlessMissing(() => undefined))
       if (late !== undefined) return late
       throw new RetomaError('data_unreadable', {
-        folder: home.folder,
+        folder: dataDir.folder,
         problem: say(
-          `${home.data} has files, but no PostgreSQL data`,
-          `${home.data} tem arquivos, mas nenhum dado do PostgreSQL`,
+          `${dataDir.data} has files, but no PostgreSQL data`,
+          `${dataDir.data} tem arquivos, mas nenhum dado do PostgreSQL`,
         ),
       })
     }),
   )
   const found = version?.trim()
-  if (found !== undefined && found !== home.binaries.major)
-    throw new RetomaError('data_other_major', { folder: home.folder, found, expected: home.binaries.major })
+  if (found !== undefined && found !== dataDir.binaries.major)
+    throw new RetomaError('data_other_major', { folder: dataDir.folder, found, expected: dataDir.binaries.major })
   return found !== undefined
 }
 
-export async function makeData(home: DataDir, options: { sync: boolean }): Promise<void> {
-  await removeAbandoned(home)
-  const draft = newInitTempDir(home.folder)
+export async function makeData(dataDir: DataDir, options: { sync: boolean }): Promise<void> {
+  await removeAbandoned(dataDir)
+  const draft = newInitTempDir(dataDir.folder)
   try {
-    await makeServerFolder(home, draft)
+    await makeServerFolder(dataDir, draft)
     const args = [
       ...['-D', draft, '-U', 'retoma', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-instructions'],
       ...['--locale-provider=builtin', '--builtin-locale=C.UTF-8'],
       ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
       ...(options.sync ? [] : ['--no-sync']),
     ]
-    const { code, output } = await run(home.runner, program(home.binaries, 'initdb'), args, [draft])
-    if (code !== 0) throw await initTrouble(home, output)
-    await writeHba(home, draft)
-    await inFolder(ownFolder(home), at => rename(`${at}/${basename(draft)}`, `${at}/${basename(home.data)}`)).catch(
-      unlessTaken,
-    )
-    if (options.sync) await syncFolder(home.folder)
+    const { code, output } = await run(dataDir.runner, program(dataDir.binaries, 'initdb'), args, [draft])
+    if (code !== 0) throw await initTrouble(dataDir, output)
+    await writeHba(dataDir, draft)
+    await inFolder(ownFolder(dataDir), at =>
+      rename(`${at}/${basename(draft)}`, `${at}/${basename(dataDir.data)}`),
+    ).catch(unlessTaken)
+    if (options.sync) await syncFolder(dataDir.folder)
   } catch (error) {
-    throw folderError(home.folder, error)
+    throw folderError(dataDir.folder, error)
   } finally {
-    await removeInitTempDir(home, draft)
+    await removeInitTempDir(dataDir, draft)
   }
 }
 
@@ -87,11 +87,11 @@ async function writeHba({ runner }: DataDir, draft: string): Promise<void> {
   if (code !== 0) throw new Error(output.trim())
 }
 
-async function initTrouble(home: DataDir, output: string): Promise<RetomaError> {
+async function initTrouble(dataDir: DataDir, output: string): Promise<RetomaError> {
   const nameless = /could not look up effective user ID (\d+)/.exec(output)
-  if (!nameless) return serverError(home, 'initialise', output)
+  if (!nameless) return serverError(dataDir, 'initialise', output)
   return serverError(
-    home,
+    dataDir,
     'initialise',
     say(
       `this user (uid ${nameless[1]}) has no name in /etc/passwd, which PostgreSQL needs; add a line for it, or set DATABASE_URL`,

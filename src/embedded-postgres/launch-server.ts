@@ -30,22 +30,22 @@ const largestLog = 1_000_000
 const takeBackMs = 10_000
 const mostSaid = 1_000_000
 
-export async function launch(home: DataDir, fsync: boolean): Promise<Launch> {
+export async function launch(dataDir: DataDir, fsync: boolean): Promise<Launch> {
   try {
     // A restarted server must not create a removed folder again, empty.
-    if (!(await isMade(home)))
+    if (!(await isMade(dataDir)))
       throw new RetomaError('data_unreadable', {
-        folder: home.folder,
+        folder: dataDir.folder,
         problem: say('its data was removed', 'os dados dela foram removidos'),
       })
-    await prepareSocket(home)
-    const log = await openLog(home)
+    await prepareSocket(dataDir)
+    const log = await openLog(dataDir)
     const before = (await log.stat()).size
-    const args = ['-D', home.data, ...serverOptions(home, fsync)]
-    const child = begin(home.runner, program(home.binaries, 'postgres'), args, {
+    const args = ['-D', dataDir.data, ...serverOptions(dataDir, fsync)]
+    const child = begin(dataDir.runner, program(dataDir.binaries, 'postgres'), args, {
       stdio: ['ignore', log.fd, log.fd],
       detached: true,
-      needs: [home.data, home.socket],
+      needs: [dataDir.data, dataDir.socket],
     })
     let ended: Words = ''
     const end = new Promise<void>(resolve => {
@@ -67,7 +67,7 @@ export async function launch(home: DataDir, fsync: boolean): Promise<Launch> {
       get ended() {
         return ended !== ''
       },
-      said: async () => (await logSince(home, before)) || ended,
+      said: async () => (await logSince(dataDir, before)) || ended,
       takeBack: async () => {
         if (ended) return
         child.ref()
@@ -77,16 +77,16 @@ export async function launch(home: DataDir, fsync: boolean): Promise<Launch> {
       },
     }
   } catch (error) {
-    throw folderError(home.folder, error)
+    throw folderError(dataDir.folder, error)
   }
 }
 
 /** Settings that must hold regardless of postgresql.conf. */
-function serverOptions(home: DataDir, fsync: boolean): string[] {
+function serverOptions(dataDir: DataDir, fsync: boolean): string[] {
   const settings: Record<string, string> = {
     listen_addresses: '',
     port: String(port),
-    unix_socket_directories: `"${home.socket.replaceAll('"', '""')}"`,
+    unix_socket_directories: `"${dataDir.socket.replaceAll('"', '""')}"`,
     unix_socket_permissions: '0700',
     logging_collector: 'off',
     // Without "$user": the user has the same name as Retoma's schema, and new tables of any user would land among Retoma's tables.
@@ -97,19 +97,19 @@ function serverOptions(home: DataDir, fsync: boolean): string[] {
 }
 
 /** The folder grants trust: only the owner may enter the folder. A folder created by another user is refused. */
-async function prepareSocket(home: DataDir): Promise<void> {
-  const { uid } = home.runner
-  await makeServerFolder(home, home.socket).catch(error => {
+async function prepareSocket(dataDir: DataDir): Promise<void> {
+  const { uid } = dataDir.runner
+  await makeServerFolder(dataDir, dataDir.socket).catch(error => {
     // A link or a file is there: reported below.
     if (!['ELOOP', 'ENOTDIR', 'EEXIST'].includes(error.code)) throw error
   })
-  const found = await lstat(home.socket)
+  const found = await lstat(dataDir.socket)
   if (!found.isDirectory() || found.uid !== uid || (found.mode & 0o077) !== 0)
     throw new RetomaError('data_unreadable', {
-      folder: home.folder,
+      folder: dataDir.folder,
       problem: say(
-        `the folder of its socket, ${home.socket}, is not private to uid ${uid}`,
-        `a pasta do socket, ${home.socket}, não é só do uid ${uid}`,
+        `the folder of its socket, ${dataDir.socket}, is not private to uid ${uid}`,
+        `a pasta do socket, ${dataDir.socket}, não é só do uid ${uid}`,
       ),
     })
 }
@@ -117,25 +117,25 @@ async function prepareSocket(home: DataDir): Promise<void> {
 const logName = 'postgres.log'
 
 /** Renames a large log first; the previous renamed log is deleted. */
-async function openLog(home: DataDir): Promise<FileHandle> {
-  const folder = ownFolder(home)
-  const log = await openForAppend(home)
+async function openLog(dataDir: DataDir): Promise<FileHandle> {
+  const folder = ownFolder(dataDir)
+  const log = await openForAppend(dataDir)
   if ((await log.stat()).size <= largestLog) return log
   await log.close()
   await inFolder(folder, at => rename(`${at}/${logName}`, `${at}/${logName}.1`))
-  return openForAppend(home)
+  return openForAppend(dataDir)
 }
 
 /** In a path of another user the log belongs to this user, who may be the next to start the server. */
-async function openForAppend(home: DataDir): Promise<FileHandle> {
-  const { runner, owner } = home
-  const log = await openOwn(ownFolder(home), logName, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT)
+async function openForAppend(dataDir: DataDir): Promise<FileHandle> {
+  const { runner, owner } = dataDir
+  const log = await openOwn(ownFolder(dataDir), logName, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT)
   if (runner.as === 'user' && owner.uid !== 0 && (await log.stat()).uid === 0) await log.chown(owner.uid, owner.gid)
   return log
 }
 
-async function logSince(home: DataDir, from: number): Promise<string> {
-  const log = await openOwn(ownFolder(home), logName, constants.O_RDONLY)
+async function logSince(dataDir: DataDir, from: number): Promise<string> {
+  const log = await openOwn(ownFolder(dataDir), logName, constants.O_RDONLY)
   try {
     const { buffer, bytesRead } = await log.read(Buffer.alloc(mostSaid), 0, mostSaid, from)
     return buffer.subarray(0, bytesRead).toString('utf8').trim()

@@ -25,32 +25,32 @@ const grace = 250
 const notice = 5000
 
 export async function leaveServer(
-  home: DataDir,
+  dataDir: DataDir,
   held: pg.Client | undefined,
   { clock, log }: { clock: Clock; log: Log },
 ): Promise<void> {
-  if (held && (await leaveBy(home, held, clock))) return
+  if (held && (await leaveBy(dataDir, held, clock))) return
   const deadline = clock.now().getTime() + patience
   let answer: ProbeAnswer = { is: 'away' }
   while (clock.now().getTime() < deadline && answer.is !== 'silent') {
-    answer = await probeServer(home.socket, 'retoma leaving').catch(({ message: why }) => ({ is: 'silent', why }))
-    if (answer.is === 'away' && (await livePid(home.data)) === undefined) return
+    answer = await probeServer(dataDir.socket, 'retoma leaving').catch(({ message: why }) => ({ is: 'silent', why }))
+    if (answer.is === 'away' && (await livePid(dataDir.data)) === undefined) return
     await clock.sleep(answer.is === 'up' ? grace : pause)
-    if (answer.is === 'up' && (await leaveBy(home, answer.client, clock))) return
+    if (answer.is === 'up' && (await leaveBy(dataDir, answer.client, clock))) return
   }
   if (answer.is === 'starting' || answer.is === 'away')
-    return stopServer(home, await livePid(home.data), clock, ['SIGQUIT'])
+    return stopServer(dataDir, await livePid(dataDir.data), clock, ['SIGQUIT'])
   log.warn(
-    { folder: home.folder, pid: await livePid(home.data), answer: answer.is },
+    { folder: dataDir.folder, pid: await livePid(dataDir.data), answer: answer.is },
     'the embedded PostgreSQL does not say whether others use it, and was left running',
   )
 }
 
 /** False: the server did not answer. */
-async function leaveBy(home: DataDir, client: pg.Client, clock: Clock): Promise<boolean> {
+async function leaveBy(dataDir: DataDir, client: pg.Client, clock: Clock): Promise<boolean> {
   try {
     const last = await isLast(client, clock).catch(() => undefined)
-    if (last) await stopServer(home, await answeringPid(client, home.data), clock)
+    if (last) await stopServer(dataDir, await answeringPid(client, dataDir.data), clock)
     return last !== undefined
   } finally {
     await closeConnection(client)

@@ -19,7 +19,7 @@ const longestPause = 5000
 export const serverConnectionName = () => nameOf(process.pid)
 
 export class ServerHandle {
-  readonly #home: DataDir
+  readonly #dataDir: DataDir
   readonly #options: { fsync: boolean; clock: Clock; log: Log }
   readonly #leaving = new AbortController()
   #client: pg.Client | undefined
@@ -27,8 +27,8 @@ export class ServerHandle {
   #reviving: Promise<void> | undefined
   #left: Promise<void> | undefined
 
-  constructor(home: DataDir, client: pg.Client, options: { fsync: boolean; clock: Clock; log: Log }) {
-    this.#home = home
+  constructor(dataDir: DataDir, client: pg.Client, options: { fsync: boolean; clock: Clock; log: Log }) {
+    this.#dataDir = dataDir
     this.#options = options
     this.#hold(client)
   }
@@ -55,9 +55,9 @@ export class ServerHandle {
     const client = this.#client
     if (client === undefined) throw new Error('the embedded PostgreSQL is not running')
     const { ours } = await queryWithDeadline(client, 'select pg_try_advisory_lock($1) as ours', [reservation])
-    if (!ours) return readAddress(this.#home, this.#options.clock)
+    if (!ours) return readAddress(this.#dataDir, this.#options.clock)
     this.#address = address
-    await writeAddress(this.#home, address)
+    await writeAddress(this.#dataDir, address)
     return undefined
   }
 
@@ -75,7 +75,7 @@ export class ServerHandle {
        ) as taken`,
       [reservation],
     )
-    return taken ? readAddress(this.#home, this.#options.clock) : undefined
+    return taken ? readAddress(this.#dataDir, this.#options.clock) : undefined
   }
 
   leave(): Promise<void> {
@@ -108,7 +108,7 @@ export class ServerHandle {
   async #attach(): Promise<void> {
     const { fsync, clock } = this.#options
     if (this.#client || this.#leaving.signal.aborted) return
-    const { client } = await attachOrStart(this.#home, {
+    const { client } = await attachOrStart(this.#dataDir, {
       name: serverConnectionName(),
       fsync,
       clock,
@@ -126,7 +126,7 @@ export class ServerHandle {
       try {
         await this.#attempt()
         if (this.#client)
-          log.warn({ folder: this.#home.folder }, 'the embedded PostgreSQL went away and was brought back')
+          log.warn({ folder: this.#dataDir.folder }, 'the embedded PostgreSQL went away and was brought back')
       } catch (error) {
         if (signal.aborted) return
         if (pause === 100) log.error({ err: error }, 'the embedded PostgreSQL went away and cannot be brought back yet')
@@ -141,7 +141,7 @@ export class ServerHandle {
     const client = this.#client
     this.#client = undefined
     if (client) keepsAlive(client, true)
-    if (this.#address !== undefined) await forgetAddress(this.#home)
-    await leaveServer(this.#home, client, this.#options)
+    if (this.#address !== undefined) await forgetAddress(this.#dataDir)
+    await leaveServer(this.#dataDir, client, this.#options)
   }
 }

@@ -42,10 +42,10 @@ interface Coming {
   signal?: AbortSignal
 }
 
-export async function attachOrStart(home: DataDir, options: Coming): Promise<Attached> {
+export async function attachOrStart(dataDir: DataDir, options: Coming): Promise<Attached> {
   const launches: Launch[] = []
   try {
-    return await comeInOrLaunch(home, options, launches)
+    return await comeInOrLaunch(dataDir, options, launches)
   } catch (error) {
     // A process that could not enter cannot leave either, so the servers launched here must not stay.
     if (error !== options.signal?.reason) for (const each of launches) await each.takeBack()
@@ -53,14 +53,14 @@ export async function attachOrStart(home: DataDir, options: Coming): Promise<Att
   }
 }
 
-async function comeInOrLaunch(home: DataDir, options: Coming, launches: Launch[]): Promise<Attached> {
+async function comeInOrLaunch(dataDir: DataDir, options: Coming, launches: Launch[]): Promise<Attached> {
   const { clock, signal } = options
   const begun = clock.now().getTime()
   let heard = begun
   let why: Words = say('it does not answer at its socket', 'ele não responde no socket')
   let ours: Launch | undefined
   while (true) {
-    const answer = await comeIn(home, options.name, ours)
+    const answer = await comeIn(dataDir, options.name, ours)
     // No `await` since the entry, so the receiver of the connection sees the end of the connection.
     if (answer.is === 'up') return { client: answer.client, started: ours !== undefined && !ours.ended }
     const now = clock.now()
@@ -73,29 +73,29 @@ async function comeInOrLaunch(home: DataDir, options: Coming, launches: Launch[]
       ours = undefined
       // The last process to leave removes a socket folder outside the data folder; then the folder is created again.
       const others = typeof why === 'string' && othersAtWork.test(why)
-      if (!others && (await isFolder(home.socket))) throw await serverError(home, 'start', why)
+      if (!others && (await isFolder(dataDir.socket))) throw await serverError(dataDir, 'start', why)
     }
     // Waits until the launched server has a pid file and listens, so a caller that aborts can stop the server.
-    const canBeStopped = answer.is === 'starting' && (await livePid(home.data)) === ours?.pid
+    const canBeStopped = answer.is === 'starting' && (await livePid(dataDir.data)) === ours?.pid
     if (signal?.aborted && (!ours || canBeStopped)) throw signal.reason
-    if (answer.is === 'away' && !ours && (await livePid(home.data)) === undefined) {
-      const { uid } = serverFolder(home, home.data)
-      await clearStale(home.data, [pidfile(home.data), join(home.socket, `.s.PGSQL.${port}.lock`)], now, uid)
-      ours = await launch(home, options.fsync)
+    if (answer.is === 'away' && !ours && (await livePid(dataDir.data)) === undefined) {
+      const { uid } = serverFolder(dataDir, dataDir.data)
+      await clearStale(dataDir.data, [pidfile(dataDir.data), join(dataDir.socket, `.s.PGSQL.${port}.lock`)], now, uid)
+      ours = await launch(dataDir, options.fsync)
       launches.push(ours)
     }
     if (now.getTime() - heard > patience || now.getTime() - begun > recoveryPatience)
-      throw await serverError(home, 'answer', why)
+      throw await serverError(dataDir, 'answer', why)
     await clock.sleep(pause)
   }
 }
 
-async function comeIn(home: DataDir, name: string, ours: Launch | undefined): Promise<ProbeAnswer> {
+async function comeIn(dataDir: DataDir, name: string, ours: Launch | undefined): Promise<ProbeAnswer> {
   try {
-    const answer = await probeServer(home.socket, name)
+    const answer = await probeServer(dataDir.socket, name)
     if (answer.is !== 'up') return answer
     const { client } = answer
-    if (ours && !ours.ended && (await answeringPid(client, home.data)) !== ours.pid) {
+    if (ours && !ours.ended && (await answeringPid(client, dataDir.data)) !== ours.pid) {
       await closeConnection(client)
       const why = say(
         'another was launched at the same time and has not ended yet',
@@ -110,8 +110,8 @@ async function comeIn(home: DataDir, name: string, ours: Launch | undefined): Pr
       ? { is: 'silent', why: say('it does not answer', 'ele não responde') }
       : { is: 'starting', why: say('whoever used it last is stopping it', 'quem o usou por último está parando-o') }
   } catch (error) {
-    const trouble = folderError(home.folder, error)
-    throw isRetomaError(trouble) ? trouble : await serverError(home, 'answer', (error as Error).message)
+    const trouble = folderError(dataDir.folder, error)
+    throw isRetomaError(trouble) ? trouble : await serverError(dataDir, 'answer', (error as Error).message)
   }
 }
 

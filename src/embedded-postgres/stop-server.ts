@@ -17,7 +17,7 @@ const pause = 15
 
 /** `SIGQUIT` alone for a recovering server: on SIGINT during recovery, PostgreSQL 18 may wait for its helper processes for ever. */
 export async function stopServer(
-  home: DataDir,
+  dataDir: DataDir,
   pid: number | undefined,
   clock: Clock,
   signals: (keyof typeof patience)[] = ['SIGINT', 'SIGQUIT'],
@@ -25,21 +25,21 @@ export async function stopServer(
   if (pid === undefined) return
   // SIGINT ends every session and writes a checkpoint; SIGQUIT leaves the checkpoint to the next start. Both keep committed data.
   for (const signal of signals) {
-    if (!tell(pid, signal)) break
+    if (!sendSignal(pid, signal)) break
     const deadline = clock.now().getTime() + patience[signal]
-    while ((await lingers(pid, home.data)) && clock.now().getTime() < deadline) await clock.sleep(pause)
+    while ((await lingers(pid, dataDir.data)) && clock.now().getTime() < deadline) await clock.sleep(pause)
   }
-  if (await lingers(pid, home.data))
-    throw await serverError(home, 'stop', say(`process ${pid} does not end`, `o processo ${pid} não termina`))
-  if ((await readNote(pidfile(home.data)))?.pid === undefined) await removeOutsideSocket(home)
+  if (await lingers(pid, dataDir.data))
+    throw await serverError(dataDir, 'stop', say(`process ${pid} does not end`, `o processo ${pid} não termina`))
+  if ((await readNote(pidfile(dataDir.data)))?.pid === undefined) await removeOutsideSocket(dataDir)
 }
 
-async function removeOutsideSocket(home: DataDir): Promise<void> {
-  if (dirname(home.socket) === home.folder) return
-  await rmdir(home.socket).catch(() => {})
+async function removeOutsideSocket(dataDir: DataDir): Promise<void> {
+  if (dirname(dataDir.socket) === dataDir.folder) return
+  await rmdir(dataDir.socket).catch(() => {})
 }
 
-function tell(pid: number, signal: NodeJS.Signals): boolean {
+function sendSignal(pid: number, signal: NodeJS.Signals): boolean {
   try {
     return process.kill(pid, signal)
   } catch {

@@ -14,20 +14,20 @@ const pause = 20
 
 const sign = 'address'
 
-export async function writeAddress(home: DataDir, address: string): Promise<void> {
-  await writeOwn(ownFolder(home), sign, `${address}\n`)
+export async function writeAddress(dataDir: DataDir, address: string): Promise<void> {
+  await writeOwn(ownFolder(dataDir), sign, `${address}\n`)
 }
 
 /** Waits a moment, because a process writes the address shortly after the reservation. */
-export async function readAddress(home: DataDir, clock: Clock): Promise<string> {
+export async function readAddress(dataDir: DataDir, clock: Clock): Promise<string> {
   for (let left = patience; left > 0; left -= pause) {
-    const text = await readOwn(ownFolder(home), sign).catch(() => '')
+    const text = await readOwn(ownFolder(dataDir), sign).catch(() => '')
     if (text.trim() !== '') return text.trim()
     await clock.sleep(pause)
   }
   return 'an address it has not told yet'
 }
 
-export async function forgetAddress(home: DataDir): Promise<void> {
-  await inFolder(ownFolder(home), at => rm(`${at}/${sign}`, { force: true }))
+export async function forgetAddress(dataDir: DataDir): Promise<void> {
+  await inFolder(ownFolder(dataDir), at => rm(`${at}/${sign}`, { force: true }))
 }

@@ -43,9 +43,9 @@ export interface BackgroundServicesOptions {
   db: Db
   clock: Clock
   log: Log
-  crew: WorkerPool
-  waiters: SettleListeners
-  ends: BatchCompletion
+  workerPool: WorkerPool
+  settleListeners: SettleListeners
+  completion: BatchCompletion
   retention: Record<FinalState, Duration>
   schedules: readonly Schedule[]
   guards: readonly Guard[]
@@ -72,7 +72,7 @@ const idsOf = (jobs: readonly { id: string }[]): string[] => jobs.map(each => ea
 
 export class BackgroundServices {
   readonly #given: BackgroundServicesOptions
-  readonly #dog: Watchdog
+  readonly #watchdogService: Watchdog
   readonly #scheduler: Scheduler
   readonly #guards: Guards
   readonly #incidents: IncidentCheck | undefined
@@ -88,9 +88,9 @@ export class BackgroundServices {
   #sampling: Promise<void> | undefined
 
   constructor(given: BackgroundServicesOptions) {
-    const fired = (queue: string) => given.crew.wake(queue)
+    const fired = (queue: string) => given.workerPool.wake(queue)
     this.#given = given
-    this.#dog = new Watchdog(given.db, given.clock, given.log)
+    this.#watchdogService = new Watchdog(given.db, given.clock, given.log)
     this.#scheduler = createScheduler({ ...given, fired })
     this.#guards = createGuards({ ...given, fired })
     if (given.notify !== undefined) this.#incidents = new IncidentCheck({ ...given, writing: given.notify.writing })
@@ -108,7 +108,7 @@ export class BackgroundServices {
         tick,
         failed: error => log.warn({ err: error }, `the ${what} could not do its round; trying again`),
       })
-    this.#given.crew.listen()
+    this.#given.workerPool.listen()
     this.#watchdog ??= ticking('watchdog', watchEvery, () => this.tick())
     this.#janitor ??= ticking('janitor', janitorMs, async () => void (await this.clean()), janitorAfterMs)
     if (schedules.length > 0) this.#schedules ??= ticking('scheduler', pollIntervalMs, () => this.schedule())
@@ -123,7 +123,7 @@ export class BackgroundServices {
   async applyCrashReports(): Promise<void> {
     await applyCrashReports({
       ...this.#given,
-      wake: this.#given.crew.wake,
+      wake: this.#given.workerPool.wake,
       crashed: jobs => this.#sampler.count({ crashed: jobs }),
     })
     const { clock } = this.#given
@@ -135,7 +135,7 @@ export class BackgroundServices {
     try {
       const { recovered, living } = await recoverFromDeadProcesses(this.#given, this.#before)
       this.#before = living
-      this.#moved(recovered)
+      this.#wakeMoved(recovered)
       await this.#sampler.count({ orphaned: recovered })
     } catch (error) {
       this.#given.log.warn(
@@ -147,44 +147,44 @@ export class BackgroundServices {
 
   async tick(): Promise<undefined> {
     await this.applyCrashReports()
-    await this.#follow(await this.#dog.tick())
+    await this.#applyTick(await this.#watchdogService.tick())
   }
 
   /** Applies the results of a tick; answers the batches without progress. */
-  async #follow({ recovered, timedOut, stalled, batches, stopped, sample }: Tick): Promise<StalledBatch[]> {
+  async #applyTick({ recovered, timedOut, stalled, batches, stopped, sample }: Tick): Promise<StalledBatch[]> {
     // A job that is not recovered to `waiting` may have freed capacity under the limit of the queue.
-    this.#moved([...recovered, ...timedOut, ...stalled])
+    this.#wakeMoved([...recovered, ...timedOut, ...stalled])
     await this.#sampler.count({ orphaned: recovered, timeout: timedOut, stalled })
     // Not awaited: a sample may take seconds, and the next check must not wait.
     if (sample && this.#watchdog !== undefined)
       this.#sampling ??= this.sample().finally(() => {
         this.#sampling = undefined
       })
-    const { db, clock, ends, log, crew, waiters } = this.#given
+    const { db, clock, completion, log, workerPool, settleListeners } = this.#given
     if (stopped) {
-      await crew.goOn()
-      for (const queue of await armProbes(db, clock.instant())) crew.wake(queue)
+      await workerPool.goOn()
+      for (const queue of await armProbes(db, clock.instant())) workerPool.wake(queue)
     }
     if (!batches) return []
-    const still = await batchTick({ db, clock, checkCompletion: ids => ends.check(ids) })
+    const still = await batchTick({ db, clock, checkCompletion: ids => completion.check(ids) })
     for (const { id, state, reason, queue } of still) {
       log.warn({ batch: id, state, ...reason }, 'a batch made no progress')
-      if (queue !== null) crew.wake(queue)
-      waiters.settled(id)
+      if (queue !== null) workerPool.wake(queue)
+      settleListeners.settled(id)
     }
     return still
   }
 
-  #moved(jobs: readonly { id: string; queue: string }[]): void {
-    const { crew, waiters } = this.#given
-    for (const queue of new Set(jobs.map(each => each.queue))) crew.wake(queue)
-    for (const { id } of jobs) waiters.settled(id)
+  #wakeMoved(jobs: readonly { id: string; queue: string }[]): void {
+    const { workerPool, settleListeners } = this.#given
+    for (const queue of new Set(jobs.map(each => each.queue))) workerPool.wake(queue)
+    for (const { id } of jobs) settleListeners.settled(id)
   }
 
   async clean(): Promise<Overdue[]> {
     const { db, log, clock, retention } = this.#given
     const overdue = await janitorTick(db, log, retention, clock.instant())
-    this.#moved(overdue)
+    this.#wakeMoved(overdue)
     await this.#sampler.count({ overdue })
     return overdue
   }
@@ -192,8 +192,8 @@ export class BackgroundServices {
   /** Runs a single pass of all services, for callers that run only now and then. */
   async once(): Promise<MaintenanceReport> {
     const { db, schedules, guards } = this.#given
-    const tick = await this.#dog.once()
-    const batches = await this.#follow(tick)
+    const tick = await this.#watchdogService.once()
+    const batches = await this.#applyTick(tick)
     const overdue = await this.clean()
     await this.sample()
     if (schedules.length > 0) await this.schedule()
@@ -231,10 +231,10 @@ export class BackgroundServices {
    */
   async notify(when: 'in turn' | 'at once' = 'in turn'): Promise<undefined> {
     if (this.#incidents === undefined) return
-    const { crew } = this.#given
+    const { workerPool } = this.#given
     const { made, left } = await this.#incidents.look()
-    if (made) crew.wake(notifyQueue)
-    if (crew.isEmpty && (left || (made && when === 'at once'))) await crew.deliver()
+    if (made) workerPool.wake(notifyQueue)
+    if (workerPool.isEmpty && (left || (made && when === 'at once'))) await workerPool.deliver()
   }
 
   async stop(): Promise<void> {

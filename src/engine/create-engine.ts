@@ -161,112 +161,114 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
   const { db, log, clock, registry, schedules, guards, workerMemory } = parts
   const closing = new AbortController()
   setMaxListeners(0, closing.signal) // every enqueue in a transaction listens for half a second
-  const waiters = new SettleListeners()
+  const settleListeners = new SettleListeners()
   const sender = randomName('e')
-  const hinter = createWakeHints({ db, clock, log, sender })
-  const feed = new EventFeed(parts)
-  const ends = new BatchCompletion({
+  const wakeHints = createWakeHints({ db, clock, log, sender })
+  const eventFeed = new EventFeed(parts)
+  const completion = new BatchCompletion({
     db,
     clock,
     log,
-    wake: queue => crew.wake(queue),
-    goOn: () => crew.goOn(),
-    paused: batch => crew.paused(batch),
-    changed: batch => waiters.settled(batch),
+    wake: queue => workerPool.wake(queue),
+    goOn: () => workerPool.goOn(),
+    paused: batch => workerPool.paused(batch),
+    changed: batch => settleListeners.settled(batch),
     closing: closing.signal,
   })
-  const { hint, claimed, claimsBlocked: held, claimsUnblocked: unheld } = hinter
-  const crew: WorkerPool = new WorkerPool({
+  const { hint, claimed, claimsBlocked, claimsUnblocked } = wakeHints
+  const workerPool: WorkerPool = new WorkerPool({
     ...parts,
-    waiters,
-    ends,
+    settleListeners,
+    completion,
     sender,
     hint,
     claimed,
-    claimsBlocked: held,
-    claimsUnblocked: unheld,
+    claimsBlocked,
+    claimsUnblocked,
     doors: () => recheck(),
   })
-  const rounds = new BackgroundServices({ ...parts, crew, waiters, ends })
-  const stop = () => Promise.all([crew.stop(), rounds.stop()])
-  const tell = crew.wake
-  for (const queue of changed) tell(queue)
-  const gate = new ClosedCheck(close)
+  const backgroundServices = new BackgroundServices({ ...parts, workerPool, settleListeners, completion })
+  const stop = () => Promise.all([workerPool.stop(), backgroundServices.stop()])
+  const wake = workerPool.wake
+  for (const queue of changed) wake(queue)
+  const closedCheck = new ClosedCheck(close)
 
   async function close(): Promise<void> {
     closing.abort()
-    waiters.end()
+    settleListeners.end()
     await stop()
     // Calls under way get their answer, within a bounded time, before the connections close.
-    await gate.lastAnswers()
+    await closedCheck.lastAnswers()
     await stop()
-    await ends.settled()
-    await ends.now().catch(error => log.debug({ err: error }, 'whether batches are over is left to the next tick'))
-    await feed.stop()
-    await hinter.settled()
+    await completion.settled()
+    await completion
+      .now()
+      .catch(error => log.debug({ err: error }, 'whether batches are over is left to the next tick'))
+    await eventFeed.stop()
+    await wakeHints.settled()
     await db.close()
     await leave()
   }
 
-  const depths = new QueueDepths(db, clock)
+  const queueDepths = new QueueDepths(db, clock)
   const writeShared = createInsertBatcher({ db, clock })
-  const admission = new Admission({ db, clock, depths, isOff: parts.rateLimits === 'off' })
+  const admission = new Admission({ db, clock, queueDepths, isOff: parts.rateLimits === 'off' })
   /** The claims of the queue are unblocked: tells the workers of this process and of the others. */
-  const tellAnew = (queue: string) => {
-    crew.claimsUnblocked(queue)
-    hinter.claimsUnblocked(queue)
+  const wakeUnblocked = (queue: string) => {
+    workerPool.claimsUnblocked(queue)
+    wakeHints.claimsUnblocked(queue)
   }
   const { cancelBatch, resumeBatch, ...batches } = createBatchActions({
     db,
     clock,
-    ends,
-    tell,
-    tellAnew,
-    hold(queue, batch) {
-      crew.returnUnstarted(queue, batch)
-      hinter.claimsBlocked(queue, batch)
+    completion,
+    wake,
+    wakeUnblocked,
+    blockClaims(queue, batch) {
+      workerPool.returnUnstarted(queue, batch)
+      wakeHints.claimsBlocked(queue, batch)
     },
-    changed: batch => waiters.settled(batch),
+    changed: batch => settleListeners.settled(batch),
   })
-  const batchMoved = (batch: string) => ends.check([batch])
-  const limitDesk = createRateLimiter(parts)
-  const guesses = createGuessThrottle(limitDesk)
-  const own = createAppTransactions({ db })
-  const { recheck, ...tokens } = createTokens({ db, clock, log, guesses, changed: () => hinter.doors() })
+  const batchMoved = (batch: string) => completion.check([batch])
+  const rateLimiter = createRateLimiter(parts)
+  const guessThrottle = createGuessThrottle(rateLimiter)
+  const appTransactions = createAppTransactions({ db })
+  const { recheck, ...tokens } = createTokens({ db, clock, log, guessThrottle, changed: () => wakeHints.doors() })
   const verbs: Omit<DrivenEngine, 'clock' | 'close' | 'meter' | 'files' | typeof Symbol.asyncDispose> = {
-    ...createEnqueuer({ db, clock, registry, writeShared, admission, tell, closing: closing.signal }),
+    ...createEnqueuer({ db, clock, registry, writeShared, admission, wake, closing: closing.signal }),
     ...createMixedEnqueuer({
       db,
       clock,
       registry,
       writeShared,
       admit: (queue, groups) => admission.admit(queue, groups),
-      tell,
+      wake,
     }),
-    ...createIdempotentRequests({ db, clock, transaction: own.transaction }),
-    ...own,
-    ...createQueues({ db, clock, tell: tellAnew }),
-    ...createBatchSubmitter({ db, clock, registry, depths, tell, ask: batchMoved }),
+    ...createIdempotentRequests({ db, clock, transaction: appTransactions.transaction }),
+    ...appTransactions,
+    ...createQueues({ db, clock, wake: wakeUnblocked }),
+    ...createBatchSubmitter({ db, clock, registry, queueDepths, wake, ask: batchMoved }),
     ...createJobActions({
       db,
       clock,
-      waiters,
+      settleListeners,
       batches: { ...batches, cancelBatch, resumeBatch },
       batchMoved,
-      tell,
+      wake,
       closing: closing.signal,
     }),
     ...batches,
     ...createEraser({ db, clock }),
-    ...createBulkActions({ db, clock, batchMoved, tell }),
-    ...createEvents({ db, clock, feed, closing: closing.signal }),
+    ...createBulkActions({ db, clock, batchMoved, wake }),
+    ...createEvents({ db, clock, eventFeed, closing: closing.signal }),
     ...createExplainer({ db, clock }),
     ...createStats({ db, clock }),
-    ...createScheduleActions({ db, clock, schedules, depths, tell }),
-    ...createGuardActions({ db, clock, guards, tell, closing: closing.signal }),
-    ...limitDesk,
-    ...createProviders({ db, clock, goOn: () => crew.goOn() }),
-    ...guesses,
+    ...createScheduleActions({ db, clock, schedules, queueDepths, wake }),
+    ...createGuardActions({ db, clock, guards, wake, closing: closing.signal }),
+    ...rateLimiter,
+    ...createProviders({ db, clock, goOn: () => workerPool.goOn() }),
+    ...guessThrottle,
     ...tokens,
     kind: name => registry.find(name),
     kinds: () => [...registry.jobs.values()],
@@ -274,27 +276,34 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     workers: () => viewWorkers(db, clock.instant()),
     ping: () => pingDatabase(db, 2000),
     watchdogLag: () => readTick(db, clock.instant()),
-    claimLag: async () => crew.claimLag(),
+    claimLag: async () => workerPool.claimLag(),
     async work(options = {}) {
       // First recover the jobs of the previous process by its crash reports, now instead of after a missed heartbeat.
-      await rounds.applyCrashReports()
-      const worker = await crew.work(workerMemory === undefined ? options : { memory: workerMemory, ...options })
-      rounds.watch()
+      await backgroundServices.applyCrashReports()
+      const worker = await workerPool.work(workerMemory === undefined ? options : { memory: workerMemory, ...options })
+      backgroundServices.watch()
       return worker
     },
-    watch: () => rounds.watch(),
-    watchOnce: () => rounds.once(),
+    watch: () => backgroundServices.watch(),
+    watchOnce: () => backgroundServices.once(),
     findings: () => viewFindings(db),
-    begin: (options, mode) => crew.begin(options, mode),
-    tick: () => rounds.tick(),
-    clean: async () => void (await rounds.clean()),
-    schedule: () => rounds.schedule(),
-    guard: () => rounds.guard(),
-    notify: () => rounds.notify(),
-    sample: () => rounds.sample(),
-    endBatches: () => ends.now(),
+    begin: (options, mode) => workerPool.begin(options, mode),
+    tick: () => backgroundServices.tick(),
+    clean: async () => void (await backgroundServices.clean()),
+    schedule: () => backgroundServices.schedule(),
+    guard: () => backgroundServices.guard(),
+    notify: () => backgroundServices.notify(),
+    sample: () => backgroundServices.sample(),
+    endBatches: () => completion.now(),
   }
-  const files = gate.open(createFiles({ db, clock, closing: closing.signal }), fileParameters)
-  const end = () => gate.close()
-  return { ...gate.open(verbs, parameters), files, clock, meter: createMeter(), close: end, [Symbol.asyncDispose]: end }
+  const files = closedCheck.open(createFiles({ db, clock, closing: closing.signal }), fileParameters)
+  const end = () => closedCheck.close()
+  return {
+    ...closedCheck.open(verbs, parameters),
+    files,
+    clock,
+    meter: createMeter(),
+    close: end,
+    [Symbol.asyncDispose]: end,
+  }
 }

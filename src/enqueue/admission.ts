@@ -21,14 +21,14 @@ type Group = string | null
 export class Admission {
   readonly #db: Db
   readonly #clock: Clock
-  readonly #depths: QueueDepths
+  readonly #queueDepths: QueueDepths
   readonly #isOff: boolean
 
   /** `isOff`: only the queue depth is limited, groups are not. */
-  constructor(given: { db: Db; clock: Clock; depths: QueueDepths; isOff: boolean }) {
+  constructor(given: { db: Db; clock: Clock; queueDepths: QueueDepths; isOff: boolean }) {
     this.#db = given.db
     this.#clock = given.clock
-    this.#depths = given.depths
+    this.#queueDepths = given.queueDepths
     this.#isOff = given.isOff
   }
 
@@ -44,16 +44,16 @@ export class Admission {
 
   /** Checks the groups of jobs after `admitMany` has already admitted the number of jobs. */
   async admitGroups(queue: string, groups: readonly Group[]): Promise<void> {
-    const { admit } = await this.#depths.admit(queue, 0)
+    const { admit } = await this.#queueDepths.admit(queue, 0)
     await this.#take(queue, admit, countsOf(groups))
   }
 
   async #admit(queue: string, count: number, of: ReadonlyMap<string, number>): Promise<void> {
-    const { admit } = await this.#depths.admit(queue, count)
+    const { admit } = await this.#queueDepths.admit(queue, count)
     try {
       await this.#take(queue, admit, of)
     } catch (error) {
-      this.#depths.withdraw(queue, count)
+      this.#queueDepths.withdraw(queue, count)
       throw error
     }
   }

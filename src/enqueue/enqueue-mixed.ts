@@ -48,9 +48,9 @@ export function createMixedEnqueuer(given: {
   writeShared: InsertBatcher
   /** Admits jobs of these groups to the queue, or throws. */
   admit: (queue: string, groups: readonly (string | null)[]) => Promise<void>
-  tell: (queue: string, delayMs?: number, job?: string) => void
+  wake: (queue: string, delayMs?: number, job?: string) => void
 }): MixedEnqueuer {
-  const { db, clock, registry, writeShared, admit, tell } = given
+  const { db, clock, registry, writeShared, admit, wake } = given
 
   async function checked(orders: readonly JobRequest[]): Promise<NewJob[]> {
     for (const [index, order] of orders.entries()) {
@@ -87,7 +87,7 @@ export function createMixedEnqueuer(given: {
   function announce(jobs: readonly NewJob[], made: readonly EnqueuedJob[]): void {
     if (made.every(each => !each.created)) return
     for (const [queue, those] of byQueue(jobs)) {
-      for (const wait of dueTimesOf(those, clock.now())) tell(queue, wait, made.length === 1 ? made[0]!.id : undefined)
+      for (const wait of dueTimesOf(those, clock.now())) wake(queue, wait, made.length === 1 ? made[0]!.id : undefined)
     }
   }
 

@@ -62,16 +62,16 @@ export function createEnqueuer(given: {
   writeShared: InsertBatcher
   admission: Admission
   /** Wakes workers here and in other processes: the queue may have ready jobs. */
-  tell: (queue: string, delayMs?: number, job?: string) => void
+  wake: (queue: string, delayMs?: number, job?: string) => void
   closing: AbortSignal
 }): Enqueuer {
-  const { db, clock, registry, writeShared, admission, tell, closing } = given
+  const { db, clock, registry, writeShared, admission, wake, closing } = given
 
   /** The commit time of the caller's transaction is unknown: a few hints in the first half second, then polling. */
   function tellLater(queue: string, delayMs: number): void {
     for (const ms of [10, 100, 500]) {
       void clock.sleep(ms, closing).then(() => {
-        if (!closing.aborted) tell(queue, delayMs)
+        if (!closing.aborted) wake(queue, delayMs)
       })
     }
   }
@@ -88,7 +88,7 @@ export function createEnqueuer(given: {
   function announce(queue: string, asked: readonly CheckedOptions[], tx: Transaction | undefined, job?: string): void {
     for (const wait of dueTimesOf(asked, clock.now())) {
       if (tx) tellLater(queue, wait)
-      else tell(queue, wait, job)
+      else wake(queue, wait, job)
     }
   }
 

@@ -17,8 +17,8 @@ interface Sample extends Depth {
   /** Jobs added by this process since the count. */
   added: number
   /** Earliest and latest time of the next count. */
-  mayAt: number
-  mustAt: number
+  refreshNotBefore: number
+  refreshBy: number
 }
 
 /** Cumulative number of jobs that had left the queue at a count; jobs added by other processes hide the same number. */
@@ -49,8 +49,8 @@ export class QueueDepths {
   /** Throws `queue_full` if `count` more jobs exceed the limit; otherwise answers the `admit` rate of the queue. */
   async admit(queue: string, count: number): Promise<Pick<Depth, 'admit'>> {
     let sample = this.#samples.get(queue)
-    if (sample === undefined || this.#clock.elapsed() >= sample.mustAt) sample = await this.#count(queue)
-    if (isOver(sample, count) && this.#clock.elapsed() >= sample.mayAt) sample = await this.#count(queue)
+    if (sample === undefined || this.#clock.elapsed() >= sample.refreshBy) sample = await this.#count(queue)
+    if (isOver(sample, count) && this.#clock.elapsed() >= sample.refreshNotBefore) sample = await this.#count(queue)
     if (isOver(sample, count)) {
       const waiting = sample.waiting + sample.added
       const most = sample.maxDepth!
@@ -85,10 +85,10 @@ export class QueueDepths {
     const begun = this.#clock.elapsed()
     const depth = await depthOf(this.#db, queue)
     const now = this.#clock.elapsed()
-    const mayAt = now + (now - begun) * share
-    const mustAt = depth.maxDepth === null ? now + unlimitedMs : Math.max(mayAt, now + oldestMs)
+    const refreshNotBefore = now + (now - begun) * share
+    const refreshBy = depth.maxDepth === null ? now + unlimitedMs : Math.max(refreshNotBefore, now + oldestMs)
     if (depth.maxDepth !== null) this.#remember(queue, depth.waiting, now)
-    const sample = { ...depth, added: 0, mayAt, mustAt }
+    const sample = { ...depth, added: 0, refreshNotBefore, refreshBy }
     this.#samples.set(queue, sample)
     return sample
   }

@@ -31,7 +31,7 @@ export interface Eraser {
 }
 
 /** Retries while the cascade of an earlier action must finish first. */
-const rounds = 20
+const maxConflictRetries = 20
 const filesAtOnce = 100
 
 export function createEraser({ db, clock }: { db: Db; clock: Clock }): Eraser {
@@ -44,7 +44,7 @@ export function createEraser({ db, clock }: { db: Db; clock: Clock }): Eraser {
     async eraseBatch(id) {
       if (!isId(id)) return { id, erased: false }
       let erased = false
-      for (let left = rounds; ; left--) {
+      for (let left = maxConflictRetries; ; left--) {
         await bites(id)
         const found = await markBatchErased(db, id, clock.instant())
         if (found === undefined) break
@@ -58,7 +58,7 @@ export function createEraser({ db, clock }: { db: Db; clock: Clock }): Eraser {
 
     async eraseJob(id) {
       if (!isId(id)) return { id, erased: false }
-      for (let left = rounds; ; left--) {
+      for (let left = maxConflictRetries; ; left--) {
         const found = await eraseJob(db, id, clock.instant())
         // The job may have ended since the read.
         if (found !== undefined && found !== 'erased') {

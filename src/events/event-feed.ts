@@ -18,7 +18,7 @@ import { type EventPoll, type EventRow, pollEvents } from './sql/read-events.ts'
 import { placeEvents } from './sql/write-events.ts'
 
 export const pollIntervalMs = 250
-const bite = 2000
+const chunkSize = 2000
 /**
  * Behind a long transaction a poll scans dead rows; the next poll then comes later, so that polls take at most a tenth of the
  * time.
@@ -125,30 +125,30 @@ export class EventFeed {
       const found = await this.#look()
       const cost = this.#clock.elapsed() - begun
       if (this.#session !== session) return pollIntervalMs
-      const told = await this.#tell(found.look, found.asked, session.ending.signal)
+      const told = await this.#publish(found.poll, found.asked, session.ending.signal)
       if (this.#session !== session) return pollIntervalMs
-      const more = found.look.events.length >= bite
-      if (!more && !(found.look.unplaced && (await placeEvents(this.#db)) > 0))
+      const more = found.poll.events.length >= chunkSize
+      if (!more && !(found.poll.unplaced && (await placeEvents(this.#db)) > 0))
         return Math.max(pollIntervalMs - told, Math.min(cost * share, rarestMs))
     }
   }
 
-  async #look(): Promise<{ look: EventPoll; asked: Set<string> }> {
+  async #look(): Promise<{ poll: EventPoll; asked: Set<string> }> {
     const followed = Array.from(this.#listeners.keys(), each => each.of)
     const jobs = distinct(followed.map(of => of.job))
     const batches = distinct(followed.map(of => of.batch))
-    const given = { after: this.#frontier, limit: bite, jobs, batches }
-    const look = await pollEvents(this.#db, given, this.#clock.instant())
-    return { look, asked: new Set([...jobs, ...batches]) }
+    const given = { after: this.#frontier, limit: chunkSize, jobs, batches }
+    const poll = await pollEvents(this.#db, given, this.#clock.instant())
+    return { poll, asked: new Set([...jobs, ...batches]) }
   }
 
   /** Answers the duration of the delivery. */
-  async #tell(look: EventPoll, asked: ReadonlySet<string>, ending: AbortSignal): Promise<number> {
-    const { events, jobs, batches, removed, given, at } = look
+  async #publish(poll: EventPoll, asked: ReadonlySet<string>, ending: AbortSignal): Promise<number> {
+    const { events, jobs, batches, removed, given, at } = poll
     const begun = this.#clock.elapsed()
     this.#frontier = events.at(-1)?.pos ?? Math.min(this.#frontier, given)
     const glances = new Map([...jobs.map(snapshotOfJob), ...batches.map(snapshotOfBatch)].map(each => [each.id, each]))
-    const isAll = events.length < bite
+    const isAll = events.length < chunkSize
     const glance = (id: string) => (isAll && asked.has(id) ? (glances.get(id) ?? null) : undefined)
     const news = { events, frontier: this.#frontier, removed, given, at, glance, made: new Map() }
     const all = [...this.#listeners]

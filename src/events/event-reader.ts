@@ -28,7 +28,7 @@ export class EventReader implements FeedListener {
   readonly of: Subject
   readonly #db: Db
   readonly #clock: Clock
-  readonly #feed: EventFeed
+  readonly #eventFeed: EventFeed
   readonly #signal: AbortSignal
   #queue: { event: EngineEvent; place: EventPosition }[] = []
   #given: EventPosition = { pos: 0, phase: null, stamp: null }
@@ -45,11 +45,11 @@ export class EventReader implements FeedListener {
   /** Resolves with the first poll result, when the start of the stream is known. */
   readonly looked = new Promise<void>(resolve => (this.#hasLooked = resolve))
 
-  constructor(given: { db: Db; clock: Clock; feed: EventFeed; of: Subject; signal: AbortSignal }) {
+  constructor(given: { db: Db; clock: Clock; eventFeed: EventFeed; of: Subject; signal: AbortSignal }) {
     this.of = given.of
     this.#db = given.db
     this.#clock = given.clock
-    this.#feed = given.feed
+    this.#eventFeed = given.eventFeed
     this.#signal = given.signal
   }
 
@@ -80,7 +80,7 @@ export class EventReader implements FeedListener {
       }
     } finally {
       this.#signal.removeEventListener('abort', woken)
-      this.#feed.leave(this)
+      this.#eventFeed.leave(this)
     }
   }
 
@@ -91,7 +91,7 @@ export class EventReader implements FeedListener {
     if (bounds === undefined) return
     if (!bounds.there) throw notFound(this.of)
     this.#startAt(after ?? { pos: bounds.last, phase: null, stamp: null })
-    if (after === undefined) this.#joined = this.#feed.join(this, bounds.last)
+    if (after === undefined) this.#joined = this.#eventFeed.join(this, bounds.last)
   }
 
   #startAt(place: EventPosition): void {
@@ -107,7 +107,7 @@ export class EventReader implements FeedListener {
 
   async #catchUp(): Promise<void> {
     // Read before the query, so that the query sees all events the feed has seen.
-    const { frontier } = this.#feed
+    const { frontier } = this.#eventFeed
     // An event whose first half was delivered is read again for the second half.
     const from = this.#given.half ? this.#given.pos - 1 : this.#given.pos
     const page = await this.#ask(() => readEvents(this.#db, this.of, from, pageSize))
@@ -116,7 +116,7 @@ export class EventReader implements FeedListener {
     for (const row of page.events) this.#pushRow(row)
     if (page.events.length === pageSize) return
     this.#moveTo(Math.max(page.last, frontier))
-    this.#joined = this.#feed.join(this, this.#ahead.pos)
+    this.#joined = this.#eventFeed.join(this, this.#ahead.pos)
   }
 
   take(news: FeedUpdate): void {
@@ -145,7 +145,7 @@ export class EventReader implements FeedListener {
     }
     if (glance === null || (glance?.over && !glance.pending)) {
       this.#over = true
-      this.#feed.leave(this)
+      this.#eventFeed.leave(this)
     }
   }
 
@@ -214,7 +214,7 @@ export class EventReader implements FeedListener {
   /** The queue is too long: drops the queue; events are read again from the last delivered event. */
   #fallBehind(): void {
     this.#joined = false
-    this.#feed.leave(this)
+    this.#eventFeed.leave(this)
     this.#startAt(this.#given)
   }
 

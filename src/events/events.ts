@@ -34,20 +34,20 @@ export interface Events {
 
 const known = ['job', 'batch', 'after', 'signal']
 
-export function createEvents(given: { db: Db; clock: Clock; feed: EventFeed; closing: AbortSignal }): Events {
+export function createEvents(given: { db: Db; clock: Clock; eventFeed: EventFeed; closing: AbortSignal }): Events {
   return {
     events(filter = {}) {
       const { of, after, signal } = check(filter)
       const ending = new AbortController()
       const end = () => ending.abort()
-      const follower = new EventReader({ ...given, of, signal: ending.signal })
+      const reader = new EventReader({ ...given, of, signal: ending.signal })
 
       async function* read(): AsyncGenerator<EngineEvent, undefined> {
         const signals = [given.closing, ...(signal ? [signal] : [])]
         if (signals.some(each => each.aborted)) return
         for (const each of signals) each.addEventListener('abort', end)
         try {
-          yield* follower.read(after)
+          yield* reader.read(after)
         } finally {
           for (const each of signals) each.removeEventListener('abort', end)
         }
@@ -64,10 +64,10 @@ export function createEvents(given: { db: Db; clock: Clock; feed: EventFeed; clo
           first ??= reading.next()
           const next = first
           next.catch(() => {}) // the caller of next() gets the error
-          await Promise.race([next, follower.looked])
-          return !follower.over || !(await next).done
+          await Promise.race([next, reader.looked])
+          return !reader.over || !(await next).done
         },
-        idleSeconds: () => follower.idleSeconds(),
+        idleSeconds: () => reader.idleSeconds(),
         // Also ends a pending next().
         return() {
           end()

@@ -46,7 +46,7 @@ export interface AttemptOptions {
   random: Random
   /** The stop grace: the time a handler has to end after its signal aborts. */
   graceMs: number
-  keeper: AttemptStorage
+  storage: AttemptStorage
   /** Called before attempts time out, to find out whether the loop was blocked. */
   isTime: () => void
   /** The time of the attempt runs again. */
@@ -54,7 +54,7 @@ export interface AttemptOptions {
   /** A handler was abandoned (1), or an abandoned handler has ended (-1). */
   abandoned: (more: 1 | -1) => void
   /** The children for isolated attempts; undefined inside a child. */
-  children?: ChildPool
+  childPool?: ChildPool
   /** Runs functions in child processes: by this worker, or from inside a child by request to the parent. */
   isolate: Isolate
   /** The memory limit of the worker process. */
@@ -84,8 +84,8 @@ export class Attempt {
   #reason: Error | undefined
   #leave: ((ended: Ended | IsolatedAttempt) => void) | undefined
   #ended = false
-  #patience: StopGrace | undefined
-  #kept: HandlerServices | undefined
+  #stopGrace: StopGrace | undefined
+  #services: HandlerServices | undefined
   /** The run in a thread or process, for an isolated attempt. */
   #away: ChildRun | undefined
   /** The part of `stolenMs` of the isolated run that is already discounted. */
@@ -136,7 +136,7 @@ export class Attempt {
 
   /** Stops watching the handler of an ended attempt. */
   forget(): void {
-    this.#patience?.end()
+    this.#stopGrace?.end()
   }
 
   /** The handler runs in a thread or a process. */
@@ -169,7 +169,7 @@ export class Attempt {
     this.#reason = reason
     this.#controller?.abort(reason)
     this.#away?.abort(reason)
-    this.#patience = new StopGrace({
+    this.#stopGrace = new StopGrace({
       ...this.#options,
       stopping: forGood,
       leave: () => void this.#leaveBehind(reason),
@@ -193,7 +193,7 @@ export class Attempt {
   #handlerEnded(): void {
     if (this.#handled) return
     this.#handled = true
-    this.#patience?.end()
+    this.#stopGrace?.end()
     if (this.#abandoned) this.#options.abandoned(-1)
     this.#cleared?.()
   }
@@ -261,16 +261,16 @@ export class Attempt {
       ended = { thrown }
     }
     // Most attempts use no steps and no progress.
-    if (this.#kept?.isUsed && !('end' in ended))
-      ended = await this.#closed(this.#kept, ended).catch(thrown => ({ thrown }))
+    if (this.#services?.isUsed && !('end' in ended))
+      ended = await this.#closed(this.#services, ended).catch(thrown => ({ thrown }))
     this.#handlerEnded()
     this.#leave!(ended)
   }
 
   async #work(input: unknown): Promise<Ended | IsolatedAttempt> {
     const { job, claimed } = this
-    const { children, log } = this.#options
-    const isolation = children === undefined ? 'inline' : isolationOf(job, claimed.care)
+    const { childPool, log } = this.#options
+    const isolation = childPool === undefined ? 'inline' : isolationOf(job, claimed.care)
     if (isolation === 'inline') {
       const run = job.run ?? (await handlerOf(job))
       return {
@@ -279,24 +279,28 @@ export class Attempt {
     }
     // The signal aborted meanwhile: the handler need not begin.
     if (this.#reason !== undefined) return { thrown: this.#reason }
-    const away = runIsolated(this, isolation, input, { ...this.#options, children: children!, now: this.host().now() })
+    const away = runIsolated(this, isolation, input, {
+      ...this.#options,
+      childPool: childPool!,
+      now: this.host().now(),
+    })
     this.#away = away.run
     return away.ended
   }
 
-  async #closed(kept: HandlerServices, ended: Ended): Promise<Ended> {
-    const left = await kept.close()
+  async #closed(services: HandlerServices, ended: Ended): Promise<Ended> {
+    const left = await services.close()
     if ('thrown' in ended) return ended
     if (left.length > 0) return { thrown: new RetomaError('step_not_awaited', { steps: left.join(', ') }) }
-    await kept.tellUnused(this.#options.log)
+    await services.tellUnused(this.#options.log)
     return ended
   }
 
   /** Reports to the provider's row, and remembers the stopped providers that this attempt probes and that have not answered. */
   readonly tellProvider = async (name: string, word: ProviderWord): Promise<ProviderStand> => {
-    const { keeper } = this.#options
+    const { storage } = this.#options
     if (word.how !== 'ask' && word.how !== 'silent') this.#probes?.delete(name)
-    const stand = await this.time.waiting(() => keeper.provider(this.claimed, name, word, this.signal))
+    const stand = await this.time.waiting(() => storage.provider(this.claimed, name, word, this.signal))
     if (stand.how === 'open' && stand.probe) {
       this.#probes ??= new Set()
       this.#probes.add(name)
@@ -340,12 +344,16 @@ export class Attempt {
 
   /** Builds the services of the context on first use. */
   host(): HandlerServices {
-    this.#kept ??= new HandlerServices(this, { ...this.#options, rest: ms => void this.#rest(ms), goBack: this.goBack })
-    return this.#kept
+    this.#services ??= new HandlerServices(this, {
+      ...this.#options,
+      rest: ms => void this.#rest(ms),
+      goBack: this.goBack,
+    })
+    return this.#services
   }
 
   async #rest(ms: number): Promise<void> {
-    await this.#kept?.close()
+    await this.#services?.close()
     this.#handlerEnded()
     this.#leave?.({ returned: new Snooze(milliseconds(ms)) })
   }

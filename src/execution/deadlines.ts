@@ -19,16 +19,16 @@ export interface DeadlinesOptions {
 export class Deadlines {
   readonly #options: DeadlinesOptions
   /** Fires at the first deadline. */
-  readonly #alarm: DeadlineTimer
+  readonly #timer: DeadlineTimer
 
   constructor(options: DeadlinesOptions) {
     this.#options = options
-    this.#alarm = new DeadlineTimer(options.clock, () => this.#timeOut())
+    this.#timer = new DeadlineTimer(options.clock, () => this.#timeOut())
   }
 
   /** The first deadline, at the earliest. */
   get first(): number {
-    return this.#alarm.due
+    return this.#timer.due
   }
 
   /** The last deadline of the handlers in this process; undefined: none runs here. */
@@ -41,7 +41,7 @@ export class Deadlines {
 
   /** Starts watching the deadline of an attempt. */
   watch({ time }: Attempt): void {
-    this.#alarm.set(time.deadline)
+    this.#timer.set(time.deadline)
   }
 
   /** Extends all deadlines by `ms`, except the deadline of the attempt named `culprit`, if known. */
@@ -52,7 +52,7 @@ export class Deadlines {
 
   /** Stops the timer for good. */
   off(): void {
-    this.#alarm.off()
+    this.#timer.off()
   }
 
   /** Returns the next deadline among the remaining attempts. */

@@ -42,7 +42,7 @@ interface Running {
 
 export interface ContextHost extends ProviderHost {
   readonly steps: Steps
-  readonly place: ProgressWriter
+  readonly progress: ProgressWriter
   readonly files: JobFiles
   /** Estimates the database clock without a query, in milliseconds. */
   now(): number
@@ -141,7 +141,7 @@ export class Context implements JobContext {
     const encoded = encodeValue(data, { root: 'data' })
     if (!encoded.ok) throw unkept(dataOf(name), encoded.problem)
     const noted = { checkpoint: checkStepName(name), resume: encoded.text }
-    const how = await this.#host.place.keep(
+    const how = await this.#host.progress.keep(
       progress === undefined ? noted : { ...noted, progress: progressText(progress) },
     )
     if (how === 'refused') throw unkept(dataOf(name), say('PostgreSQL refuses it', 'o PostgreSQL recusa'))
@@ -150,7 +150,7 @@ export class Context implements JobContext {
 
   get progress(): JobContext['progress'] {
     return progress =>
-      this.#outside('progress', async () => this.#host.place.note({ progress: progressText(progress) }))
+      this.#outside('progress', async () => this.#host.progress.note({ progress: progressText(progress) }))
   }
 
   get sleep(): JobContext['sleep'] {

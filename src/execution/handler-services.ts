@@ -66,7 +66,7 @@ interface Of {
 interface KeptOptions {
   clock: Clock
   random: Random
-  keeper: AttemptStorage
+  storage: AttemptStorage
   /** Called before attempts time out, to find out whether the loop was blocked. */
   isTime: () => void
   /** Ends the attempt. The next attempt starts after `ms` milliseconds. */
@@ -81,7 +81,7 @@ const mostNames = 20
 export class HandlerServices implements ContextHost {
   readonly #of: Of
   readonly #options: KeptOptions
-  #place: ProgressWriter | undefined
+  #progress: ProgressWriter | undefined
   #steps: Steps | undefined
   readonly rest: (ms: number) => void
   readonly goBack: (noChild: Error) => void
@@ -95,25 +95,25 @@ export class HandlerServices implements ContextHost {
 
   /** True if `close` has work to do. */
   get isUsed(): boolean {
-    return this.#place !== undefined
+    return this.#progress !== undefined
   }
 
-  get place(): ProgressWriter {
-    const { clock, keeper } = this.#options
+  get progress(): ProgressWriter {
+    const { clock, storage } = this.#options
     const { claimed, told } = this.#of
-    this.#place ??= new ProgressWriter(clock, note => told(() => keeper.note(claimed, note)))
-    return this.#place
+    this.#progress ??= new ProgressWriter(clock, note => told(() => storage.note(claimed, note)))
+    return this.#progress
   }
 
   get steps(): Steps {
-    this.#steps ??= this.#makeSteps(this.place)
+    this.#steps ??= this.#makeSteps(this.progress)
     return this.#steps
   }
 
-  #makeSteps(place: ProgressWriter): Steps {
+  #makeSteps(progress: ProgressWriter): Steps {
     const of = this.#of
     const { claimed, time, told } = of
-    const { clock, random, keeper, isTime } = this.#options
+    const { clock, random, storage, isTime } = this.#options
     return new Steps({
       job: claimed.id,
       clock,
@@ -125,22 +125,22 @@ export class HandlerServices implements ContextHost {
         isTime()
         return time.blockedMs
       },
-      load: () => time.waiting(() => keeper.load(claimed, of.signal)),
+      load: () => time.waiting(() => storage.load(claimed, of.signal)),
       async save(name, value) {
-        const how = await told(() => keeper.save(claimed, name, value))
-        if (how === 'landed') place.mention({ checkpoint: name })
+        const how = await told(() => storage.save(claimed, name, value))
+        if (how === 'landed') progress.mention({ checkpoint: name })
         return how
       },
       async transact(name, work, signal) {
-        const done = await told(awake => keeper.transact(claimed, name, tx => awake(() => work(tx)), signal))
-        if (done.how !== 'lost') place.mention({ checkpoint: name })
+        const done = await told(awake => storage.transact(claimed, name, tx => awake(() => work(tx)), signal))
+        if (done.how !== 'lost') progress.mention({ checkpoint: name })
         return done
       },
     })
   }
 
   look(query: JobQuery): Promise<QueryResult> {
-    return this.#of.time.waiting(() => this.#options.keeper.look(query, this.#of.signal))
+    return this.#of.time.waiting(() => this.#options.storage.look(query, this.#of.signal))
   }
 
   get signal(): AbortSignal {
@@ -154,15 +154,15 @@ export class HandlerServices implements ContextHost {
   get files(): JobFiles {
     const of = this.#of
     const { claimed, time } = of
-    const { keeper } = this.#options
+    const { storage } = this.#options
     return {
       async open(id) {
-        const file = await time.waiting(() => keeper.file(claimed, id, of.signal))
-        return file && opened(file, n => time.waiting(() => keeper.piece(claimed, id, n, of.signal)))
+        const file = await time.waiting(() => storage.file(claimed, id, of.signal))
+        return file && opened(file, n => time.waiting(() => storage.piece(claimed, id, n, of.signal)))
       },
       async path(id) {
         if (!of.running) throw new RetomaError('attempt_over', { job: claimed.id, step: 'files.path' })
-        return time.waiting(() => keeper.copy(claimed, id, of.signal))
+        return time.waiting(() => storage.copy(claimed, id, of.signal))
       },
     }
   }
@@ -178,7 +178,7 @@ export class HandlerServices implements ContextHost {
   /** Accepts no more calls and waits for the writes under way; returns the steps without an `await`. */
   async close(): Promise<readonly string[]> {
     const left = await this.#steps?.close()
-    await this.#place?.close()
+    await this.#progress?.close()
     return left ?? []
   }
 
@@ -191,7 +191,7 @@ export class HandlerServices implements ContextHost {
     const { claimed } = this.#of
     const facts = { steps: unused.slice(0, mostNames), count: unused.length }
     log.warn({ job: claimed.id, kind: claimed.kind, ...facts }, 'steps that were saved were not asked for again')
-    await this.#options.keeper
+    await this.#options.storage
       .warn(claimed, 'unused_steps', facts)
       .catch(error => log.debug({ job: claimed.id, err: error }, 'a warning was not written'))
   }

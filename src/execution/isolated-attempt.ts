@@ -23,8 +23,8 @@ export interface IsolatedAttempt {
 }
 
 interface Given {
-  children: ChildPool
-  keeper: AttemptStorage
+  childPool: ChildPool
+  storage: AttemptStorage
   log: Log
   /** The database clock. */
   now: number
@@ -36,7 +36,7 @@ export function runIsolated(
   attempt: Attempt,
   isolation: Exclude<Isolation, 'inline'>,
   input: unknown,
-  { children, keeper, log, now, memoryBytes: worker }: Given,
+  { childPool, storage, log, now, memoryBytes: worker }: Given,
 ): { run: ChildRun; ended: Promise<Ended | IsolatedAttempt> } {
   const { claimed, job, told } = attempt
   const { policy } = job
@@ -52,19 +52,19 @@ export function runIsolated(
   // A kind with `inline` isolation runs here because of a crash suspicion. The handler was written for the full environment of a worker.
   const environment = policy.isolation === 'inline' ? 'all' : job.env
   const nature: Nature = { isolation, memoryBytes, environment, parentStoppedMs: policy.orphanAfter / 2 }
-  const run = children.run(errand, nature, {
+  const run = childPool.run(errand, nature, {
     began: () => attempt.allow(),
-    file: id => attempt.time.waiting(() => keeper.file(claimed, id, attempt.signal)),
-    piece: (id, n) => attempt.time.waiting(() => keeper.piece(claimed, id, n, attempt.signal)),
-    copy: id => attempt.time.waiting(() => keeper.copy(claimed, id, attempt.signal)),
-    load: () => attempt.time.waiting(() => keeper.load(claimed, attempt.signal)),
-    save: (name, value) => told(() => keeper.save(claimed, name, value)),
-    note: note => told(() => keeper.note(claimed, note)),
-    look: query => attempt.time.waiting(() => keeper.look(query, attempt.signal)),
-    warn: (what, about) => keeper.warn(claimed, what, about),
+    file: id => attempt.time.waiting(() => storage.file(claimed, id, attempt.signal)),
+    piece: (id, n) => attempt.time.waiting(() => storage.piece(claimed, id, n, attempt.signal)),
+    copy: id => attempt.time.waiting(() => storage.copy(claimed, id, attempt.signal)),
+    load: () => attempt.time.waiting(() => storage.load(claimed, attempt.signal)),
+    save: (name, value) => told(() => storage.save(claimed, name, value)),
+    note: note => told(() => storage.note(claimed, note)),
+    look: query => attempt.time.waiting(() => storage.look(query, attempt.signal)),
+    warn: (what, about) => storage.warn(claimed, what, about),
     provider: attempt.tellProvider,
     transact: (name, work, signal) =>
-      told(awake => keeper.transact(claimed, name, tx => awake(() => work(tx)), signal)),
+      told(awake => storage.transact(claimed, name, tx => awake(() => work(tx)), signal)),
     isolate: (call, signal) => attempt.isolate(call, signal),
     log: (level, about, message) => log[level]({ ...facts, ...about }, message),
   })

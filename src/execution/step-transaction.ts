@@ -46,19 +46,19 @@ export async function runStepTransaction(given: StepTransaction): Promise<StepTr
 }
 
 interface Begun {
-  loan: LeasedConnection
+  connection: LeasedConnection
   mark: string
 }
 
 async function begin({ db, clock, signal }: StepTransaction): Promise<Begun> {
   for (let pause = 100; ; pause = Math.min(pause * 2, longestPauseMs)) {
     signal.throwIfAborted()
-    let loan: LeasedConnection | undefined
+    let connection: LeasedConnection | undefined
     try {
-      loan = await db.leaseConnection()
-      return { loan, mark: await beginTransaction(loan) }
+      connection = await db.leaseConnection()
+      return { connection, mark: await beginTransaction(connection) }
     } catch {
-      loan?.release('in doubt')
+      connection?.release('in doubt')
       await clock.sleep(pause, signal)
     }
   }
@@ -67,22 +67,22 @@ async function begin({ db, clock, signal }: StepTransaction): Promise<Begun> {
 /** `failed`: nothing is committed, and another call may succeed. */
 async function attempt(
   given: StepTransaction,
-  { loan, mark }: Begun,
+  { connection, mark }: Begun,
 ): Promise<StepTransactionResult | { failed: unknown }> {
   const { worker, job, name, work, signal, clock } = given
-  const tx = new UserTransaction(loan, name, signal)
+  const tx = new UserTransaction(connection, name, signal)
   try {
     const value = await tx.during(work)
     signal.throwIfAborted()
-    const how = await saveInTransaction(loan, { ...job, worker, name, value, mark }, clock.instant())
+    const how = await saveInTransaction(connection, { ...job, worker, name, value, mark }, clock.instant())
     signal.throwIfAborted()
-    if (how === 'kept') return await commit(given, loan)
-    await rollbackTransaction(loan)
+    if (how === 'kept') return await commit(given, connection)
+    await rollbackTransaction(connection)
     if (how === 'lost') return { how }
     if (how === 'there') return await settled(given, undefined)
     throw doNotRetry(new RetomaError('transaction_control', { step: name }))
   } catch (error) {
-    await rollbackTransaction(loan)
+    await rollbackTransaction(connection)
     if (signal.aborted) throw signal.reason
     return tx.judge(error)
   }
@@ -90,15 +90,15 @@ async function attempt(
 
 async function commit(
   given: StepTransaction,
-  loan: LeasedConnection,
+  connection: LeasedConnection,
 ): Promise<StepTransactionResult | { failed: unknown }> {
   try {
-    await commitTransaction(loan)
-    loan.release('ended')
+    await commitTransaction(connection)
+    connection.release('ended')
     return { how: 'landed' }
   } catch (error) {
     // A deferred constraint failed, or the answer was lost: the checkpoint decides.
-    loan.release('in doubt')
+    connection.release('in doubt')
     return settled(given, error)
   }
 }

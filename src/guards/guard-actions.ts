@@ -28,10 +28,10 @@ export function createGuardActions(given: {
   db: Db
   clock: Clock
   guards: readonly Guard[]
-  tell: (queue: string) => void
+  wake: (queue: string) => void
   closing: AbortSignal
 }): GuardActions {
-  const { db, clock, guards, tell, closing } = given
+  const { db, clock, guards, wake, closing } = given
   return {
     async guards() {
       const found = await viewGuards(db, clock.instant())
@@ -50,7 +50,7 @@ export function createGuardActions(given: {
       const note = (about: Parameters<typeof noteTurn>[2]) => (counted ? noteTurn(db, guard.name, about, now()) : null)
       try {
         const run = await runGuard({ db, guard, counted, signal: closing, now })
-        if (run.jobs > 0) tell(guard.enqueue!.job.queue)
+        if (run.jobs > 0) wake(guard.enqueue!.job.queue)
         await note({ error: refusalOf(run), warnings: run.warnings })
         return run
       } catch (error) {

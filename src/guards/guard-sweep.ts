@@ -63,21 +63,21 @@ export async function sweep({
   let { limit } = guard
   for (let done = 0; done < bites && refused.length < mostRefused && !signal?.aborted; ) {
     const options = { refused, limit, name: counted ? guard.name : undefined, atMostMs }
-    const bite = await markLost(db, { ...subject, now: now() }, options).catch(error => error as Error)
-    if (bite instanceof Error) {
+    const chunk = await markLost(db, { ...subject, now: now() }, options).catch(error => error as Error)
+    if (chunk instanceof Error) {
       // Smaller chunks isolate the bad row; markLost refuses a bad row in a chunk of 1.
-      if (limit === 1 || !isFaultOfSomeRow(bite)) throw bite
+      if (limit === 1 || !isFaultOfSomeRow(chunk)) throw chunk
       limit = Math.ceil(limit / 8)
-    } else if ('refused' in bite) {
-      refuse(bite.refused)
-    } else if (bite.marked.length === 0) {
+    } else if ('refused' in chunk) {
+      refuse(chunk.refused)
+    } else if (chunk.marked.length === 0) {
       // A short chunk may mean that some rows were locked: only an empty chunk is the end.
       swept.more = false
       break
     } else {
-      swept.marked += bite.marked.length
-      swept.jobs += bite.jobs
-      const rows = bite.marked.map(({ key, signalAt }) => ({ key, signalAt }))
+      swept.marked += chunk.marked.length
+      swept.jobs += chunk.jobs
+      const rows = chunk.marked.map(({ key, signalAt }) => ({ key, signalAt }))
       swept.rows.push(...rows.sort(byAge).slice(0, mostKeys - swept.rows.length))
       limit = Math.min(limit * 8, guard.limit)
       done++

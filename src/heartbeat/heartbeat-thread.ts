@@ -43,7 +43,7 @@ export class HeartbeatThread {
     this.sharedState[slot.beatAt] = sharedElapsed()
     const task: HeartbeatThreadData = {
       url,
-      signs: this.sharedState,
+      sharedState: this.sharedState,
       queues,
       papers: crashReportFolder(),
       killWhenHung,

@@ -3,9 +3,9 @@ import { noteCheck, ProcessPauses } from './process-pauses.ts'
 import { newSharedState } from './shared-state.ts'
 
 const looked = (...at: number[]) => {
-  const signs = newSharedState(0)
-  for (const each of at) noteCheck(signs, each)
-  return signs
+  const sharedState = newSharedState(0)
+  for (const each of at) noteCheck(sharedState, each)
+  return sharedState
 }
 
 test('a process that stood still as a whole is told once, whichever of its threads wakes first', () => {

@@ -11,30 +11,30 @@ export const checkIntervalMs = 200
 export const lateMs = 1000
 
 /** Called by the heartbeat thread at each look. */
-export function noteCheck(signs: SharedState, now: number): void {
-  const before = signs[slot.lookedAt]!
+export function noteCheck(sharedState: SharedState, now: number): void {
+  const before = sharedState[slot.lookedAt]!
   if (before > 0 && now - before > checkIntervalMs + lateMs) {
-    signs[slot.stoppedMs] = now - before - checkIntervalMs
-    signs[slot.stoppedFrom] = before
+    sharedState[slot.stoppedMs] = now - before - checkIntervalMs
+    sharedState[slot.stoppedFrom] = before
   }
-  signs[slot.lookedAt] = now
+  sharedState[slot.lookedAt] = now
 }
 
 export class ProcessPauses {
   #told = 0
 
   /** Milliseconds of a pause since the last turn of the loop, if not reported before. */
-  since(turnAt: number, signs: SharedState, now: number): number {
-    const lookedAt = signs[slot.lookedAt]!
+  since(turnAt: number, sharedState: SharedState, now: number): number {
+    const lookedAt = sharedState[slot.lookedAt]!
     // The heartbeat thread has not looked since the pause.
     if (lookedAt > 0 && now - lookedAt > checkIntervalMs + lateMs)
-      return this.#tell(lookedAt, now - lookedAt - checkIntervalMs)
-    const from = signs[slot.stoppedFrom]!
-    const ms = signs[slot.stoppedMs]!
-    return from + ms > turnAt ? this.#tell(from, ms) : 0
+      return this.#recordPause(lookedAt, now - lookedAt - checkIntervalMs)
+    const from = sharedState[slot.stoppedFrom]!
+    const ms = sharedState[slot.stoppedMs]!
+    return from + ms > turnAt ? this.#recordPause(from, ms) : 0
   }
 
-  #tell(from: number, ms: number): number {
+  #recordPause(from: number, ms: number): number {
     if (from === this.#told) return 0
     this.#told = from
     return ms

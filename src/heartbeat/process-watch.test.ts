@@ -24,7 +24,7 @@ const native: MainThreadStack = { stack: null, job: null }
 function guarding(given: Partial<HeartbeatThreadData> & { seen?: MainThreadStack; supervised?: boolean } = {}) {
   const papers = given.supervised ? mkdtempSync(join(tmpdir(), 'retoma-guard-')) : undefined
   if (papers) onTestFinished(() => rmSync(papers, { recursive: true }))
-  const signs = newSharedState(0)
+  const sharedState = newSharedState(0)
   const lines: ThreadLogLine[] = []
   const task: HeartbeatThreadData = {
     url: '',
@@ -36,12 +36,12 @@ function guarding(given: Partial<HeartbeatThreadData> & { seen?: MainThreadStack
     style: undefined,
     canLook: true,
     ...given,
-    signs,
+    sharedState,
   }
   const seen = { now: 1000, memory: 500, main: given.seen ?? spinning, looks: 0, news: 0, killed: 0 }
-  signs[slot.turnAt] = seen.now
-  signs[slot.running] = 3
-  const guard = new ProcessWatch({
+  sharedState[slot.turnAt] = seen.now
+  sharedState[slot.running] = 3
+  const processWatch = new ProcessWatch({
     task,
     voice: { say: line => void lines.push(line), sayLast: line => void lines.push(line) },
     look: async () => {
@@ -56,15 +56,15 @@ function guarding(given: Partial<HeartbeatThreadData> & { seen?: MainThreadStack
   const pass = async (ms: number, turns: boolean) => {
     for (let left = ms; left > 0; left -= checkIntervalMs) {
       seen.now += checkIntervalMs
-      if (turns) signs[slot.turnAt] = seen.now - 50
-      guard.tick()
+      if (turns) sharedState[slot.turnAt] = seen.now - 50
+      processWatch.tick()
       await new Promise(resolve => setImmediate(resolve))
     }
   }
   const culprit = () => (papers === undefined ? null : readSuspectedJob(papers))
   return {
-    guard,
-    signs,
+    guard: processWatch,
+    signs: sharedState,
     seen,
     lines,
     papers,
@@ -75,45 +75,45 @@ function guarding(given: Partial<HeartbeatThreadData> & { seen?: MainThreadStack
 }
 
 test('a loop that stands still for five seconds is told of once, with the job and the function, and once when it is free', async () => {
-  const { guard, signs, seen, lines, turn, stand } = guarding()
+  const { guard: processWatch, signs: sharedState, seen, lines, turn, stand } = guarding()
   await turn(2000)
   await stand(4800)
-  expect(guard.blocked).toBe(null)
+  expect(processWatch.blocked).toBe(null)
   await stand(200)
-  expect(guard.blocked).toMatchObject({ job: '7', attempt: 2, stack: spinning.stack })
-  expect(signs[slot.blockedJob]).toBe(7)
+  expect(processWatch.blocked).toMatchObject({ job: '7', attempt: 2, stack: spinning.stack })
+  expect(sharedState[slot.blockedJob]).toBe(7)
   await stand(20_000)
   expect(lines).toMatchObject([{ level: 'error', message: 'the main loop is blocked by job 7, in spin (a.js:3)' }])
   expect(seen).toMatchObject({ looks: 1, killed: 0 })
   await turn(400)
-  expect(guard.blocked).toBe(null)
-  expect(signs[slot.blockedJob]).toBe(0)
-  expect(guard.unblockedMs).toBeLessThan(600)
+  expect(processWatch.blocked).toBe(null)
+  expect(sharedState[slot.blockedJob]).toBe(0)
+  expect(processWatch.unblockedMs).toBeLessThan(600)
   expect(lines).toHaveLength(2)
-  guard.landed()
-  expect(guard.unblockedMs).toBe(null)
+  processWatch.landed()
+  expect(processWatch.unblockedMs).toBe(null)
 })
 
 test('in native code nobody is named, save who runs alone', async () => {
-  const { guard, signs, lines, stand } = guarding({ seen: native })
+  const { guard: processWatch, signs: sharedState, lines, stand } = guarding({ seen: native })
   await stand(5200)
-  expect(guard.blocked).toMatchObject({ job: null, stack: 'in native code' })
+  expect(processWatch.blocked).toMatchObject({ job: null, stack: 'in native code' })
   expect(lines).toMatchObject([{ message: 'the main loop is blocked, in native code', facts: { running: 3 } }])
-  signs[slot.running] = 1
-  signs[slot.soleJob] = 9
-  signs[slot.soleAttempt] = 1
-  expect(guard.blocked).toMatchObject({ job: '9', attempt: 1 })
+  sharedState[slot.running] = 1
+  sharedState[slot.soleJob] = 9
+  sharedState[slot.soleAttempt] = 1
+  expect(processWatch.blocked).toMatchObject({ job: '9', attempt: 1 })
 })
 
 test('who could not be named at first is looked for again, and told once found', async () => {
-  const { guard, signs, seen, lines, stand } = guarding({ seen: native })
+  const { guard: processWatch, signs: sharedState, seen, lines, stand } = guarding({ seen: native })
   await stand(12_000)
   expect(lines).toHaveLength(1)
   expect(seen.looks).toBe(2)
   seen.main = spinning
   await stand(5200)
-  expect(guard.blocked).toMatchObject({ job: '7', attempt: 2, stack: spinning.stack })
-  expect(signs[slot.blockedJob]).toBe(7)
+  expect(processWatch.blocked).toMatchObject({ job: '7', attempt: 2, stack: spinning.stack })
+  expect(sharedState[slot.blockedJob]).toBe(7)
   await stand(20_000)
   expect(lines.map(line => line.message)).toEqual([
     'the main loop is blocked, in native code',
@@ -122,9 +122,9 @@ test('who could not be named at first is looked for again, and told once found',
 })
 
 test('supervised: the job on the stack that is out of time ends its process and is named, at its own time', async () => {
-  const { signs, seen, culprit, turn, stand } = guarding({ supervised: true, seen: late(600) })
+  const { signs: sharedState, seen, culprit, turn, stand } = guarding({ supervised: true, seen: late(600) })
   await turn(1000)
-  signs[slot.dueAt] = seen.now + 3000
+  sharedState[slot.dueAt] = seen.now + 3000
   await stand(3600)
   expect(seen).toMatchObject({ looks: 1, killed: 0 })
   seen.main = late(-100)
@@ -134,17 +134,17 @@ test('supervised: the job on the stack that is out of time ends its process and 
 })
 
 test('that a neighbour is out of time behind a blocked loop kills nobody', async () => {
-  const { signs, seen, culprit, stand } = guarding({ supervised: true })
-  signs[slot.dueAt] = seen.now + 2000
+  const { signs: sharedState, seen, culprit, stand } = guarding({ supervised: true })
+  sharedState[slot.dueAt] = seen.now + 2000
   await stand(20_000)
   expect(seen.killed).toBe(0)
   expect(culprit()).toBe(null)
 })
 
 test('supervised: where nobody can be named the process is ended once all that run are out of time, and nobody is', async () => {
-  const { signs, seen, culprit, papers, stand } = guarding({ supervised: true, seen: native })
-  signs[slot.dueAt] = seen.now + 2000
-  signs[slot.allDueAt] = seen.now + 9000
+  const { signs: sharedState, seen, culprit, papers, stand } = guarding({ supervised: true, seen: native })
+  sharedState[slot.dueAt] = seen.now + 2000
+  sharedState[slot.allDueAt] = seen.now + 9000
   await stand(8000)
   expect(seen.killed).toBe(0)
   await stand(3000)
@@ -157,8 +157,8 @@ test.each([
   ['unless told to', false, 0],
   ['told to, it does', true, 1],
 ])('without a supervisor it kills nothing: %s', async (_, killWhenHung, least) => {
-  const { signs, seen, stand } = guarding({ killWhenHung, seen: late(-1) })
-  signs[slot.dueAt] = seen.now + 2000
+  const { signs: sharedState, seen, stand } = guarding({ killWhenHung, seen: late(-1) })
+  sharedState[slot.dueAt] = seen.now + 2000
   await stand(8000)
   expect(Math.min(seen.killed, 1)).toBe(least)
 })

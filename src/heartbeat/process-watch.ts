@@ -82,14 +82,14 @@ export class ProcessWatch {
   /** Never waits: slow checks run beside the tick, a single check at a time. */
   tick(): void {
     const { task, now, memory } = this.#options
-    noteCheck(task.signs, now())
-    const stoodMs = this.#watch.blockedMs(now(), task.signs[slot.turnAt]!)
+    noteCheck(task.sharedState, now())
+    const blockedMs = this.#watch.blockedMs(now(), task.sharedState[slot.turnAt]!)
     this.memoryBytes = memory()
-    if (stoodMs < standsMs) this.#turns()
-    else this.#block ??= { since: now() - stoodMs, told: false, seen: undefined, lookAgainAt: 0, nameAgainAt: 0 }
+    if (blockedMs < standsMs) this.#turns()
+    else this.#block ??= { since: now() - blockedMs, told: false, seen: undefined, lookAgainAt: 0, nameAgainAt: 0 }
     if (this.#busy) return
     this.#busy = true
-    void this.#examine(stoodMs).finally(() => {
+    void this.#examine(blockedMs).finally(() => {
       this.#busy = false
     })
   }
@@ -101,28 +101,28 @@ export class ProcessWatch {
     const { task, voice, now, news } = this.#options
     this.#block = undefined
     this.#freedAt = now()
-    name(task.signs, undefined)
+    name(task.sharedState, undefined)
     if (!block.told) return
     const ms = Math.round(now() - block.since)
     voice.say({ level: 'warn', facts: { ms }, message: 'the main loop is free again' })
     news()
   }
 
-  async #examine(stoodMs: number): Promise<void> {
-    if (this.memoryBytes > this.#options.task.memoryBytes) await this.#overMemory(stoodMs)
+  async #examine(blockedMs: number): Promise<void> {
+    if (this.memoryBytes > this.#options.task.memoryBytes) await this.#overMemory(blockedMs)
     else if (this.memoryBytes < this.#options.task.memoryBytes * 0.95) this.#overCap = false
     const block = this.#block
     if (block === undefined) return
-    if (stoodMs >= hungAfter && this.#isToTell(block)) await this.#tell(block)
+    if (blockedMs >= hungAfter && this.#isToReport(block)) await this.#report(block)
     if (this.#maybeLate(block)) await this.#judge(block)
   }
 
   /** True if not yet logged, or logged without a job and a job may be found by now. */
-  #isToTell({ told, seen, nameAgainAt }: Block): boolean {
+  #isToReport({ told, seen, nameAgainAt }: Block): boolean {
     return !told || (this.#jobOn(seen) === undefined && this.#options.now() >= nameAgainAt)
   }
 
-  async #tell(block: Block): Promise<void> {
+  async #report(block: Block): Promise<void> {
     const { task, voice, look, now, news } = this.#options
     const seen = await look()
     if (this.#block !== block) return
@@ -132,10 +132,10 @@ export class ProcessWatch {
     if (block.told && job === undefined) return
     block.seen = seen
     block.told = true
-    name(task.signs, job)
+    name(task.sharedState, job)
     news()
     const facts = {
-      ...(job === undefined ? { running: task.signs[slot.running] } : { job: job.id, attempt: job.attempt }),
+      ...(job === undefined ? { running: task.sharedState[slot.running] } : { job: job.id, attempt: job.attempt }),
       ms: Math.round(now() - block.since),
       stack: block.seen.stack ?? 'in native code',
     }
@@ -146,7 +146,7 @@ export class ProcessWatch {
   #maybeLate(block: Block): boolean {
     const { task, now } = this.#options
     // Perhaps no deadline is running, and an abandoned handler blocks the loop.
-    const due = task.signs[slot.dueAt] || task.signs[slot.allDueAt]!
+    const due = task.sharedState[slot.dueAt] || task.sharedState[slot.allDueAt]!
     const mayKill = task.papers !== undefined || task.killWhenHung
     return mayKill && due > 0 && now() >= Math.max(due, block.lookAgainAt)
   }
@@ -170,15 +170,15 @@ export class ProcessWatch {
   }
 
   #isAnybodyLate(block: Block): boolean {
-    const allDue = this.#options.task.signs[slot.allDueAt]!
+    const allDue = this.#options.task.sharedState[slot.allDueAt]!
     return block.told && allDue > 0 && this.#options.now() >= allDue
   }
 
-  async #overMemory(stoodMs: number): Promise<void> {
+  async #overMemory(blockedMs: number): Promise<void> {
     if (this.#overCap) return
     this.#overCap = true
     const { task, voice } = this.#options
-    const { job, seen } = await this.#hungry(stoodMs)
+    const { job, seen } = await this.#hungry(blockedMs)
     const bytes = this.memoryBytes
     const why = `the process has ${megabytes(bytes)} MB, over its cap of ${megabytes(task.memoryBytes)} MB`
     if (task.papers !== undefined) return this.#die(job, seen, 'memory', why)
@@ -187,14 +187,14 @@ export class ProcessWatch {
   }
 
   /** Names the job that runs alone or blocks the loop; otherwise the job seen in all three looks. */
-  async #hungry(stoodMs: number): Promise<{ job: RunningJob | undefined; seen: MainThreadStack }> {
+  async #hungry(blockedMs: number): Promise<{ job: RunningJob | undefined; seen: MainThreadStack }> {
     const seen = await this.#options.look()
     const job = this.#jobOn(seen)
     const { look, now, task } = this.#options
-    if ((job !== undefined && stoodMs >= standsMs) || task.signs[slot.running]! <= 1) return { job, seen }
+    if ((job !== undefined && blockedMs >= standsMs) || task.sharedState[slot.running]! <= 1) return { job, seen }
     const again = [await look(), await look()]
     // The loop was blocked during all looks: the job seen once is the cause, although other looks found native code.
-    if (now() - task.signs[slot.turnAt]! >= standsMs) {
+    if (now() - task.sharedState[slot.turnAt]! >= standsMs) {
       const found = [seen, ...again].find(each => this.#jobOn(each) !== undefined)
       return { job: this.#jobOn(found), seen: found ?? seen }
     }
@@ -217,17 +217,17 @@ export class ProcessWatch {
   #jobOn(seen: MainThreadStack | undefined): RunningJob | undefined {
     if (seen === undefined || seen.stack !== null) return seen?.job ?? undefined
     const { task, now } = this.#options
-    const { signs } = task
-    const id = signs[slot.soleJob]!
-    if (id === 0 || signs[slot.running] !== 1) return undefined
-    const leftMs = signs[slot.dueAt]! - now()
-    return { id: String(id), attempt: signs[slot.soleAttempt]!, kind: '', leftMs }
+    const { sharedState } = task
+    const id = sharedState[slot.soleJob]!
+    if (id === 0 || sharedState[slot.running] !== 1) return undefined
+    const leftMs = sharedState[slot.dueAt]! - now()
+    return { id: String(id), attempt: sharedState[slot.soleAttempt]!, kind: '', leftMs }
   }
 }
 
-function name(signs: SharedState, job: RunningJob | undefined): void {
-  signs[slot.blockedJob] = job === undefined ? 0 : Number(job.id)
-  signs[slot.blockedAttempt] = job?.attempt ?? 0
+function name(sharedState: SharedState, job: RunningJob | undefined): void {
+  sharedState[slot.blockedJob] = job === undefined ? 0 : Number(job.id)
+  sharedState[slot.blockedAttempt] = job?.attempt ?? 0
 }
 
 const topOf = ({ stack }: MainThreadStack) => (stack === null ? ', in native code' : `, in ${stack.split(' < ')[0]}`)

@@ -45,10 +45,10 @@ export type SharedState = Float64Array
 export const newSharedState = (queues: number): SharedState =>
   new Float64Array(new SharedArrayBuffer(8 * (count + queues)))
 
-export const freeOf = (signs: SharedState, queue: number): number => signs[count + queue]!
+export const freeOf = (sharedState: SharedState, queue: number): number => sharedState[count + queue]!
 
-export function setFree(signs: SharedState, queue: number, free: number): void {
-  signs[count + queue] = free
+export function setFree(sharedState: SharedState, queue: number, free: number): void {
+  sharedState[count + queue] = free
 }
 
 /** The interval at which a main loop records a turn. */

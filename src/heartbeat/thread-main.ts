@@ -17,29 +17,29 @@ import { createThreadLog } from './thread-log.ts'
 import type { FromHeartbeatThread, HeartbeatThreadData, ToHeartbeatThread } from './thread-messages.ts'
 
 const task = workerData as HeartbeatThreadData
-const { signs } = task
+const { sharedState } = task
 const port = parentPort!
 const tell = (message: FromHeartbeatThread) => port.postMessage(message)
 const lookDeadlineMs = 600
 
-const guard = new ProcessWatch({
+const processWatch = new ProcessWatch({
   task,
   voice: createThreadLog(task.style, line => tell({ line })),
   look: () =>
     task.canLook ? readMainThreadStack(lookDeadlineMs) : Promise.resolve({ stack: 'not known here', job: null }),
-  news: () => beats.soon(),
+  news: () => heartbeatLoop.soon(),
   now: sharedElapsed,
   memory: () => process.memoryUsage.rss(),
   kill: () => void process.kill(process.pid, 'SIGKILL'),
 })
 
-const beats = new HeartbeatLoop({
+const heartbeatLoop = new HeartbeatLoop({
   url: task.url,
   vitals,
   landed() {
-    signs[slot.beatAt] = sharedElapsed()
-    signs[slot.lagMs] = 0
-    guard.landed()
+    sharedState[slot.beatAt] = sharedElapsed()
+    sharedState[slot.lagMs] = 0
+    processWatch.landed()
   },
   dead: id => tell({ dead: id }),
   silentMs: task.silentMs,
@@ -47,27 +47,27 @@ const beats = new HeartbeatLoop({
 })
 
 function vitals(): HeartbeatPayload {
-  const stood = sharedElapsed() - signs[slot.turnAt]!
+  const stood = sharedElapsed() - sharedState[slot.turnAt]!
   return {
-    memoryBytes: guard.memoryBytes,
-    loopLagMs: Math.max(signs[slot.lagMs]!, stood > 1000 ? stood : 0),
-    inFlightCount: signs[slot.running]!,
-    abandoned: signs[slot.abandoned]!,
+    memoryBytes: processWatch.memoryBytes,
+    loopLagMs: Math.max(sharedState[slot.lagMs]!, stood > 1000 ? stood : 0),
+    inFlightCount: sharedState[slot.running]!,
+    abandoned: sharedState[slot.abandoned]!,
     // A blocked loop starts no attempts.
-    freeSlots: Object.fromEntries(task.queues.map((queue, n) => [queue, stood > 1000 ? 0 : freeOf(signs, n)])),
-    unwrittenMs: signs[slot.unwrittenMs]!,
+    freeSlots: Object.fromEntries(task.queues.map((queue, n) => [queue, stood > 1000 ? 0 : freeOf(sharedState, n)])),
+    unwrittenMs: sharedState[slot.unwrittenMs]!,
     supervised: task.papers !== undefined,
-    blocked: guard.blocked,
-    unblockedMs: guard.unblockedMs,
+    blocked: processWatch.blocked,
+    unblockedMs: processWatch.unblockedMs,
   }
 }
 
-guard.tick()
-const stopLooking = whileIdle(checkIntervalMs, () => guard.tick())
+processWatch.tick()
+const stopLooking = whileIdle(checkIntervalMs, () => processWatch.tick())
 
 port.on('message', (message: ToHeartbeatThread) => {
-  if ('live' in message) return beats.live(message.live)
+  if ('live' in message) return heartbeatLoop.live(message.live)
   stopLooking()
-  void beats.end().finally(() => process.exit())
+  void heartbeatLoop.end().finally(() => process.exit())
 })
-signs[slot.hears] = 1
+sharedState[slot.hears] = 1

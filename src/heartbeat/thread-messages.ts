@@ -4,7 +4,7 @@ import type { SharedState } from './shared-state.ts'
 
 export interface HeartbeatThreadData {
   url: string
-  signs: SharedState
+  sharedState: SharedState
   queues: readonly string[]
   /** The report folder of the supervisor, where the crashing job is named; undefined: no supervisor. */
   papers: string | undefined

@@ -74,7 +74,7 @@ export function createApp(engine: Engine, options: AppOptions = {}): FetchHandle
     refuseOption('engine', 'it is made by createEngine', 'é feito por createEngine')
   refuseUnknownOptions(options, known)
   const { log = silentLog, basePath = '' } = options
-  const doorkeeper = createAuthenticator(engine, options)
+  const authenticator = createAuthenticator(engine, options)
   const streams = new Streams(engine.clock, more => engine.meter.add(processMetrics.sseClients, more))
   const bodies = new BodyBudget()
   const heavyBodies = new HeavyRequests()
@@ -90,8 +90,8 @@ export function createApp(engine: Engine, options: AppOptions = {}): FetchHandle
     door.on(route.method.toUpperCase(), route.path.replace(/\{(\w+)\}/g, ':$1'), async context => {
       const { raw: request } = context.req
       const { place } = context.env
-      const who = await doorkeeper.authenticate(request, place, route)
-      const readmit = () => doorkeeper.authenticate(request, place, route)
+      const who = await authenticator.authenticate(request, place, route)
+      const readmit = () => authenticator.authenticate(request, place, route)
       return handleRequest(route, {
         engine,
         log,

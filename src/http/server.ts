@@ -53,12 +53,12 @@ export async function listen(
   port: number,
   patience: ServerTimeouts = patient,
 ): Promise<Server> {
-  const { server, arrivals } = serverOf(app, isLoopback(host), patience)
+  const { server, slowBodyTimeout } = serverOf(app, isLoopback(host), patience)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, resolve)
   }).catch(async (error: NodeJS.ErrnoException) => {
-    arrivals.end()
+    slowBodyTimeout.end()
     throw (await refusalOf(error, host, port)) ?? error
   })
   const address = server.address()
@@ -71,7 +71,7 @@ export async function listen(
       const late = () => new Error('still answering')
       await withDeadline(closed, answerMs, late).catch(() => server.closeAllConnections())
       await closed
-      arrivals.end()
+      slowBodyTimeout.end()
     },
   }
 }
@@ -82,7 +82,7 @@ function serverOf(
   app: App,
   local: boolean,
   patience: ServerTimeouts,
-): { server: HttpServer; arrivals: SlowBodyTimeout } {
+): { server: HttpServer; slowBodyTimeout: SlowBodyTimeout } {
   const answers = new ResponseBudget()
   const answer = getRequestListener(
     async (request, { incoming, outgoing }) => {
@@ -120,9 +120,9 @@ function serverOf(
   // Node answers both without a body, or not at all.
   server.on('checkExpectation', incoming => refuseOnSocket(badExpectation, incoming.socket))
   server.on('connect', (_, socket) => refuseOnSocket(noTunnel, socket))
-  const arrivals = new SlowBodyTimeout(patience.request)
+  const slowBodyTimeout = new SlowBodyTimeout(patience.request)
   server.on('request', (incoming, outgoing) => {
-    arrivals.add(incoming, () => {
+    slowBodyTimeout.add(incoming, () => {
       // If a response has begun, no second response is possible.
       if (outgoing.headersSent) incoming.socket.destroy()
       else refuseOnSocket(tooSlow, incoming.socket)
@@ -130,7 +130,7 @@ function serverOf(
     // No route reads these bodies: the bytes are discarded on arrival, and the connection is cut if a body is too slow or does not end.
     if (incoming.method === 'GET' || incoming.method === 'HEAD') incoming.resume()
   })
-  return { server, arrivals }
+  return { server, slowBodyTimeout }
 }
 
 const badExpectation = new RetomaError('bad_expectation', {})

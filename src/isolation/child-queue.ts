@@ -33,7 +33,7 @@ export type ChildTurn = { end: () => void } | { refusedFor: number } | 'aborted'
 
 export class ChildQueue {
   readonly #most: number
-  readonly #turns: Semaphore
+  readonly #semaphore: Semaphore
   readonly #options: ChildQueueOptions
   /** The start of each running call. */
   readonly #begunAt = new Set<{ at: number }>()
@@ -43,15 +43,15 @@ export class ChildQueue {
 
   constructor(most: number, options: ChildQueueOptions) {
     this.#most = Math.max(most, 1)
-    this.#turns = new Semaphore(this.#most)
+    this.#semaphore = new Semaphore(this.#most)
     this.#options = options
   }
 
   /** The number of further calls that would get a turn soon. */
   get room(): number {
-    if (this.#turns.waiting > 0) return 0
+    if (this.#semaphore.waiting > 0) return 0
     const inTurn = Math.floor(shortWaitMs / Math.max(this.#callMs, 1))
-    return this.#turns.free * Math.min(Math.max(inTurn, 1), mostInTurn)
+    return this.#semaphore.free * Math.min(Math.max(inTurn, 1), mostInTurn)
   }
 
   async take({ signal, mayRefuse }: Waiting): Promise<ChildTurn> {
@@ -59,7 +59,7 @@ export class ChildQueue {
     const refused = new AbortController()
     const there = new AbortController()
     void this.#lose(there.signal, mayRefuse).then(isLate => isLate && refused.abort())
-    const end = await this.#turns.take(AbortSignal.any([signal, refused.signal]))
+    const end = await this.#semaphore.take(AbortSignal.any([signal, refused.signal]))
     there.abort()
     if (end === undefined) return signal.aborted ? 'aborted' : { refusedFor: this.#delay() }
     return { end: this.#begin(end) }
@@ -94,7 +94,7 @@ export class ChildQueue {
   }
 
   #expectedMs(): number {
-    return this.#turns.free > 0 ? 0 : (this.#callMs * (this.#turns.waiting + 1)) / this.#most
+    return this.#semaphore.free > 0 ? 0 : (this.#callMs * (this.#semaphore.waiting + 1)) / this.#most
   }
 
   /** Spreads the refused calls over time, a turn after the other. */

@@ -51,13 +51,13 @@ const lookMs = 1000
 const otherChildren = 3
 
 export class IsolatedCalls {
-  readonly #children: ChildPool
+  readonly #childPool: ChildPool
   readonly #line: ChildQueue
   readonly #runs = new Set<ChildRun>()
 
   /** `freed` reports free processes while no call waits here: the number of calls that would get a process soon. */
-  constructor(children: ChildPool, freed: (calls: number) => void, most = availableParallelism()) {
-    this.#children = children
+  constructor(childPool: ChildPool, freed: (calls: number) => void, most = availableParallelism()) {
+    this.#childPool = childPool
     const { elapsed, sleep } = systemClock
     this.#line = new ChildQueue(most, { elapsed, sleep, freed })
   }
@@ -104,7 +104,7 @@ export class IsolatedCalls {
       })
       // The function has no context and sends no requests.
       const host: Partial<ChildHost> = { began: begin, log: (level, facts, message) => log[level](facts, message) }
-      const run = this.#children.run({ call, work: moduleOf(call.module) }, nature, host as ChildHost)
+      const run = this.#childPool.run({ call, work: moduleOf(call.module) }, nature, host as ChildHost)
       this.#runs.add(run)
       void run.ended.then(() => this.#runs.delete(run))
       const ended = within(run, caller, began, call)

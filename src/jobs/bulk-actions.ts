@@ -48,10 +48,10 @@ export interface BulkActions {
   retryJobs(filter: BulkFilter, options?: ActedBy & { after?: string | undefined }): Promise<BulkActionResult>
 }
 
-const bite = 1000
+const chunkSize = 1000
 /** A call runs this long before it answers. */
 const longestMs = 5000
-const rounds = 5
+const maxConflictRetries = 5
 
 const cancellable: readonly State[] = ['waiting', 'running', 'stalled']
 const retryable: readonly State[] = ['failed', 'skipped', 'cancelled']
@@ -61,9 +61,9 @@ export function createBulkActions(given: {
   clock: Clock
   /** Jobs of the batch ended or wait again. */
   batchMoved: (batch: string) => Promise<unknown>
-  tell: (queue: string) => void
+  wake: (queue: string) => void
 }): BulkActions {
-  const { db, clock, batchMoved, tell } = given
+  const { db, clock, batchMoved, wake } = given
 
   async function checked(filter: BulkFilter, states: readonly State[], otherwise: readonly State[]) {
     const { state, batchId, kind, queue, groupKey, createdBefore } = filter
@@ -84,7 +84,7 @@ export function createBulkActions(given: {
     if (texts.some(text => text !== undefined && !isStorableText(text))) return
     for (let after = first; ; ) {
       if (batchId === undefined) {
-        const page = await listIds(db, { ...same, state }, after, bite)
+        const page = await listIds(db, { ...same, state }, after, chunkSize)
         yield { ids: page.items.map(job => job.id), next: page.next }
         if (page.next === null) return
         after = page.next
@@ -98,7 +98,7 @@ export function createBulkActions(given: {
   }
 
   async function told(moved: BulkChunk): Promise<void> {
-    for (const queue of moved.queues) tell(queue)
+    for (const queue of moved.queues) wake(queue)
     for (const batch of moved.batches) await batchMoved(batch)
   }
 
@@ -134,7 +134,7 @@ export function createBulkActions(given: {
       const until = clock.elapsed() + longestMs
       const sum = { changed: 0, held: 0 }
       for await (const { ids: some, next } of ids(filter, states[0]!, options.after)) {
-        for (let left = rounds; some.length > 0; left--) {
+        for (let left = maxConflictRetries; some.length > 0; left--) {
           const moved = await retrySome(db, { ids: some, states, by }, clock.instant())
           sum.changed += moved.changed
           await told(moved)

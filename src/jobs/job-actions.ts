@@ -69,7 +69,7 @@ export interface JobActions {
 const firstLook = 50
 const slowestLook = 1000
 /** Retries of an action while a cascade of the batch blocks the job. */
-const rounds = 20
+const maxConflictRetries = 20
 
 /** By action: the states from which a job runs again. */
 const runsAgain: Partial<Record<JobActionName, readonly State[]>> = {
@@ -80,14 +80,14 @@ const runsAgain: Partial<Record<JobActionName, readonly State[]>> = {
 export function createJobActions(given: {
   db: Db
   clock: Clock
-  waiters: SettleListeners
+  settleListeners: SettleListeners
   batches: BatchActions
   /** A job of the batch ended or waits again. */
   batchMoved: (batch: string) => Promise<unknown>
-  tell: (queue: string) => void
+  wake: (queue: string) => void
   closing: AbortSignal
 }): JobActions {
-  const { db, clock, waiters, batches, batchMoved, tell, closing } = given
+  const { db, clock, settleListeners, batches, batchMoved, wake, closing } = given
 
   async function detailOf(id: string, view: typeof viewJob): Promise<JobDetail | null> {
     if (!isId(id)) return null
@@ -125,7 +125,7 @@ export function createJobActions(given: {
       const turn = new AbortController()
       const ending = signal === undefined ? turn.signal : AbortSignal.any([turn.signal, signal])
       // Registered before the read, so that a settle in between is not missed.
-      const settled = waiters.next(id, turn.signal)
+      const settled = settleListeners.next(id, turn.signal)
       const stopped = new Promise<void>(resolve => ending.addEventListener('abort', () => resolve(), { once: true }))
       try {
         const answer = await Promise.race([look(found()), stopped])
@@ -140,7 +140,7 @@ export function createJobActions(given: {
   }
 
   /** `fine`: states in which the action has nothing left to do, so that a repeated call is no error. */
-  async function pressed(
+  async function applyAction(
     verb: JobActionName,
     id: string,
     fine: readonly State[],
@@ -153,7 +153,7 @@ export function createJobActions(given: {
     if (heldBy !== undefined && !fine.includes(state)) throw new RetomaError('key_held', { id, holder: heldBy })
     if (!moved && !fine.includes(state)) throw new RetomaError('wrong_state', { id, state, verb })
     // A cancelled job may have freed capacity under the limit of the queue.
-    if (moved) tell(queue)
+    if (moved) wake(queue)
     if (moved && batch !== null) await batchMoved(batch)
     return { id, state, changed: moved }
   }
@@ -163,7 +163,7 @@ export function createJobActions(given: {
    * finished the cascade since the call began, and yet another action may have begun since.
    */
   async function pressSurely(verb: JobActionName, id: string, pressing: JobActionRequest) {
-    for (let left = rounds; ; left--) {
+    for (let left = maxConflictRetries; ; left--) {
       const result = await applyJobAction(db, verb, id, clock.instant(), pressing)
       if (result === undefined || result.moved || result.batch === null || result.heldBy !== undefined) return result
       if (!runsAgain[verb]?.includes(result.state) || left === 0) return result
@@ -173,8 +173,8 @@ export function createJobActions(given: {
     }
   }
 
-  async function ofJob(...asked: Parameters<typeof pressed>): Promise<JobActionResult> {
-    const answer = await pressed(...asked)
+  async function ofJob(...asked: Parameters<typeof applyAction>): Promise<JobActionResult> {
+    const answer = await applyAction(...asked)
     if (answer === undefined) throw new RetomaError('not_found', { what: 'job', id: String(asked[1]) })
     return answer
   }
@@ -209,10 +209,11 @@ export function createJobActions(given: {
             signal,
           )) as JobActions['wait'],
 
-    cancel: async (id, by) => (await pressed('cancel', id, ['cancelled'], by)) ?? batches.cancelBatch(id, by),
+    cancel: async (id, by) => (await applyAction('cancel', id, ['cancelled'], by)) ?? batches.cancelBatch(id, by),
     retry: (id, by) => ofJob('retry', id, ['waiting', 'running'], by),
     rerun: (id, by) => ofJob('rerun', id, ['waiting', 'running'], by),
-    resume: async (id, by) => (await pressed('resume', id, ['waiting', 'running'], by)) ?? batches.resumeBatch(id, by),
+    resume: async (id, by) =>
+      (await applyAction('resume', id, ['waiting', 'running'], by)) ?? batches.resumeBatch(id, by),
     async skip(id, reason, by) {
       if (typeof reason !== 'string' || reason === '')
         refuseOption('reason', 'it is a text that says why', 'é um texto que diz o porquê')

@@ -4,10 +4,10 @@ import { Semaphore } from './semaphore.ts'
 const never = new AbortController().signal
 
 test('so many have their turn at once, and the others in the order they came', async () => {
-  const turns = new Semaphore(2)
+  const semaphore = new Semaphore(2)
   const began: string[] = []
   const come = async (name: string) => {
-    const end = await turns.take(never)
+    const end = await semaphore.take(never)
     began.push(name)
     return end!
   }
@@ -24,14 +24,14 @@ test('so many have their turn at once, and the others in the order they came', a
 })
 
 test('who does not want to wait any longer has no turn, and keeps none from the others', async () => {
-  const turns = new Semaphore(1)
-  const end = await turns.take(never)
+  const semaphore = new Semaphore(1)
+  const end = await semaphore.take(never)
   const impatient = new AbortController()
-  const left = turns.take(impatient.signal)
-  const next = turns.take(never)
+  const left = semaphore.take(impatient.signal)
+  const next = semaphore.take(never)
   impatient.abort()
   expect(await left).toBeUndefined()
   end!()
   expect(await next).toBeTypeOf('function')
-  expect(await turns.take(impatient.signal)).toBeUndefined()
+  expect(await semaphore.take(impatient.signal)).toBeUndefined()
 })

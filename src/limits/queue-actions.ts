@@ -24,22 +24,22 @@ export interface Queues {
   unpauseQueue(name: string, options?: ActedBy): Promise<QueueActionResult>
 }
 
-export function createQueues(given: { db: Db; clock: Clock; tell: (queue: string) => void }): Queues {
-  const { db, clock, tell } = given
+export function createQueues(given: { db: Db; clock: Clock; wake: (queue: string) => void }): Queues {
+  const { db, clock, wake } = given
 
-  async function press(queue: string, paused: boolean, given: ActedBy | undefined): Promise<QueueActionResult> {
+  async function applyAction(queue: string, paused: boolean, given: ActedBy | undefined): Promise<QueueActionResult> {
     const by = checkActor(given)
-    const pressed = namePattern.test(queue) ? await pauseQueue(db, queue, paused, clock.instant(), by) : undefined
-    if (pressed === undefined) {
+    const applied = namePattern.test(queue) ? await pauseQueue(db, queue, paused, clock.instant(), by) : undefined
+    if (applied === undefined) {
       throw new RetomaError('not_found', { what: say('queue', 'fila'), id: String(queue) })
     }
-    if (pressed.changed && !paused) tell(queue)
-    return { queue, paused, changed: pressed.changed }
+    if (applied.changed && !paused) wake(queue)
+    return { queue, paused, changed: applied.changed }
   }
   return {
     queues: () => viewQueues(db, clock.instant()),
-    pauseQueue: (name, options) => press(name, true, options),
-    unpauseQueue: (name, options) => press(name, false, options),
+    pauseQueue: (name, options) => applyAction(name, true, options),
+    unpauseQueue: (name, options) => applyAction(name, false, options),
   }
 }
 

@@ -17,7 +17,7 @@ import { relimitJobs } from '../limits/sql/queue.ts'
 import { failOverdue, type Overdue } from '../recovery/sql/expired-jobs.ts'
 import { pruneExpiredRows } from './sql/expired-rows.ts'
 
-const bite = 1000
+const chunkSize = 1000
 /** Chunks per tick and retention: a backlog of millions takes many ticks. */
 const bites = 20
 const filesPerTick = 500
@@ -31,7 +31,7 @@ export async function janitorTick(
   const overdue = await endOverdue(db, log, now)
   let pruned = 0
   for (const [duration, states] of byDuration(retention)) {
-    pruned += await inBites(() => pruneJobs(db, states, duration, bite, now))
+    pruned += await inBites(() => pruneJobs(db, states, duration, chunkSize, now))
   }
   if (pruned > 0) log.info({ jobs: pruned }, 'old finished jobs were removed')
   await pruneBatches(db, log, retention, now)
@@ -45,7 +45,7 @@ export async function janitorTick(
 async function endOverdue(db: Db, log: Log, now: Date | null): Promise<Overdue[]> {
   const overdue: Overdue[] = []
   for (let i = 0; i < bites; i++) {
-    const some = await failOverdue(db, bite, now)
+    const some = await failOverdue(db, chunkSize, now)
     overdue.push(...some)
     if (some.length === 0) break
   }
@@ -62,7 +62,7 @@ async function pruneBatches(
   now: Date | null,
 ): Promise<void> {
   for (const [duration, states] of byDuration(retention)) {
-    const old = await markOldBatches(db, states, duration, bite, now)
+    const old = await markOldBatches(db, states, duration, chunkSize, now)
     if (old.length > 0) log.info({ batches: old.length, sample: old.slice(0, 5) }, 'old batches are removed')
   }
 }
@@ -73,14 +73,14 @@ async function pruneBatches(
  */
 async function tendEvents(db: Db, keptMs: number, now: Date | null): Promise<void> {
   await placeAllEvents(db)
-  await inBites(() => pruneEvents(db, keptMs, bite, now))
+  await inBites(() => pruneEvents(db, keptMs, chunkSize, now))
 }
 
 /** Also removes files without an owner for a day, and files of deleted batches or jobs. Each file may be large. */
 async function removeUnused(db: Db, log: Log, now: Date | null): Promise<void> {
   let files = false
   await inBites(async () => {
-    const unused = await pruneExpiredRows(db, bite, now)
+    const unused = await pruneExpiredRows(db, chunkSize, now)
     files ||= unused.files
     return unused.most
   })
@@ -94,7 +94,7 @@ async function inBites(prune: () => Promise<number>): Promise<number> {
   for (let i = 0; i < bites; i++) {
     const some = await prune()
     pruned += some
-    if (some < bite) break
+    if (some < chunkSize) break
   }
   return pruned
 }

@@ -29,12 +29,12 @@ export function createProviders(given: { db: Db; clock: Clock; goOn: () => Promi
     providers: () => viewProviders(db, clock.instant()),
     async clearProvider(name, options) {
       const by = checkActor(options)
-      const pressed = namePattern.test(name) ? await clearProvider(db, name, by, clock.instant()) : undefined
-      if (pressed === undefined)
+      const cleared = namePattern.test(name) ? await clearProvider(db, name, by, clock.instant()) : undefined
+      if (cleared === undefined)
         throw new RetomaError('not_found', { what: say('provider', 'provedor'), id: String(name) })
       // Also on a repeated call: the first caller may have crashed before this point.
       await goOn()
-      return { name, state: 'open', changed: pressed.changed }
+      return { name, state: 'open', changed: cleared.changed }
     },
   }
 }

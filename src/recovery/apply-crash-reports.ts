@@ -31,18 +31,18 @@ export interface ApplyCrashReportsOptions {
 export async function applyCrashReports(options: ApplyCrashReportsOptions): Promise<void> {
   const folder = pendingCrashReportsFolder()
   if (folder === undefined) return
-  for (const certificate of readPendingCrashReports(folder)) await bury(folder, certificate, options)
+  for (const certificate of readPendingCrashReports(folder)) await applyToWorker(folder, certificate, options)
 }
 
-async function bury(
+async function applyToWorker(
   folder: string,
   { worker, death }: PendingCrashReport,
-  { db, clock, log, wake: tell, crashed }: ApplyCrashReportsOptions,
+  { db, clock, log, wake, crashed }: ApplyCrashReportsOptions,
 ) {
   try {
     const recovered = await recoverCrashedWorker(db, worker, death, clock.instant())
     removePendingCrashReport(folder, worker)
-    for (const queue of new Set(recovered.map(each => each.queue))) tell(queue)
+    for (const queue of new Set(recovered.map(each => each.queue))) wake(queue)
     await crashed(recovered.filter(each => each.fate === 'crash'))
     if (recovered.length > 0)
       log.info({ worker, jobs: recovered.length, how: death.how }, 'jobs of a dead worker go back')

@@ -45,7 +45,7 @@ export async function recoverFromDeadProcesses(
   const living = asked.filter(each => !gone.includes(each)).map(({ id }) => id)
   for (const { id, process } of gone) {
     const { pid } = process
-    const declared = await declareProcessGone(db, [id], deathOf(pid), clock.instant())
+    const declared = await declareProcessGone(db, [id], crashReportOf(pid), clock.instant())
     if (declared.length > 0)
       log.warn({ worker: id, pid }, 'the process of this worker has ended without a goodbye; its jobs go back at once')
   }
@@ -64,7 +64,7 @@ const hasEnded = (process: WorkerProcess): boolean =>
   isGone(process) && (process.supervisor === null || isGone(process.supervisor))
 
 /** No process saw the end of this worker: it counts as a requested stop by design, and as a restart for its jobs. */
-const deathOf = (pid: number): Omit<CrashReport, 'started'> => ({
+const crashReportOf = (pid: number): Omit<CrashReport, 'started'> => ({
   how: 'asked',
   why: `process ${pid} has ended without a goodbye`,
   signal: null,

@@ -21,7 +21,7 @@ import {
   type LateAttempt,
 } from './sql/late-attempts.ts'
 
-const bite = 500
+const chunkSize = 500
 
 export interface EndedLateAttempts {
   timedOut: EndedAttempt[]
@@ -32,7 +32,7 @@ export interface EndedLateAttempts {
 export async function sweepAttempts(db: Db, random: Random, now: () => Date | null): Promise<EndedLateAttempts> {
   const swept: EndedLateAttempts = { timedOut: [], stalled: [], slow: [] }
   for (let after = '0'; ; ) {
-    const some = await findLateAttempts(db, after, bite, now())
+    const some = await findLateAttempts(db, after, chunkSize, now())
     const timedOut: AttemptToEnd[] = []
     const stalled: AttemptToEnd[] = []
     const hung: AttemptToEnd[] = []
@@ -46,7 +46,7 @@ export async function sweepAttempts(db: Db, random: Random, now: () => Date | nu
     if (timedOut.length > 0) swept.timedOut.push(...(await endAttempts(db, 'timeout', timedOut, now())))
     if (hung.length > 0) swept.stalled.push(...(await endAttempts(db, 'hung', hung, now())))
     if (stalled.length > 0) swept.stalled.push(...(await endAttempts(db, 'stalled', stalled, now())))
-    if (some.length < bite) break
+    if (some.length < chunkSize) break
     after = some.at(-1)!.id
   }
   return swept

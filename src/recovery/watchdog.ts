@@ -18,7 +18,7 @@ import { checkWorkers, type WorkerCheck } from './sql/dead-workers.ts'
 import type { EndedAttempt } from './sql/late-attempts.ts'
 import { type Recovered, recoverOrphans } from './sql/recover-orphans.ts'
 
-const bite = 500
+const chunkSize = 500
 /** `apartMs`: a little less than a tick, so that a lone watchdog wins each of its own checks. */
 const rule = { orphanAfterMs: defaultPolicy.orphanAfter, beatMs: beatEvery, apartMs: watchEvery * 0.9 }
 /** Without a check for this long the log reports a late watchdog. */
@@ -65,15 +65,15 @@ export class Watchdog {
   }
 
   async tick(): Promise<Tick> {
-    const look = await this.#look()
-    const { judged, orphans, batches } = look
+    const check = await this.#check()
+    const { judged, orphans, batches } = check
     for (const { id, host, pid, dead } of judged) {
       if (dead) this.#log.warn({ worker: id, host, pid }, 'worker declared dead; its jobs go back')
     }
-    const swept = look.late ? await this.#sweep() : nothing
+    const swept = check.late ? await this.#sweep() : nothing
     const recovered: Recovered[] = []
     while (orphans) {
-      const some = await recoverOrphans(this.#db, bite, this.#clock.instant())
+      const some = await recoverOrphans(this.#db, chunkSize, this.#clock.instant())
       recovered.push(...some)
       // A short chunk may mean that another watchdog had locked some orphans: only an empty chunk is the end.
       if (some.length === 0) break
@@ -83,16 +83,16 @@ export class Watchdog {
         { jobs: recovered.length, sample: recovered.slice(0, 5).map(each => each.id) },
         'orphans recovered',
       )
-    if (look.won) await this.#findings.tick({ ...look, slow: swept.slow })
+    if (check.won) await this.#findings.tick({ ...check, slow: swept.slow })
     return {
       dead: judged.filter(each => each.dead).map(each => each.id),
       recovered,
       timedOut: swept.timedOut,
       stalled: swept.stalled,
       batches,
-      stopped: look.stopped,
-      suspects: look.won ? judged.some(each => !each.dead) : look.suspects,
-      sample: look.sample,
+      stopped: check.stopped,
+      suspects: check.won ? judged.some(each => !each.dead) : check.suspects,
+      sample: check.sample,
     }
   }
 
@@ -125,7 +125,7 @@ export class Watchdog {
     return swept
   }
 
-  async #look(): Promise<WorkerCheck> {
+  async #check(): Promise<WorkerCheck> {
     const begun = this.#clock.elapsed()
     const all = begun >= this.#allAt
     const found = await checkWorkers(this.#db, rule, all ? 'all' : 'the lately dead', this.#clock.instant())

@@ -45,10 +45,10 @@ export function createScheduleActions(given: {
   db: Db
   clock: Clock
   schedules: readonly Schedule[]
-  depths: QueueDepths
-  tell: (queue: string) => void
+  queueDepths: QueueDepths
+  wake: (queue: string) => void
 }): ScheduleActions {
-  const { db, clock, schedules, depths, tell } = given
+  const { db, clock, schedules, queueDepths, wake } = given
 
   /** Answers the function that fires the schedule inside a transaction. */
   async function firing(name: string, options: ActedBy | undefined) {
@@ -59,12 +59,12 @@ export function createScheduleActions(given: {
       throw new RetomaError('unknown_schedule', { name, hint: hintFor(name, known) })
     }
     const job = await jobFor(schedule, clock.now())
-    await depths.admit(job.queue, 1)
+    await queueDepths.admit(job.queue, 1)
     return (run: Run) => fireByHand(run, name, job, by, clock.instant()).catch(lockedKeyOf([job]))
   }
 
   function announce(name: string, made: Fired | undefined): void {
-    if (made?.created) tell(schedules.find(each => each.name === name)!.job.queue)
+    if (made?.created) wake(schedules.find(each => each.name === name)!.job.queue)
   }
 
   return {

@@ -18,7 +18,7 @@ export const pollIntervalMs = 30_000
 const againMs = 1000
 
 /** Occurrences fired in a transaction, and transactions in a tick. */
-const bite = 100
+const chunkSize = 100
 const bites = 10
 
 export interface Scheduler {
@@ -57,7 +57,7 @@ export function createScheduler(given: {
     const { plan, catchUp, name, job } = schedule
     let nextAt = looked.nextAt!
     for (let i = 0; i < bites && nextAt <= looked.now; i++) {
-      const { slots, nextAt: afterwards } = dueOccurrences(plan, catchUp, nextAt, looked.now, bite)
+      const { slots, nextAt: afterwards } = dueOccurrences(plan, catchUp, nextAt, looked.now, chunkSize)
       const jobs = await jobsFor(schedule, slots)
       if (jobs === undefined) return pollIntervalMs
       const made = await fireOccurrences(db, schedule, { nextAt, afterwards, slot: slots.at(-1), jobs }, now)

@@ -18,7 +18,7 @@ export interface StopSignalOptions {
 export function listenForStopSignals({ clock, first, again }: StopSignalOptions): AbortSignal {
   const stopping = new AbortController()
   let firstAt: number | undefined
-  const heard = (signal: NodeJS.Signals) => {
+  const onSignal = (signal: NodeJS.Signals) => {
     const at = clock.elapsed()
     if (firstAt !== undefined) {
       if (at - firstAt > sameMs) again(signal)
@@ -28,8 +28,8 @@ export function listenForStopSignals({ clock, first, again }: StopSignalOptions)
     stopping.abort()
     first(signal)
   }
-  for (const name of names) process.on(name, heard)
+  for (const name of names) process.on(name, onSignal)
   if (process.env.npm_command !== undefined)
-    void whenParentIsGone(process.ppid, stopping.signal).then(gone => gone && heard('SIGTERM'))
+    void whenParentIsGone(process.ppid, stopping.signal).then(gone => gone && onSignal('SIGTERM'))
   return stopping.signal
 }

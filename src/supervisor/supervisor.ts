@@ -35,17 +35,17 @@ export type Ending = Pick<ProcessEnd, 'exitCode' | 'signal'>
 const leaveAtOnceMs = 1000
 
 export async function supervise({ program, folder, clock, log }: SuperviseOptions): Promise<Ending> {
-  let boot: SupervisedProcess | undefined
-  let papers = ''
+  let child: SupervisedProcess | undefined
+  let reportFolder = ''
   const stop = listenForStopSignals({
     clock,
     first: signal => {
       // A terminal signals every process of a group: a process that has received the signal must not take ours for a second signal.
-      if (!hasStatusFile(papers, 'asked')) boot?.tell(signal)
+      if (!hasStatusFile(reportFolder, 'asked')) child?.tell(signal)
     },
     again: signal => {
-      boot?.tell(signal)
-      void clock.sleep(leaveAtOnceMs).then(() => boot?.tell('SIGKILL'))
+      child?.tell(signal)
+      void clock.sleep(leaveAtOnceMs).then(() => child?.tell('SIGKILL'))
     },
   })
   const fresh = loop({
@@ -57,17 +57,20 @@ export async function supervise({ program, folder, clock, log }: SuperviseOption
   let standing = firstStanding
   try {
     for (;;) {
-      papers = folder.papers()
-      const variables = { [crashReportFolderVariable]: papers, [pendingCrashReportsVariable]: folder.certificates }
+      reportFolder = folder.papers()
+      const variables = {
+        [crashReportFolderVariable]: reportFolder,
+        [pendingCrashReportsVariable]: folder.certificates,
+      }
       const env = { ...program.env, ...variables, [supervisorVariable]: String(process.pid) }
       const late = (seconds: number, killed: boolean) => void log().then(told => logLateStart(told, seconds, killed))
-      boot = new SupervisedProcess({ program: { ...program, env }, papers, clock, late })
-      const end = await boot.ended
-      boot = undefined
+      child = new SupervisedProcess({ program: { ...program, env }, papers: reportFolder, clock, late })
+      const end = await child.ended
+      child = undefined
       const next = afterEnd(standing, { ...end, stopping: stop.aborted })
       if (next.do === 'end') return end
       standing = next.standing
-      const { death, certificates } = buildCrashReports(papers, end)
+      const { death, certificates } = buildCrashReports(reportFolder, end)
       const told = await log()
       try {
         for (const each of certificates) writePendingCrashReport(folder.certificates, each)

@@ -22,20 +22,20 @@ export interface TestServer {
 }
 
 export async function startTestServer(): Promise<TestServer> {
-  const machine = thisPlatform()
-  const found = await findBinaries(machine)
-  const warden = startServerCleanup()
+  const platform = thisPlatform()
+  const found = await findBinaries(platform)
+  const cleanup = startServerCleanup()
   try {
     const folder = await realpath(await mkdtemp(join(tmpdir(), 'retoma-test-')))
-    warden.watch(folder)
-    const home = await settle(folder, found, machine)
-    for (const outside of [home.folder, home.socket]) if (!outside.startsWith(folder)) warden.watch(outside)
-    await makeData(home, { sync: false })
-    const { client } = await attachOrStart(home, { name: 'retoma test server', fsync: false, clock: systemClock })
+    cleanup.watch(folder)
+    const dataDir = await settle(folder, found, platform)
+    for (const outside of [dataDir.folder, dataDir.socket]) if (!outside.startsWith(folder)) cleanup.watch(outside)
+    await makeData(dataDir, { sync: false })
+    const { client } = await attachOrStart(dataDir, { name: 'retoma test server', fsync: false, clock: systemClock })
     await client.end()
-    return { url: socketUrl(home.socket), stop: () => warden.end() }
+    return { url: socketUrl(dataDir.socket), stop: () => cleanup.end() }
   } catch (error) {
-    await warden.end()
+    await cleanup.end()
     throw error
   }
 }

@@ -21,13 +21,13 @@ const longestPauseMs = 5000
 export function createAttemptStorage(given: {
   db: Db
   worker: string
-  committer: OutcomeWriter
+  outcomeWriter: OutcomeWriter
   clock: Clock
-  copies: LocalFileCopies
+  fileCopies: LocalFileCopies
   /** A stopped provider answers again. */
   answered: () => Promise<void>
 }): AttemptStorage {
-  const { db, worker, committer, clock, copies, answered } = given
+  const { db, worker, outcomeWriter, clock, fileCopies, answered } = given
 
   /** Retries while the database is unreachable, because an outage is no failure of the job. */
   async function patiently<T>(ask: () => Promise<T>, signal: AbortSignal, isFault = isFaultOfRow): Promise<T> {
@@ -42,7 +42,7 @@ export function createAttemptStorage(given: {
     }
   }
 
-  const keeper: AttemptStorage = {
+  const storage: AttemptStorage = {
     // A first attempt has no earlier checkpoints.
     load: async ({ id, attempt }, signal) =>
       attempt === 1 ? new Map() : patiently(() => loadCheckpoints(db, id), signal),
@@ -60,19 +60,19 @@ export function createAttemptStorage(given: {
       return piece
     },
     async copy(claimed, id, signal) {
-      const copy = copies.of(nameOf(claimed))
-      const file = await keeper.file(claimed, id, signal)
-      return file && copy(opened(file, n => keeper.piece(claimed, id, n, signal)))
+      const copy = fileCopies.of(nameOf(claimed))
+      const file = await storage.file(claimed, id, signal)
+      return file && copy(opened(file, n => storage.piece(claimed, id, n, signal)))
     },
     look: (query, signal) => patiently(() => readOnlyQuery(db, query), signal, isAnswer),
-    save: ({ id, attempt }, name, value) => committer.save({ id, attempt, name, value }),
+    save: ({ id, attempt }, name, value) => outcomeWriter.save({ id, attempt, name, value }),
     transact: ({ id, attempt }, name, work, signal) =>
       runStepTransaction({ db, clock, worker, job: { id, attempt }, name, work, signal }),
     warn: ({ id, attempt }, what, facts) => warnOfAttempt(db, { id, attempt, worker }, what, facts, clock.instant()),
     note: ({ id, attempt }, { checkpoint = null, resume = null, progress = null }) =>
-      committer.note({ id, attempt, checkpoint, resume, progress }),
+      outcomeWriter.note({ id, attempt, checkpoint, resume, progress }),
   }
-  return keeper
+  return storage
 }
 
 /**

@@ -41,8 +41,8 @@ export interface WorkerIncarnationOptions {
   log: Log
   random: Random
   graceMs: number
-  children: ChildPool
-  copies: LocalFileCopies
+  childPool: ChildPool
+  fileCopies: LocalFileCopies
   isolate: Isolate
   memoryBytes?: number | undefined
   /** The handler has ended: the slot is free after `restMs`. `ms` is the duration; undefined: the duration says nothing about the kind. */
@@ -81,16 +81,16 @@ const lastWordMs = 500
 export class WorkerIncarnation {
   readonly id: string
   readonly #options: WorkerIncarnationOptions
-  readonly #committer: OutcomeWriter
+  readonly #outcomeWriter: OutcomeWriter
   readonly #forAttempts: AttemptOptions
   /** The in-flight journal, read after a crash of this process. */
-  readonly #starts: InFlightJournal
+  readonly #journal: InFlightJournal
   readonly leases: Leases
   /** Counts the outcomes of the attempts. */
-  readonly tally = new AttemptMetrics()
+  readonly metrics = new AttemptMetrics()
   #running = 0
   #handling = 0
-  readonly #leftBehind = new OverrunningAttempts()
+  readonly #overrunning = new OverrunningAttempts()
   /** Callbacks for the moment when no attempt runs. */
   #idlers: (() => void)[] = []
   #unsettled = 0
@@ -101,11 +101,11 @@ export class WorkerIncarnation {
     this.#options = options
     this.leases = new Leases(options)
     this.#deadlines = new Deadlines({ ...options, attempts: this.leases })
-    this.#starts = openInFlightJournal(crashReportFolder(), options.id)
-    this.#committer = createOutcomeWriter({ ...options, worker: options.id })
+    this.#journal = openInFlightJournal(crashReportFolder(), options.id)
+    this.#outcomeWriter = createOutcomeWriter({ ...options, worker: options.id })
     this.#forAttempts = {
       ...options,
-      keeper: createAttemptStorage({ ...options, worker: options.id, committer: this.#committer }),
+      storage: createAttemptStorage({ ...options, worker: options.id, outcomeWriter: this.#outcomeWriter }),
       resumed: attempt => this.#deadlines.watch(attempt),
     }
   }
@@ -139,11 +139,11 @@ export class WorkerIncarnation {
    */
   allDue(now: number): number | undefined {
     const last = this.#deadlines.lastHere(now)
-    return this.#leftBehind.size > 0 ? Math.max(last ?? 0, now) : last
+    return this.#overrunning.size > 0 ? Math.max(last ?? 0, now) : last
   }
 
   get unwrittenMs(): number {
-    return this.#committer.unwrittenMs
+    return this.#outcomeWriter.unwrittenMs
   }
 
   /** Discounts a blocked loop of `ms` milliseconds for all attempts except `culprit`, if known. */
@@ -179,7 +179,7 @@ export class WorkerIncarnation {
   start(attempt: Attempt, follow: boolean): void {
     this.#running++
     this.#handling++
-    const place = this.#starts.note(attempt.name)
+    const place = this.#journal.note(attempt.name)
     // Set the deadline before the handler begins: the first synchronous part may block the loop forever, and the heartbeat thread must know
     // the deadline by then.
     attempt.allow()
@@ -198,7 +198,7 @@ export class WorkerIncarnation {
       // `run` always ends and never throws.
       const end = await attempt.run(follow)
       this.#handling--
-      void this.#options.copies.drop(attempt.name)
+      void this.#options.fileCopies.drop(attempt.name)
       const ms = clock.elapsed() - startedAt
       // Count the outcome before the slot is free: a job that must run alone waits for outcomes too.
       this.#unsettled++
@@ -207,18 +207,18 @@ export class WorkerIncarnation {
       const took = isBack ? undefined : ms
       // The next jobs would most likely be deferred too, so the slot pauses for as long as this job waits.
       const rest = isBack && !end.forChild ? Math.min(end.delay, longestRestMs) : 0
-      if (attempt.isOverrunning) void this.#leftBehind.outlive(attempt).then(() => ended(claimed, took, rest))
+      if (attempt.isOverrunning) void this.#overrunning.outlive(attempt).then(() => ended(claimed, took, rest))
       else ended(claimed, took, rest)
       try {
         how = await this.#settle(claimed, end)
       } finally {
         this.#unsettled--
       }
-      if (how === 'landed') this.tally.ended(claimed, end, ms)
-      if (how === 'lost') this.tally.ended(claimed, { state: 'lost' }, ms)
+      if (how === 'landed') this.metrics.ended(claimed, end, ms)
+      if (how === 'lost') this.metrics.ended(claimed, { state: 'lost' }, ms)
       if (how === 'landed' && (end.state === 'waiting' || end.state === 'handed_back')) delay = end.delay
       if (how === 'landed' && end.state === 'released') delay = 0
-      if (how === 'landed') this.#tellBatch(claimed, end)
+      if (how === 'landed') this.#reportToBatch(claimed, end)
       if (how === 'landed' && isBack && end.forChild) this.#options.waitsForChild(claimed)
       if (how === 'lost') {
         const facts = {
@@ -237,14 +237,14 @@ export class WorkerIncarnation {
     // An unwritten attempt keeps its lease: if released, the job would run again without counting the attempt.
     if (how !== 'left' && how !== 'refused') {
       this.leases.delete(attempt)
-      this.#starts.free(place)
+      this.#journal.free(place)
     }
     settled(claimed, delay)
     if (--this.#running > 0) return
     for (const told of this.#idlers.splice(0)) told()
   }
 
-  #tellBatch({ id, batch_id: batch }: ClaimedJob, end: AttemptEnd): void {
+  #reportToBatch({ id, batch_id: batch }: ClaimedJob, end: AttemptEnd): void {
     if (batch === null) return
     if (end.state === 'succeeded' || end.state === 'skipped') this.#options.succeeded(batch)
     if (!('failure' in end) || end.failure === null) return
@@ -255,21 +255,21 @@ export class WorkerIncarnation {
 
   #settle(claimed: ClaimedJob, end: AttemptEnd): Promise<WriteResult> | 'lost' {
     if (end.state === 'lost') return 'lost'
-    if (end.state === 'handed_back') return this.#handBack(claimed, end)
-    return this.#committer.settle({ id: claimed.id, attempt: claimed.attempt, outcome: end })
+    if (end.state === 'handed_back') return this.#defer(claimed, end)
+    return this.#outcomeWriter.settle({ id: claimed.id, attempt: claimed.attempt, outcome: end })
   }
 
-  async #handBack(
+  async #defer(
     { id, attempt, kind }: ClaimedJob,
     end: Extract<Outcome, { state: 'handed_back' }>,
   ): Promise<WriteResult> {
-    if (end.trouble) await this.#tell({ job: id, kind }, end.trouble)
+    if (end.trouble) await this.#recordProvider({ job: id, kind }, end.trouble)
     if (end.pause !== null) return this.#pause({ id, attempt }, end, end.pause)
-    return this.#committer.settle({ id, attempt, outcome: end })
+    return this.#outcomeWriter.settle({ id, attempt, outcome: end })
   }
 
   /** Reports the trouble if the database is reachable; otherwise the next probe meets the same trouble. */
-  async #tell(asker: ProviderAsker, { provider, message }: Trouble): Promise<void> {
+  async #recordProvider(asker: ProviderAsker, { provider, message }: Trouble): Promise<void> {
     const { db, clock, log } = this.#options
     await recordProviderWord(db, provider, asker, { how: 'silent', message }, clock.instant()).catch(error =>
       log.debug({ provider, err: error }, 'what a stopped provider was met with was not written'),
@@ -281,15 +281,15 @@ export class WorkerIncarnation {
    * between, the job is recovered as an orphan of a paused batch.
    */
   async #pause(held: HeldAttempt, outcome: Outcome, pause: PauseReason): Promise<WriteResult> {
-    const how = await this.#committer.pause({ ...held, reason: JSON.stringify(pause) })
-    return how === 'left' ? how : this.#committer.settle({ ...held, outcome })
+    const how = await this.#outcomeWriter.pause({ ...held, reason: JSON.stringify(pause) })
+    return how === 'left' ? how : this.#outcomeWriter.settle({ ...held, outcome })
   }
 
   /** The worker was declared dead: aborts every attempt with `lease_lost`. */
   end(): void {
     this.#deadlines.off()
     this.leases.loseAll()
-    void this.idle().then(() => this.#starts.close())
+    void this.idle().then(() => this.#journal.close())
     // The jobs may run elsewhere soon: the signal of every isolated attempt has aborted, and the child is killed 500 ms later.
     for (const each of this.leases) if (each.isAway) void each.killChild(lastWordMs)
   }
@@ -304,21 +304,21 @@ export class WorkerIncarnation {
       .catch(error => this.#options.log.warn({ err: error }, 'claimed jobs were not handed back; the watchdog does'))
     await this.idle()
     this.#deadlines.off()
-    this.#leftBehind.forget()
-    this.#starts.close()
+    this.#overrunning.forget()
+    this.#journal.close()
   }
 
   /** Stops waiting for the database: unwritten outcomes are left to the watchdog. */
   giveUp(): void {
     this.#deadlines.off()
-    this.#committer.giveUp()
-    this.#leftBehind.forget()
+    this.#outcomeWriter.giveUp()
+    this.#overrunning.forget()
   }
 
   /** Resolves when no attempt runs and no handler of an ended attempt is watched. */
   async over(): Promise<void> {
     await this.idle()
-    await this.#leftBehind.over()
+    await this.#overrunning.over()
   }
 
   /** Resolves when no attempt runs. */

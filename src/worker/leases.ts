@@ -79,7 +79,7 @@ export class Leases {
     if (claims.length === 0) return
     for (const claim of claims) this.#held.delete(nameOf(claim))
     // If the release fails, a later heartbeat finds the jobs without a lease here and releases the jobs.
-    await this.#handBack(claims, delayMs)
+    await this.#release(claims, delayMs)
   }
 
   /** Renews the claims of attempts that wait for their turn, so that the wait does not count. */
@@ -106,10 +106,10 @@ export class Leases {
 
   /** Releases jobs from a claim that arrived when no attempt may start any more. */
   async refuse(claims: readonly HeldAttempt[]): Promise<void> {
-    if (claims.length > 0) await this.#handBack(claims)
+    if (claims.length > 0) await this.#release(claims)
   }
 
-  async #handBack(claims: readonly HeldAttempt[], delayMs = 0): Promise<void> {
+  async #release(claims: readonly HeldAttempt[], delayMs = 0): Promise<void> {
     const { db, id, clock, gaveBack } = this.#options
     for (const queue of await releaseClaims(db, id, claims, clock.instant(), delayMs)) gaveBack(queue, delayMs)
   }
@@ -124,7 +124,7 @@ export class Leases {
     this.#unknown = new Set(unknown.map(nameOf))
     if (lost.length === 0) return
     for (const each of lost) this.#handedBack.add(nameOf(each))
-    await this.#handBack(lost)
+    await this.#release(lost)
     this.#options.log.warn({ jobs: lost.map(each => each.id) }, 'the answer to a claim was lost; these jobs go back')
   }
 

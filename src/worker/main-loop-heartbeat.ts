@@ -44,25 +44,25 @@ export interface MainLoopHeartbeatOptions {
   free: (queue: string) => number
   abandoned: () => number
   /** Called with each heartbeat. */
-  search: (life: WorkerIncarnation) => Promise<void>
+  search: (incarnation: WorkerIncarnation) => Promise<void>
   /** Starts a new incarnation after `life` was declared dead. Retried until it succeeds. */
-  startOver: (life: WorkerIncarnation) => Promise<void>
+  startOver: (incarnation: WorkerIncarnation) => Promise<void>
 }
 
 const deadlineMs = beatEvery - 500
 /** From this delay on the loop was blocked, and other attempts are not charged for the time. */
-const stoodMs = 500
+const blockedMs = 500
 /** From this delay on the cause is worth finding. */
 const worthKnowingMs = 1000
 
 export class MainLoopHeartbeat {
   readonly #options: MainLoopHeartbeatOptions
-  #heart: HeartbeatThread | undefined
+  #heartbeatThread: HeartbeatThread | undefined
   #loop: Loop | undefined
   #stopTurning = () => {}
   #stopAnswering = () => {}
   #dead: string | undefined
-  readonly #stops = new ProcessPauses()
+  readonly #pauses = new ProcessPauses()
   #standsIn = false
   /** The instant of the main loop's own last heartbeat. */
   #beatAt = Number.NEGATIVE_INFINITY
@@ -92,19 +92,19 @@ export class MainLoopHeartbeat {
 
   /** A new incarnation has begun. */
   live(id: string): void {
-    this.#heart?.live(id)
+    this.#heartbeatThread?.live(id)
   }
 
   async stop(): Promise<void> {
     this.#stopTurning()
     this.#stopAnswering()
-    await Promise.all([this.#loop?.stop(), this.#heart?.stop()])
+    await Promise.all([this.#loop?.stop(), this.#heartbeatThread?.stop()])
   }
 
   #startHeart(settings: HeartbeatSettings): void {
-    const { clock, log, queues, incarnation: life } = this.#options
+    const { clock, log, queues, incarnation } = this.#options
     this.#offset = sharedElapsed() - clock.elapsed()
-    this.#heart = new HeartbeatThread({
+    this.#heartbeatThread = new HeartbeatThread({
       ...settings,
       log,
       queues,
@@ -114,7 +114,7 @@ export class MainLoopHeartbeat {
       },
       silent: () => this.#silent(),
     })
-    this.#heart.live(life().id)
+    this.#heartbeatThread.live(incarnation().id)
     this.turn()
     this.#stopTurning = whileIdle(turnMs, () => this.turn())
     this.#stopAnswering = installCurrentJobHook(() => this.#current())
@@ -125,76 +125,76 @@ export class MainLoopHeartbeat {
    * `silentMs`.
    */
   #silent(): void {
-    const { heart: settings, clock, incarnation: life } = this.#options
+    const { heart: settings, clock, incarnation } = this.#options
     if (settings === undefined) return
-    const byHeart = this.#heart!.sharedState[slot.beatAt]! - this.#offset
-    if (clock.elapsed() - Math.max(byHeart, this.#beatAt) >= settings.silentMs) life().cannotBeat()
+    const byHeart = this.#heartbeatThread!.sharedState[slot.beatAt]! - this.#offset
+    if (clock.elapsed() - Math.max(byHeart, this.#beatAt) >= settings.silentMs) incarnation().cannotBeat()
   }
 
   /** Records a turn of the loop. Also called before attempts time out, so that attempts delayed by a blocked loop do not. */
   turn(): void {
-    const heart = this.#heart
-    if (heart === undefined) return
-    const { sharedState: signs } = heart
-    const { clock, incarnation: life, queues, free, abandoned } = this.#options
-    const present = life()
+    const heartbeatThread = this.#heartbeatThread
+    if (heartbeatThread === undefined) return
+    const { sharedState } = heartbeatThread
+    const { clock, incarnation, queues, free, abandoned } = this.#options
+    const present = incarnation()
     const now = sharedElapsed()
-    const late = now - signs[slot.turnAt]! - turnMs
-    if (late > signs[slot.lagMs]!) signs[slot.lagMs] = late
-    if (late >= stoodMs) this.#stood(present, late, now)
-    signs[slot.abandoned] = abandoned()
-    signs[slot.unwrittenMs] = present.unwrittenMs
-    for (const [n, queue] of queues.entries()) setFree(signs, n, free(queue))
+    const late = now - sharedState[slot.turnAt]! - turnMs
+    if (late > sharedState[slot.lagMs]!) sharedState[slot.lagMs] = late
+    if (late >= blockedMs) this.#stood(present, late, now)
+    sharedState[slot.abandoned] = abandoned()
+    sharedState[slot.unwrittenMs] = present.unwrittenMs
+    for (const [n, queue] of queues.entries()) setFree(sharedState, n, free(queue))
     this.#show(present, present.sole)
     const allDue = present.allDue(clock.elapsed()) ?? (abandoned() > 0 ? clock.elapsed() : undefined)
-    signs[slot.allDueAt] = allDue === undefined ? 0 : allDue + this.#offset
-    signs[slot.turnAt] = now
+    sharedState[slot.allDueAt] = allDue === undefined ? 0 : allDue + this.#offset
+    sharedState[slot.turnAt] = now
   }
 
   /** Records the start of a handler, which may block the loop before the next turn. */
   started(attempt: Attempt): void {
-    const life = this.#options.incarnation()
-    if (this.#heart === undefined) return
-    this.#show(life, life.handling === 1 ? attempt : undefined)
-    const { sharedState: signs } = this.#heart
-    signs[slot.allDueAt] = Math.max(signs[slot.allDueAt]!, attempt.time.deadline + this.#offset)
+    const incarnation = this.#options.incarnation()
+    if (this.#heartbeatThread === undefined) return
+    this.#show(incarnation, incarnation.handling === 1 ? attempt : undefined)
+    const { sharedState } = this.#heartbeatThread
+    sharedState[slot.allDueAt] = Math.max(sharedState[slot.allDueAt]!, attempt.time.deadline + this.#offset)
   }
 
-  #show(life: WorkerIncarnation, sole: Attempt | undefined): void {
-    const { sharedState: signs } = this.#heart!
-    signs[slot.running] = life.handling
-    signs[slot.dueAt] = life.due === Number.POSITIVE_INFINITY ? 0 : life.due + this.#offset
-    signs[slot.soleJob] = Number(sole?.claimed.id ?? 0)
-    signs[slot.soleAttempt] = sole?.claimed.attempt ?? 0
+  #show(incarnation: WorkerIncarnation, sole: Attempt | undefined): void {
+    const { sharedState } = this.#heartbeatThread!
+    sharedState[slot.running] = incarnation.handling
+    sharedState[slot.dueAt] = incarnation.due === Number.POSITIVE_INFINITY ? 0 : incarnation.due + this.#offset
+    sharedState[slot.soleJob] = Number(sole?.claimed.id ?? 0)
+    sharedState[slot.soleAttempt] = sole?.claimed.attempt ?? 0
   }
 
-  #stood(life: WorkerIncarnation, late: number, now: number): void {
-    const { sharedState: signs } = this.#heart!
-    const stopped = Math.min(this.#stops.since(signs[slot.turnAt]!, signs, now), late)
-    if (stopped > 0) life.stopped(stopped)
+  #stood(incarnation: WorkerIncarnation, late: number, now: number): void {
+    const { sharedState } = this.#heartbeatThread!
+    const stopped = Math.min(this.#pauses.since(sharedState[slot.turnAt]!, sharedState, now), late)
+    if (stopped > 0) incarnation.stopped(stopped)
     const ms = late - stopped
-    if (ms < stoodMs) return
-    const job = signs[slot.blockedJob]!
+    if (ms < blockedMs) return
+    const job = sharedState[slot.blockedJob]!
     if (job === 0 && ms >= worthKnowingMs) this.followAll = true
-    life.discountBlockedTime(ms, job === 0 ? undefined : `${job}/${signs[slot.blockedAttempt]}`)
+    incarnation.discountBlockedTime(ms, job === 0 ? undefined : `${job}/${sharedState[slot.blockedAttempt]}`)
   }
 
   /** Answers the heartbeat thread in the middle of running code: the attempt that this code belongs to. */
   #current(): RunningJob | undefined {
-    const life = this.#options.incarnation()
+    const incarnation = this.#options.incarnation()
     const known = currentJob()
-    const sole = life.sole
+    const sole = incarnation.sole
     // Quick kinds are not tracked beyond the first `await`; if no other handler runs, the code belongs to the sole attempt.
-    const attempt = known === undefined ? (sole?.followed ? undefined : sole) : life.leases.find(known)
+    const attempt = known === undefined ? (sole?.followed ? undefined : sole) : incarnation.leases.find(known)
     if (attempt === undefined) return undefined
     const { id, kind, attempt: number } = attempt.claimed
-    const turnedAt = this.#heart!.sharedState[slot.turnAt]! - this.#offset
+    const turnedAt = this.#heartbeatThread!.sharedState[slot.turnAt]! - this.#offset
     return { id, attempt: number, kind, leftMs: attempt.time.leftOfOne(turnedAt) }
   }
 
   async #tick(): Promise<undefined> {
-    const { db, incarnation: life, search, startOver } = this.#options
-    const present = life()
+    const { db, incarnation, search, startOver } = this.#options
+    const present = incarnation()
     const { id, leases } = present
     if (this.#dead === id || !(await this.#isAlive(present))) return void (await startOver(present))
     leases.lose(await lostBy(db, id, leases.held, deadlineMs))
@@ -202,23 +202,23 @@ export class MainLoopHeartbeat {
     await search(present)
   }
 
-  async #isAlive(life: WorkerIncarnation): Promise<boolean> {
+  async #isAlive(incarnation: WorkerIncarnation): Promise<boolean> {
     const { db, clock, log, queues, free, abandoned } = this.#options
-    const standsIn = this.#heart?.isBeating === false
+    const standsIn = this.#heartbeatThread?.isBeating === false
     // The end of the heartbeat thread was already logged.
-    if (standsIn && !this.#standsIn && this.#heart?.isThere)
-      log.warn({ worker: life.id }, 'the heart of this worker does not beat; its main loop does instead')
+    if (standsIn && !this.#standsIn && this.#heartbeatThread?.isThere)
+      log.warn({ worker: incarnation.id }, 'the heart of this worker does not beat; its main loop does instead')
     this.#standsIn = standsIn
-    if (this.#heart !== undefined && !standsIn) return true
+    if (this.#heartbeatThread !== undefined && !standsIn) return true
     const vitals = {
       memoryBytes: process.memoryUsage.rss(),
-      inFlightCount: life.handling,
+      inFlightCount: incarnation.handling,
       abandoned: abandoned(),
       freeSlots: Object.fromEntries(queues.map(queue => [queue, free(queue)])),
-      unwrittenMs: life.unwrittenMs,
+      unwrittenMs: incarnation.unwrittenMs,
       supervised: crashReportFolder() !== undefined,
     }
-    const { alive } = await beatWorker(db, { id: life.id, inFlight: [], ...vitals }, deadlineMs, clock.instant())
+    const { alive } = await beatWorker(db, { id: incarnation.id, inFlight: [], ...vitals }, deadlineMs, clock.instant())
     this.#beatAt = clock.elapsed()
     return alive
   }

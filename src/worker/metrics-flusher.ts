@@ -24,7 +24,7 @@ const beatsBetweenTellings = 2
 export class MetricsFlusher {
   readonly #options: MetricsFlusherOptions
   #beats = 0
-  #telling: Promise<void> | undefined
+  #flushing: Promise<void> | undefined
 
   constructor(options: MetricsFlusherOptions) {
     this.#options = options
@@ -33,23 +33,23 @@ export class MetricsFlusher {
   /** Called with each heartbeat; writes at every second call. */
   beat(): void {
     if (++this.#beats % beatsBetweenTellings !== 0) return
-    this.#telling ??= this.#tell().finally(() => {
-      this.#telling = undefined
+    this.#flushing ??= this.#flush().finally(() => {
+      this.#flushing = undefined
     })
   }
 
   /** Writes before the worker row is removed: without the row the database accepts no metrics. */
   async last(): Promise<void> {
-    await this.#telling
-    await this.#tell()
+    await this.#flushing
+    await this.#flush()
   }
 
-  async #tell(): Promise<void> {
-    const { db, clock, log, incarnation: life } = this.#options
-    const { id, tally } = life()
-    if (!tally.changed) return
-    await writeMetrics(db, id, tally.take(), clock.instant()).catch(error => {
-      tally.changed = true
+  async #flush(): Promise<void> {
+    const { db, clock, log, incarnation } = this.#options
+    const { id, metrics } = incarnation()
+    if (!metrics.changed) return
+    await writeMetrics(db, id, metrics.take(), clock.instant()).catch(error => {
+      metrics.changed = true
       log.debug({ err: error }, 'what was counted could not be written')
     })
   }

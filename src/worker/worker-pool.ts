@@ -51,8 +51,8 @@ export interface WorkerPoolOptions {
   clock: Clock
   log: Log
   registry: KindRegistry
-  waiters: SettleListeners
-  ends: BatchCompletion
+  settleListeners: SettleListeners
+  completion: BatchCompletion
   /** Undefined: no notices are sent. */
   notify: Notify | undefined
   /** Identifies this engine in the hints it sends. */
@@ -80,8 +80,8 @@ export class WorkerPool {
   }
 
   async work(options: WorkOptions): Promise<WorkerHandle> {
-    const papers = crashReportFolder()
-    if (papers !== undefined) this.#lookAway ??= recordCrashes({ papers, current: currentJob })
+    const reportFolder = crashReportFolder()
+    if (reportFolder !== undefined) this.#lookAway ??= recordCrashes({ papers: reportFolder, current: currentJob })
     const worker = await this.begin(options, 'loops')
     this.#warnIfIdle(worker)
     this.listen()
@@ -98,7 +98,7 @@ export class WorkerPool {
 
   async begin(options: WorkOptions, mode: 'loops' | 'by hand'): Promise<Worker> {
     const { queues, grace = seconds(5) } = options
-    const { db, directUrl, clock, log, registry, waiters, ends, notify } = this.#given
+    const { db, directUrl, clock, log, registry, settleListeners, completion, notify } = this.#given
     const { jobs } = registry
     const all = Object.fromEntries([...jobs.values()].map(job => [job.queue, defaultConcurrency]))
     const worker = await Worker.begin(
@@ -112,10 +112,10 @@ export class WorkerPool {
         queues: { ...(notify === undefined ? {} : { [notifyQueue]: notices }), ...checkQueues(queues ?? all) },
         graceMs: grace,
         pollMs,
-        settled: id => waiters.settled(id),
-        batchMoved: id => ends.touched(id),
-        failed: failed => ends.failed(failed),
-        succeeded: batch => ends.answered(batch),
+        settled: id => settleListeners.settled(id),
+        batchMoved: id => completion.touched(id),
+        failed: failed => completion.failed(failed),
+        succeeded: batch => completion.answered(batch),
         hint: (queue, delayMs) => this.wake(queue, delayMs),
         claimed: this.#given.claimed,
         paused: batch => this.paused(batch),
@@ -168,24 +168,24 @@ export class WorkerPool {
 
   /** A job of the batch asked for the pause, or the failure streak became too long. */
   paused({ id, queue }: MovedBatch): void {
-    const { claimsBlocked: held, waiters, log } = this.#given
+    const { claimsBlocked: held, settleListeners, log } = this.#given
     this.returnUnstarted(queue, id)
     held(queue, id)
-    waiters.settled(id)
+    settleListeners.settled(id)
     log.warn({ batch: id, queue }, 'a batch was paused by one of its jobs')
   }
 
   /** Resumes the batches and jobs that waited for a provider that answers again. */
   async goOn(): Promise<void> {
-    const { db, clock, ends, waiters, claimsUnblocked: unheld, log } = this.#given
+    const { db, clock, completion, settleListeners, claimsUnblocked: unblock, log } = this.#given
     const moved = await resumeBatches(db, clock.instant())
     for (const { id, queue } of moved) {
       this.claimsUnblocked(queue)
-      unheld(queue)
-      waiters.settled(id)
+      unblock(queue)
+      settleListeners.settled(id)
       log.info({ batch: id }, 'its provider answers again; this batch goes on')
     }
-    if (moved.length > 0) await ends.check(moved.map(each => each.id))
+    if (moved.length > 0) await completion.check(moved.map(each => each.id))
     for (const queue of await recallJobs(db, clock.instant())) this.wake(queue)
   }
 

@@ -75,17 +75,17 @@ function workerProcess(): WorkerProcess | undefined {
 export class Worker {
   readonly #options: WorkerOptions
   readonly #takes: Required<ClaimableKinds>
-  readonly #intake: ClaimLoop
-  readonly #children: ChildPool
-  readonly #copies = new LocalFileCopies(temporaryPlace())
+  readonly #claimLoop: ClaimLoop
+  readonly #childPool: ChildPool
+  readonly #fileCopies = new LocalFileCopies(temporaryPlace())
   readonly #calls: IsolatedCalls
   readonly #waiters: ChildWaiters
-  #life: WorkerIncarnation
+  #incarnation: WorkerIncarnation
   /** The current incarnation, and incarnations declared dead with a handler still running. */
   readonly #lives = new Set<WorkerIncarnation>()
-  readonly #pulse: MainLoopHeartbeat
-  readonly #wear: AbandonedHandlers
-  readonly #teller: MetricsFlusher
+  readonly #heartbeat: MainLoopHeartbeat
+  readonly #abandonedHandlers: AbandonedHandlers
+  readonly #metricsFlusher: MetricsFlusher
   #stopping: Promise<void> | undefined
   #ended: () => void = () => {}
   /** Resolves when the worker has stopped, for any reason. */
@@ -110,71 +110,76 @@ export class Worker {
   private constructor(options: WorkerOptions) {
     this.#options = options
     this.#takes = claimableKindsOf(options.jobs)
-    this.#children = new ChildPool(options.log)
-    this.#calls = new IsolatedCalls(this.#children, calls => this.#waiters.recall(calls))
+    this.#childPool = new ChildPool(options.log)
+    this.#calls = new IsolatedCalls(this.#childPool, calls => this.#waiters.recall(calls))
     this.#waiters = new ChildWaiters({ ...options, recalled: queue => this.#comesBack(queue, 0) })
-    const life = () => this.#life
+    const incarnation = () => this.#incarnation
     const slots = Object.values(options.queues).reduce((sum, size) => sum + size, 0)
-    this.#wear = new AbandonedHandlers({ log: options.log, id: () => this.id, slots, stop: () => this.stop() })
-    this.#teller = new MetricsFlusher({ ...options, incarnation: life })
-    this.#intake = new ClaimLoop({ ...options, takes: this.#takes, incarnation: life, unsure: () => this.#unsure() })
-    this.#pulse = new MainLoopHeartbeat({
+    this.#abandonedHandlers = new AbandonedHandlers({
+      log: options.log,
+      id: () => this.id,
+      slots,
+      stop: () => this.stop(),
+    })
+    this.#metricsFlusher = new MetricsFlusher({ ...options, incarnation })
+    this.#claimLoop = new ClaimLoop({ ...options, takes: this.#takes, incarnation, unsure: () => this.#unsure() })
+    this.#heartbeat = new MainLoopHeartbeat({
       ...options,
       heart: options.heart,
-      queues: this.#intake.queues,
-      incarnation: life,
-      free: queue => this.#intake.free(queue),
-      abandoned: () => this.#wear.abandoned,
+      queues: this.#claimLoop.queues,
+      incarnation,
+      free: queue => this.#claimLoop.free(queue),
+      abandoned: () => this.#abandonedHandlers.abandoned,
       search: present => this.#search(present),
       startOver: dead => this.#startOver(dead),
     })
-    this.#life = this.#newLife()
-    this.#lives.add(this.#life)
+    this.#incarnation = this.#newIncarnation()
+    this.#lives.add(this.#incarnation)
   }
 
   get id(): string {
-    return this.#life.id
+    return this.#incarnation.id
   }
 
   /** Resolves when abandoned handlers took half of the slots and the worker has stopped for another worker to take over. */
   get restartNeeded(): Promise<void> {
-    return this.#wear.out
+    return this.#abandonedHandlers.out
   }
 
   get queues(): readonly string[] {
-    return this.#intake.queues
+    return this.#claimLoop.queues
   }
 
   /** Milliseconds since the worker last claimed or had no free slot; undefined: the worker has no claim loop. */
   get unaskedMs(): number | undefined {
-    return this.#intake.unaskedMs
+    return this.#claimLoop.unaskedMs
   }
 
   /**
    * Reports possible work: in `queue` or in any queue, now or after `delayMs`. Returns true if the worker has a free slot for the queue.
    */
   wake(queue?: string, delayMs = 0): boolean {
-    return this.#intake.wake(queue, delayMs)
+    return this.#claimLoop.wake(queue, delayMs)
   }
 
   /** Jobs of this queue with blocked claims, skipped by earlier claims, may be claimable again. */
   claimsUnblocked(queue: string): void {
-    this.#intake.claimsUnblocked(queue)
+    this.#claimLoop.claimsUnblocked(queue)
   }
 
   /** Releases the claimed, unstarted jobs of this batch. No further job of the batch may start. */
   async returnUnstarted(queue: string, batch: string): Promise<void> {
-    await this.#intake.returnUnstarted(queue, batch)
+    await this.#claimLoop.returnUnstarted(queue, batch)
   }
 
   /** Writes heartbeats with the virtual clock too: time advanced by a test must not look like a silent worker. */
   beat(): void {
-    this.#pulse.start()
+    this.#heartbeat.start()
   }
 
   /** Claims and runs jobs until none is ready; for tests, which own the clock. */
   drain(): Promise<number> {
-    return this.#intake.drain()
+    return this.#claimLoop.drain()
   }
 
   /**
@@ -192,50 +197,50 @@ export class Worker {
     const late = clock.sleep(graceMs + lastWriteMs, over.signal).then(() => 'late' as const)
     // Abort the handlers at once, while a claim may still be under way. Heartbeats continue until the last attempt is settled: a slow stop
     // must not look like a dead worker.
-    const all = Promise.all([this.#intake.close(), ...Array.from(this.#lives, life => life.stop())])
-    const ended = all.then(() => this.#teller.last()).then(() => this.#pulse.stop())
+    const all = Promise.all([this.#claimLoop.close(), ...Array.from(this.#lives, incarnation => incarnation.stop())])
+    const ended = all.then(() => this.#metricsFlusher.last()).then(() => this.#heartbeat.stop())
     if ((await Promise.race([ended, late])) === 'late') {
-      for (const life of this.#lives) life.giveUp()
-      void this.#pulse.stop()
+      for (const incarnation of this.#lives) incarnation.giveUp()
+      void this.#heartbeat.stop()
       log.warn(
         { worker: this.id },
         'the database does not answer; what this worker still holds is left to the watchdog',
       )
     }
     over.abort()
-    await Promise.all([this.#calls.close(), this.#children.close()])
-    await this.#copies.close()
+    await Promise.all([this.#calls.close(), this.#childPool.close()])
+    await this.#fileCopies.close()
     await leaveWorker(db, this.id, leaveMs, clock.instant()).catch(error =>
       log.debug({ err: error }, 'the worker row stays; the watchdog removes it'),
     )
     log.info({ worker: this.id }, 'worker stopped')
   }
 
-  #newLife(): WorkerIncarnation {
+  #newIncarnation(): WorkerIncarnation {
     const { settled, batchMoved } = this.#options
     return new WorkerIncarnation({
       ...this.#options,
       id: randomName('w'),
-      children: this.#children,
-      copies: this.#copies,
+      childPool: this.#childPool,
+      fileCopies: this.#fileCopies,
       isolate: this.#calls.call,
       memoryBytes: this.#options.heart?.memoryBytes,
-      ended: (claimed, ms, restMs) => this.#intake.ended(claimed, ms, restMs),
+      ended: (claimed, ms, restMs) => this.#claimLoop.ended(claimed, ms, restMs),
       settled: ({ id, queue, batch_id }, delay) => {
         settled(id)
         if (delay !== undefined) this.#comesBack(queue, delay)
         else if (batch_id !== null) batchMoved(batch_id)
-        this.#intake.leaseEnded(queue)
+        this.#claimLoop.leaseEnded(queue)
       },
       waitsForChild: claimed => {
         this.#waiters.add(claimed)
         this.#waiters.recall(this.#calls.room)
       },
       gaveBack: (queue, delay) => this.#comesBack(queue, delay),
-      started: attempt => this.#pulse.started(attempt),
-      isTime: () => this.#pulse.turn(),
-      follows: () => this.#pulse.followAll,
-      abandoned: more => this.#wear.count(more),
+      started: attempt => this.#heartbeat.started(attempt),
+      isTime: () => this.#heartbeat.turn(),
+      follows: () => this.#heartbeat.followAll,
+      abandoned: more => this.#abandonedHandlers.count(more),
     })
   }
 
@@ -276,45 +281,45 @@ export class Worker {
   #startLoops(): void {
     const { log, queues, jobs } = this.#options
     // Start the heartbeat thread first: the first job may block the loop.
-    this.#pulse.start()
-    this.#intake.start()
+    this.#heartbeat.start()
+    this.#claimLoop.start()
     log.info({ worker: this.id, queues, kinds: [...jobs.keys()] }, 'worker ready')
   }
 
   /** The answer to a statement was lost: the database may list attempts of this worker that are unknown here. */
   #unsure(): void {
     this.#searches = 2
-    this.#pulse.wake()
+    this.#heartbeat.wake()
   }
 
   /** Looks for unknown attempts at the next two heartbeats after `#unsure`, and once a minute anyway. */
-  async #search(life: WorkerIncarnation): Promise<void> {
-    this.#teller.beat()
+  async #search(incarnation: WorkerIncarnation): Promise<void> {
+    this.#metricsFlusher.beat()
     if (++this.#beatsSince >= beatsBetweenSearches) this.#searches = Math.max(this.#searches, 2)
     if (this.#searches === 0) return
     this.#beatsSince = 0
-    await life.leases.reconcile(await attemptsHeldBy(this.#options.db, life.id))
+    await incarnation.leases.reconcile(await attemptsHeldBy(this.#options.db, incarnation.id))
     this.#searches--
   }
 
-  async #startOver(life: WorkerIncarnation): Promise<void> {
-    const attempts = life.leases.held.length
-    this.#intake.suspend()
+  async #startOver(incarnation: WorkerIncarnation): Promise<void> {
+    const attempts = incarnation.leases.held.length
+    this.#claimLoop.suspend()
     this.#options.log.error(
-      { worker: life.id, attempts },
+      { worker: incarnation.id, attempts },
       'this worker was declared dead (paused too long?); it starts over under a new id',
     )
-    life.end()
-    void life.over().then(() => this.#lives.delete(life))
-    const next = this.#newLife()
+    incarnation.end()
+    void incarnation.over().then(() => this.#lives.delete(incarnation))
+    const next = this.#newIncarnation()
     await this.#register(next.id).catch(error => {
       // The incarnation has its own in-flight journal, and would leave a file behind at each try.
       next.end()
       throw error
     })
-    this.#life = next
+    this.#incarnation = next
     this.#lives.add(next)
-    this.#pulse.live(next.id)
-    this.#intake.restart()
+    this.#heartbeat.live(next.id)
+    this.#claimLoop.restart()
   }
 }

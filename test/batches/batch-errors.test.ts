@@ -198,16 +198,16 @@ test('an item that is pressed while others have all failed ones retried is retri
         return rows
       },
     }
-    const desk = createJobActions({
+    const jobActions = createJobActions({
       db,
       clock,
-      waiters: new SettleListeners(),
+      settleListeners: new SettleListeners(),
       batches: engine as never,
       batchMoved: async () => {},
-      tell: () => {},
+      wake: () => {},
       closing: new AbortController().signal,
     })
-    expect(await desk.retry(item!.id)).toEqual({ id: item!.id, state: 'waiting', changed: false })
+    expect(await jobActions.retry(item!.id)).toEqual({ id: item!.id, state: 'waiting', changed: false })
   } finally {
     await real.close()
   }

@@ -37,7 +37,7 @@ async function world() {
   })
   const registry = new KindRegistry(real, clock)
   const nothing = () => {}
-  const ends = new BatchCompletion({
+  const completion = new BatchCompletion({
     db,
     clock,
     log: silentLog,
@@ -47,22 +47,22 @@ async function world() {
     paused: nothing,
     closing: closing.signal,
   })
-  const ask = (id: string) => ends.check([id])
+  const ask = (id: string) => completion.check([id])
   const { submit } = createBatchSubmitter({
     db,
     clock,
     registry,
-    depths: new QueueDepths(real, clock),
-    tell: nothing,
+    queueDepths: new QueueDepths(real, clock),
+    wake: nothing,
     ask,
   })
   const desk = createBatchActions({
     db,
     clock,
-    ends,
-    tell: nothing,
-    tellAnew: nothing,
-    hold: nothing,
+    completion,
+    wake: nothing,
+    wakeUnblocked: nothing,
+    blockClaims: nothing,
     changed: nothing,
   })
   const sql = <T>(text: string, values: unknown[] = []) => real.run<T>({ name: '', text }, values)
@@ -85,10 +85,10 @@ async function world() {
     clock,
     submit,
     desk,
-    ends,
+    ends: completion,
     sql,
     end,
-    tick: () => batchTick({ db, clock, checkCompletion: ids => ends.check(ids) }),
+    tick: () => batchTick({ db, clock, checkCompletion: ids => completion.check(ids) }),
   }
 }
 
@@ -153,18 +153,18 @@ test('a cancel whose answers are lost is a cancel; a tick has its items follow',
 })
 
 test('an end whose answer is lost is one end: asked again, nothing is added', async () => {
-  const { db, submit, ends, end, sql, desk } = await world()
+  const { db, submit, ends: completion, end, sql, desk } = await world()
   const { id } = await submit(batch, list(2))
   await end(id, 'succeeded', 2)
   db.fail('batch_finish', 'after', unreachable())
-  await expect(ends.check([id])).rejects.toThrow()
-  await ends.check([id])
+  await expect(completion.check([id])).rejects.toThrow()
+  await completion.check([id])
   expect(await desk.batch(id)).toMatchObject({ state: 'succeeded' })
   expect(await sql(`select count(*)::int as n from retoma.job where kind = 'over'`)).toEqual([{ n: 1 }])
 })
 
 test('an end that was seen before an item waits again does not end the batch', async () => {
-  const { db, real, submit, ends, end, sql, desk } = await world()
+  const { db, real, submit, ends: completion, end, sql, desk } = await world()
   const { id } = await submit(batch, list(2))
   await end(id, 'failed', 2)
   // The question reads the counters, then waits for the batch's row; meanwhile somebody retries, and is done.
@@ -172,7 +172,7 @@ test('an end that was seen before an item waits again does not end the batch', a
   try {
     await client.query('begin')
     await client.query(`select from retoma.batch where id = $1 for update`, [id])
-    const asking = ends.check([id])
+    const asking = completion.check([id])
     await waitsFor(sql)
     await client.query(`update retoma.batch set epoch = epoch + 1 where id = $1`, [id])
     await client.query(

@@ -51,7 +51,7 @@ const gone = new RetomaError('database_unreachable', {
 function voiceOf({ language = 'en' as 'en' | 'pt', json = false } = {}) {
   const out: string[] = []
   const notes: string[] = []
-  const voice: Output = {
+  const output: Output = {
     language,
     json,
     word: messagesIn[language],
@@ -60,7 +60,7 @@ function voiceOf({ language = 'en' as 'en' | 'pt', json = false } = {}) {
     note: line => void notes.push(line),
     complain: error => void notes.push(error.message),
   }
-  return { voice, out, notes }
+  return { voice: output, out, notes }
 }
 
 /** A watch that finds these, one a second; the last of them again and again. */
@@ -217,9 +217,9 @@ test('what a ref holds cannot steer the terminal', async () => {
 })
 
 test('into a pipe it says a line for each change, and nothing where nothing changed', async () => {
-  const { voice, out, notes } = voiceOf({ language: 'pt' })
+  const { voice: output, out, notes } = voiceOf({ language: 'pt' })
   const watch = watching([running, running, gone, gone, { ...running, running: 11, waiting: 989 }, over], {
-    pipe: voice,
+    pipe: output,
   })
   await watch.pass(5)
   expect(await watch.ended).toBe(over)
@@ -234,8 +234,8 @@ test('into a pipe it says a line for each change, and nothing where nothing chan
 })
 
 test('with --json a change is a document', async () => {
-  const { voice, out } = voiceOf({ json: true })
-  const watch = watching([running, running, over], { pipe: voice })
+  const { voice: output, out } = voiceOf({ json: true })
+  const watch = watching([running, running, over], { pipe: output })
   await watch.pass(2)
   await watch.ended
   expect(out.map(line => JSON.parse(line))).toMatchObject([

@@ -24,7 +24,7 @@ import {
 import { systemClock } from '../../src/lib/clock.ts'
 import { liveEngine } from '../support/engine.ts'
 
-const voice = { language: 'en', json: false, word: messagesIn.en } as Output
+const output = { language: 'en', json: false, word: messagesIn.en } as Output
 
 /** Each row by its headings; columns are at least two spaces apart. */
 function read([head, ...rows]: string[]): Record<string, string>[] {
@@ -53,7 +53,7 @@ test('status: each number of a queue is under its own heading', () => {
     running: 33,
     stalled: 44,
   }
-  expect(read(queueLines([queue], voice))).toEqual([
+  expect(read(queueLines([queue], output))).toEqual([
     { queue: 'mail', ready: '11', scheduled: '22', running: '33', stalled: '44', '': 'paused' },
   ])
 })
@@ -66,7 +66,7 @@ const worker: WorkerView = {
 
 describe('workers:', () => {
   test('each fact of a worker is under its own heading', () => {
-    expect(read(workerLines([worker], voice))).toEqual([
+    expect(read(workerLines([worker], output))).toEqual([
       {
         worker: 'w1', 'last heard': '3 min. ago', state: 'alive', running: '4', abandoned: '6', lag: '900 ms',
         queues: 'mail:5 pdf:2', host: 'box', pid: '77', started: '3 days ago',
@@ -82,7 +82,7 @@ describe('workers:', () => {
     ['blocked', { blocked: { seconds: 9, job: '3', attempt: 1, stack: null } }],
     ['silent', { suspected: true, blocked: { seconds: 9, job: '3', attempt: 1, stack: null } }],
   ])('a worker is shown as %s when %o', (state, given) => {
-    expect(read(workerLines([{ ...worker, ...given }], voice))[0]!.state).toBe(state)
+    expect(read(workerLines([{ ...worker, ...given }], output))[0]!.state).toBe(state)
   })
 })
 
@@ -91,13 +91,13 @@ test('jobs list and batch items: each fact of a job is under its own heading', (
     id: '17', kind: 'send', queue: 'mail', state: 'failed', attempt: 3, createdAt: daysAgo(2), ref: 'doc-9',
     error: { message: 'no route' },
   } as JobView // biome-ignore format: one row
-  expect(read(jobLines([job], voice))).toEqual([
+  expect(read(jobLines([job], output))).toEqual([
     {
       id: '17', kind: 'send', queue: 'mail', state: 'failed', attempt: '3', created: '2 days ago', ref: 'doc-9',
       error: 'no route',
     },
   ]) // biome-ignore format: one row
-  expect(read(itemLines([job], voice))).toEqual([
+  expect(read(itemLines([job], output))).toEqual([
     { id: '17', ref: 'doc-9', state: 'failed', attempts: '3', error: 'no route' },
   ])
 })
@@ -107,7 +107,7 @@ test('batch list: each number of a batch is under its own heading', () => {
     id: '5', name: 'night', state: 'running', percent: 12.5, total: 2000, failed: 7, rate: 41, etaSeconds: 90,
     createdAt: daysAgo(1),
   } as BatchView // biome-ignore format: one row
-  expect(read(batchTable([batch], systemClock.now(), voice))).toEqual([
+  expect(read(batchTable([batch], systemClock.now(), output))).toEqual([
     {
       id: '5', batch: 'night', state: 'running', done: '12.5 %', items: '2,000', failed: '7', rate: '41.0/s',
       left: '1 min', created: '1 day ago',
@@ -120,7 +120,7 @@ test('token list: each fact of a token is under its own heading', () => {
     id: '8', user: 'ana', role: 'viewer', shown: 'rt_abcd…', createdAt: daysAgo(9), createdBy: 'rui',
     usedAt: daysAgo(4), revokedAt: daysAgo(2),
   } as const // biome-ignore format: one row
-  expect(read(tokenLines([token], voice))).toEqual([
+  expect(read(tokenLines([token], output))).toEqual([
     {
       id: '8', user: 'ana', role: 'viewer', token: 'rt_abcd…', made: '9 days ago', by: 'rui', used: '4 days ago',
       revoked: '2 days ago',
@@ -133,7 +133,7 @@ test('schedules: each fact of a schedule is under its own heading', () => {
     name: 'nightly', kind: 'sweep', plan: { cron: '0 4 * * *', timeZone: 'UTC' }, catchUp: 'once', nextAt: daysAgo(-1),
     lastSlot: daysAgo(6), lastAt: daysAgo(5), lastJob: '12', active: false,
   } as unknown as Parameters<typeof scheduleLines>[0][number] // biome-ignore format: one row
-  expect(read(scheduleLines([schedule], voice))).toMatchObject([
+  expect(read(scheduleLines([schedule], output))).toMatchObject([
     {
       schedule: 'nightly', kind: 'sweep', plan: '0 4 * * * (UTC)', next: expect.stringContaining('in 1 day'),
       last: '5 days ago', 'last job': '12', '': expect.stringContaining('no process'),
@@ -146,7 +146,7 @@ test('providers: each fact of a provider is under its own heading', () => {
     name: 'openrouter', state: 'stopped', kinds: [], waitUntil: null, waits: 0, waitsSince: null, stoppedAt: daysAgo(1),
     probeAt: daysAgo(-2), code: '402', message: 'no credit', at: daysAgo(1), trouble: null, troubleAt: null,
   } as const // biome-ignore format: one row
-  expect(read(providerLines([{ ...provider, kinds: [] }], voice))).toMatchObject([
+  expect(read(providerLines([{ ...provider, kinds: [] }], output))).toMatchObject([
     {
       provider: 'openrouter',
       state: messagesIn.en.providers.states.stopped,
@@ -162,7 +162,7 @@ test('guards: each fact of a guard is under its own heading', () => {
     after: 600_000, every: 300_000, lastTickAt: daysAgo(1), lastMarked: 13, total: 57, lastError: null, active: false,
     late: false, warnings: [],
   } as unknown as GuardView // biome-ignore format: one row
-  expect(read(guardLines([guard], voice))).toMatchObject([
+  expect(read(guardLines([guard], output))).toMatchObject([
     {
       guard: 'orders', table: 'public.orders', 'at work': 'status = RUNNING', lost: 'updated_at > 10m',
       looks: 'every 5m', 'last look': '1 day ago', marked: '13', 'in all': '57',

@@ -70,16 +70,18 @@ test('it is begun and ended by the engine alone, and over when its work is', asy
 
 test('one that takes too long is cut off and rolled back', async () => {
   const never = gate()
-  const own = createAppTransactions({ db: store.db, patienceMs: 100 })
+  const appTransactions = createAppTransactions({ db: store.db, patienceMs: 100 })
   await store.sql('create table if not exists public.own (n int primary key)')
-  const late = own.transaction(async tx => {
+  const late = appTransactions.transaction(async tx => {
     await tx.query('insert into public.own values (7)')
     await never.passed
   })
   await expect(late).rejects.toMatchObject({ code: 'database_timeout' })
   // It would wait for the lock of one that is still open.
   await store.sql(`do $$ begin set local lock_timeout = '3s'; insert into public.own values (7); end $$`)
-  await expect(own.query('select pg_sleep(60)')).rejects.toSatisfy(error => isRetomaError(error, 'database_timeout'))
+  await expect(appTransactions.query('select pg_sleep(60)')).rejects.toSatisfy(error =>
+    isRetomaError(error, 'database_timeout'),
+  )
 })
 
 test('a closed engine refuses both', async () => {

@@ -78,9 +78,9 @@ const nap = { name: 'nap', text: 'select pg_sleep(0.05)' }
 test('once it is closed the server has no session of ours left, a lent one included', async () => {
   const way = await silenceable(store.url)
   const db = openDb({ url: way.url, connections: 3, log: silentLog })
-  const loan = await db.leaseConnection()
-  await loan.query('begin; commit')
-  loan.release('ended')
+  const connection = await db.leaseConnection()
+  await connection.query('begin; commit')
+  connection.release('ended')
   await spread(db)
   expect(way.sessions()).toBeGreaterThan(2)
   await db.close()

@@ -300,16 +300,16 @@ async function faultyEvents() {
   const real = openDb({ url: database.url, log: silentLog, clock })
   await migrate(real)
   const db = faulty(real)
-  const feed = new EventFeed({ db, clock, log: silentLog })
+  const eventFeed = new EventFeed({ db, clock, log: silentLog })
   const closing = new AbortController()
   setMaxListeners(0, closing.signal)
   onTestFinished(async () => {
     closing.abort()
-    await feed.stop()
+    await eventFeed.stop()
     await real.close()
     await database.giveBack()
   })
-  const { events } = createEvents({ db, clock, feed, closing: closing.signal })
+  const { events } = createEvents({ db, clock, eventFeed, closing: closing.signal })
   const sql = (text: string) => real.run({ name: '', text }, [])
   const looks = () => db.asked.filter(name => name === 'event_look').length
   /** So many that listen by now; what they heard on the way there is forgotten. */
@@ -322,7 +322,7 @@ async function faultyEvents() {
     for (const { seen } of readers) seen.length = 0
     return readers
   }
-  return { db, clock, feed, events, sql, looks, listeners }
+  return { db, clock, feed: eventFeed, events, sql, looks, listeners }
 }
 
 const away = () => new RetomaError('database_unreachable', { address: 'here', problem: 'gone', outcome: '' })

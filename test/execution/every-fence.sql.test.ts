@@ -61,17 +61,17 @@ const noFence = ['settle_landed', 'finding_clear', 'claim_recall']
 
 /** Of a transaction that a handler was given; no statement of the pool's. */
 async function keepInTransaction(db: Db, fence: Fence): Promise<boolean> {
-  const loan = await db.leaseConnection()
+  const connection = await db.leaseConnection()
   try {
     const kept = await saveInTransaction(
-      loan,
-      { ...fence, name: 's', value: '1', mark: await beginTransaction(loan) },
+      connection,
+      { ...fence, name: 's', value: '1', mark: await beginTransaction(connection) },
       at(1),
     )
-    if (kept === 'kept') await commitTransaction(loan)
+    if (kept === 'kept') await commitTransaction(connection)
     return kept === 'kept'
   } finally {
-    loan.release('in doubt')
+    connection.release('in doubt')
   }
 }
 

@@ -12,20 +12,20 @@ beforeEach(() => store.worker('w'))
 let loans: LeasedConnection[] = []
 // Before the tables are emptied: an open one holds rows of theirs.
 afterEach(() => {
-  for (const loan of loans) loan.release('in doubt')
+  for (const connection of loans) connection.release('in doubt')
   loans = []
 })
 
-async function begun(): Promise<{ loan: LeasedConnection; mark: string }> {
-  const loan = await store.db.leaseConnection()
-  loans.push(loan)
-  return { loan, mark: await beginTransaction(loan) }
+async function begun(): Promise<{ connection: LeasedConnection; mark: string }> {
+  const connection = await store.db.leaseConnection()
+  loans.push(connection)
+  return { connection, mark: await beginTransaction(connection) }
 }
 const keep = (
-  { loan, mark }: { loan: LeasedConnection; mark: string },
+  { connection, mark }: { connection: LeasedConnection; mark: string },
   id: string,
   given: { attempt?: number; worker?: string } = {},
-) => saveInTransaction(loan, { id, attempt: 1, worker: 'w', name: 's', value: '1', mark, ...given }, at(0))
+) => saveInTransaction(connection, { id, attempt: 1, worker: 'w', name: 's', value: '1', mark, ...given }, at(0))
 const waiting = async () =>
   (await store.sql(`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`))
     .length
@@ -38,11 +38,11 @@ test('what is kept is there with the commit, and not without', async () => {
   const id = await store.put('running')
   const undone = await begun()
   expect(await keep(undone, id)).toBe('kept')
-  await rollbackTransaction(undone.loan)
+  await rollbackTransaction(undone.connection)
   expect(await savedCheckpoint(store.db, id, 's')).toBeUndefined()
   const done = await begun()
   expect(await keep(done, id)).toBe('kept')
-  await commitTransaction(done.loan)
+  await commitTransaction(done.connection)
   expect(await savedCheckpoint(store.db, id, 's')).toEqual({ value: 1, attempt: 1 })
 })
 
@@ -59,7 +59,7 @@ test('a second one of the same name is told that the first was committed', async
   const id = await store.put('running')
   const first = await begun()
   await keep(first, id)
-  await commitTransaction(first.loan)
+  await commitTransaction(first.connection)
   expect(await keep(await begun(), id)).toBe('there')
 })
 
@@ -68,7 +68,7 @@ describe('a transaction that somebody ended is known:', () => {
   test.each(ways)('%s', async way => {
     const id = await store.put('running')
     const it = await begun()
-    await it.loan.query(way)
+    await it.connection.query(way)
     expect(await keep(it, id)).toBe('ended')
     expect(await loadCheckpoints(store.db, id)).toEqual(new Map())
   })
@@ -76,7 +76,7 @@ describe('a transaction that somebody ended is known:', () => {
   test('savepoints are none of that', async () => {
     const id = await store.put('running')
     const it = await begun()
-    for (const text of ['savepoint a', 'select 1', 'rollback to a', 'release a']) await it.loan.query(text)
+    for (const text of ['savepoint a', 'select 1', 'rollback to a', 'release a']) await it.connection.query(text)
     expect(await keep(it, id)).toBe('kept')
   })
 })
@@ -87,7 +87,7 @@ test('from its fence to its end nobody gives the job away', async () => {
   await keep(it, id)
   const given = giveAway(id)
   await expect.poll(waiting).toBe(1)
-  await commitTransaction(it.loan)
+  await commitTransaction(it.connection)
   await given
   expect(await savedCheckpoint(store.db, id, 's')).toEqual({ value: 1, attempt: 1 })
 })
@@ -95,9 +95,9 @@ test('from its fence to its end nobody gives the job away', async () => {
 test('a process that is stopped between its fence and its end holds the job for seconds, not for ever', async () => {
   const id = await store.put('running')
   const it = await begun()
-  await it.loan.query(`set idle_in_transaction_session_timeout = 0`)
+  await it.connection.query(`set idle_in_transaction_session_timeout = 0`)
   expect(await keep(it, id)).toBe('kept')
-  const { rows } = await it.loan.query(
+  const { rows } = await it.connection.query(
     `select current_setting('idle_in_transaction_session_timeout') as idle, current_setting('lock_timeout') as locks`,
   )
   expect(rows).toEqual([{ idle: '10s', locks: '10s' }])
@@ -106,17 +106,17 @@ test('a process that is stopped between its fence and its end holds the job for 
 test('what a handler set for its own session leaves no mark on what is kept', async () => {
   const id = await store.put('running')
   const it = await begun()
-  await it.loan.query(`set client_encoding = 'LATIN1'`)
+  await it.connection.query(`set client_encoding = 'LATIN1'`)
   const kept = { id, attempt: 1, worker: 'w', name: 'à vista', value: '"não ☃"', mark: it.mark }
-  expect(await saveInTransaction(it.loan, kept, at(0))).toBe('kept')
-  await commitTransaction(it.loan)
+  expect(await saveInTransaction(it.connection, kept, at(0))).toBe('kept')
+  await commitTransaction(it.connection)
   expect(await loadCheckpoints(store.db, id)).toEqual(new Map([['à vista', 'não ☃']]))
 })
 
 test('before its fence it holds up nobody', async () => {
   const id = await store.put('running')
   const it = await begun()
-  await it.loan.query('select 1')
+  await it.connection.query('select 1')
   await giveAway(id)
   expect(await keep(it, id)).toBe('lost')
 })
@@ -127,6 +127,6 @@ test('whether it was committed is answered once it has ended, not before', async
   await keep(it, id)
   const asked = savedCheckpoint(store.another(), id, 's')
   await expect.poll(waiting).toBe(1)
-  await commitTransaction(it.loan)
+  await commitTransaction(it.connection)
   expect(await asked).toEqual({ value: 1, attempt: 1 })
 })

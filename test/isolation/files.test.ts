@@ -116,27 +116,27 @@ test('what a killed process has left is taken away by the next worker; what belo
   const others = [`retoma-files-${process.ppid}-1-c`, 'retoma-files-x', 'somebody']
   for (const name of [...dead, ...others]) await mkdir(join(place, name))
   await writeFile(join(place, dead[0]!, 'left.pdf'), 'x')
-  const copies = new LocalFileCopies(place)
+  const fileCopies = new LocalFileCopies(place)
   const file = { id: '1', ...pdf, size: 1, sha256: '', createdAt: new Date(), bytes: bytesOf('x') }
-  const path = await copies.copy('1/1', file)
+  const path = await fileCopies.copy('1/1', file)
   expect(await removeLeftoverCopies(place)).toBe(2)
   expect(existsSync(path)).toBe(true)
-  await copies.drop('1/1')
-  await copies.close()
+  await fileCopies.drop('1/1')
+  await fileCopies.close()
   expect((await readdir(place)).sort()).toEqual([...others].sort())
 })
 
 test('one that cannot be written whole is not left in half, and may be asked for again', async () => {
   const place = await mkdtemp(join(tmpdir(), 'retoma-test-'))
   onTestFinished(() => rm(place, { recursive: true }))
-  const copies = new LocalFileCopies(place)
+  const fileCopies = new LocalFileCopies(place)
   const file = { id: '1', ...pdf, size: 1, sha256: '', createdAt: new Date() }
   async function* broken() {
     yield Buffer.from('x')
     throw new Error('gone')
   }
-  await expect(copies.copy('1/1', { ...file, bytes: broken() })).rejects.toThrow('gone')
-  expect(existsSync(await copies.copy('1/1', { ...file, bytes: bytesOf('x') }))).toBe(true)
+  await expect(fileCopies.copy('1/1', { ...file, bytes: broken() })).rejects.toThrow('gone')
+  expect(existsSync(await fileCopies.copy('1/1', { ...file, bytes: bytesOf('x') }))).toBe(true)
 })
 
 async function* bytesOf(text: string) {

@@ -114,9 +114,9 @@ test('stats tell each queue and kind as they were last counted, and who works', 
 })
 
 test('a flood of kinds and of names that others choose ends in one series for the rest', () => {
-  const tally = new AttemptMetrics()
-  for (let i = 0; i < 1000; i++) tally.ended({ queue: 'q', kind: `k${i}` }, { state: 'skipped', reason: '' }, 1)
-  const series = tally.take()
+  const metrics = new AttemptMetrics()
+  for (let i = 0; i < 1000; i++) metrics.ended({ queue: 'q', kind: `k${i}` }, { state: 'skipped', reason: '' }, 1)
+  const series = metrics.take()
   expect(series.length).toBeLessThan(1000)
   expect(series.find(each => each.labels.kind === 'other' && each.labels.outcome === 'skipped')?.value).toEqual([700])
 

@@ -390,14 +390,14 @@ test('a look that takes its time is followed by looks among the lately dead, and
     return store.db.run(statement, values)
   }
   const clock = { instant: () => at(ms / 1000), elapsed: () => ms } as unknown as Clock
-  const dog = new Watchdog({ ...store.db, run }, clock, silentLog)
+  const watchdog = new Watchdog({ ...store.db, run }, clock, silentLog)
   const id = await store.put('running', { worker: 'w' })
   await store.worker('w', at(0))
-  await dog.tick()
+  await watchdog.tick()
   await store.sql(`update retoma.worker set dead_at = $1`, [at(0)])
   ms += 500
-  expect((await dog.tick()).recovered).toMatchObject([{ id }])
+  expect((await watchdog.tick()).recovered).toMatchObject([{ id }])
   ms += 1500
-  await dog.tick()
+  await watchdog.tick()
   expect(asked.filter(each => typeof each === 'boolean')).toEqual([true, false, true])
 })

@@ -186,7 +186,7 @@ describe('an attempt that its worker does not end', () => {
       db => new Watchdog(db, clockAt(100), silentLog, () => 0),
     )
     await store.sql(`update retoma.tick set at = $1`, [at(95)])
-    const ended = (await Promise.all(dogs.map(dog => dog.tick()))).flatMap(each => each.timedOut)
+    const ended = (await Promise.all(dogs.map(watchdog => watchdog.tick()))).flatMap(each => each.timedOut)
     // What one had locked, another passed by: the next tick has it.
     ended.push(...(await tick(105)).timedOut)
     expect(ended.map(each => each.id).sort()).toEqual(ids.sort())

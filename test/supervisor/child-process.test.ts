@@ -15,35 +15,35 @@ function begin<T extends Clock = VirtualClock>(script: string, given?: T) {
   writeFileSync(entry, script)
   const clock = (given ?? new VirtualClock()) as T
   const late: [number, boolean][] = []
-  const boot = new SupervisedProcess({
+  const child = new SupervisedProcess({
     program: { entry, args: [], execArgv: [], env: process.env },
     papers: folder,
     clock,
     late: (...how) => void late.push(how),
   })
   onTestFinished(async () => {
-    boot.tell('SIGKILL')
-    await boot.ended
+    child.tell('SIGKILL')
+    await child.ended
     rmSync(folder, { recursive: true })
   })
-  return { boot, clock, late, papers: folder }
+  return { boot: child, clock, late, papers: folder }
 }
 
 const idle = 'setInterval(() => {}, 1000)'
 
 test('one that is not ready after a minute is told of, and after two killed', async () => {
-  const { boot, clock, late } = begin(idle)
+  const { boot: child, clock, late } = begin(idle)
   await clock.advance(seconds(59))
   expect(late).toEqual([])
   await clock.advance(seconds(60))
   expect(late).toEqual([[60, false]])
   await clock.advance(seconds(1))
   expect(late.at(-1)).toEqual([120, true])
-  expect(await boot.ended).toMatchObject({ signal: 'SIGKILL', readyMs: null })
+  expect(await child.ended).toMatchObject({ signal: 'SIGKILL', readyMs: null })
 })
 
 test('one that waits for its database is not killed, only told of every minute', async () => {
-  const { boot, clock, late, papers } = begin(idle)
+  const { boot: child, clock, late, papers } = begin(idle)
   writeStatusFile(papers, 'database')
   await clock.advance(seconds(300))
   expect(late).toEqual([60, 120, 180, 240, 300].map(after => [after, false]))
@@ -51,19 +51,19 @@ test('one that waits for its database is not killed, only told of every minute',
   writeStatusFile(papers, 'ready')
   await clock.advance(seconds(120))
   expect(late).toHaveLength(5)
-  boot.tell('SIGTERM')
-  expect(await boot.ended).toMatchObject({ signal: 'SIGTERM', readyMs: seconds(119) })
+  child.tell('SIGTERM')
+  expect(await child.ended).toMatchObject({ signal: 'SIGTERM', readyMs: seconds(119) })
 })
 
 test('one that the kernel does not let start has ended, and does not end its supervisor', async () => {
   const program = { entry: 'nothing.mjs', args: ['x'.repeat(300_000)], execArgv: [], env: process.env }
-  const boot = new SupervisedProcess({ program, papers: tmpdir(), clock: systemClock, late: () => {} })
-  boot.tell('SIGTERM')
-  expect(await boot.ended).toMatchObject({ exitCode: 1, signal: null, readyMs: null })
+  const child = new SupervisedProcess({ program, papers: tmpdir(), clock: systemClock, late: () => {} })
+  child.tell('SIGTERM')
+  expect(await child.ended).toMatchObject({ exitCode: 1, signal: null, readyMs: null })
 })
 
 test('how it ends is known though a process of its own still has its stderr, and what it said is kept', async () => {
-  const { boot, papers } = begin(
+  const { boot: child, papers } = begin(
     `import { spawn } from 'node:child_process'
     import { writeFileSync, writeSync } from 'node:fs'
     writeSync(2, 'last words\\n')
@@ -72,7 +72,7 @@ test('how it ends is known though a process of its own still has its stderr, and
     process.kill(process.pid, 'SIGSEGV')`,
     systemClock,
   )
-  const end = await boot.ended
+  const end = await child.ended
   process.kill(Number(readFileSync(join(papers, 'heir'), 'utf8')), 'SIGKILL')
   expect(end).toMatchObject({ signal: 'SIGSEGV', exitCode: null, stderr: 'last words\n' })
 })

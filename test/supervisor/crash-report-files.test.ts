@@ -38,13 +38,13 @@ function scratch(): string {
 
 test('the start of an attempt is never written over while it runs', () => {
   const folder = scratch()
-  const starts = openInFlightJournal(folder, 'w-1')
-  const places = ['1/1', '2/1', '9223372036854775807/2147483647'].map(starts.note)
+  const journal = openInFlightJournal(folder, 'w-1')
+  const places = ['1/1', '2/1', '9223372036854775807/2147483647'].map(journal.note)
   expect(readInFlightJournal(folder).get('w-1')).toEqual(['1/1', '2/1', '9223372036854775807/2147483647'])
-  starts.free(places[1]!)
+  journal.free(places[1]!)
   expect(readInFlightJournal(folder).get('w-1')).toContain('2/1')
-  starts.note('4/1')
-  starts.note('5/1')
+  journal.note('4/1')
+  journal.note('5/1')
   expect(readInFlightJournal(folder).get('w-1')).toEqual(['1/1', '4/1', '9223372036854775807/2147483647', '5/1'])
 })
 
@@ -60,9 +60,9 @@ test('a worker that ended in order leaves no start, its neighbours in that proce
 })
 
 test('work that cannot be noted is done all the same', () => {
-  const starts = openInFlightJournal(join(scratch(), 'gone'), 'w-1')
-  starts.free(starts.note('1/1'))
-  starts.close()
+  const journal = openInFlightJournal(join(scratch(), 'gone'), 'w-1')
+  journal.free(journal.note('1/1'))
+  journal.close()
   openInFlightJournal(undefined, 'w-1').note('1/1')
 })
 

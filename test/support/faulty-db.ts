@@ -114,17 +114,17 @@ export function faulty(db: Db): FaultyDb {
     async leaseConnection() {
       note('lend')
       await strike({ name: 'lend', text: '' }, 'before', [])
-      const loan = await db.leaseConnection()
+      const connection = await db.leaseConnection()
       try {
         await strike({ name: 'lend', text: '' }, 'after', [])
       } catch (error) {
-        loan.release('in doubt')
+        connection.release('in doubt')
         throw error
       }
       let trouble: Error | undefined
       const faultyLoan: LeasedConnection = {
         get trouble() {
-          return trouble ?? loan.trouble
+          return trouble ?? connection.trouble
         },
         async query(query, deadlineMs) {
           const { text, values = [] } = typeof query === 'string' ? { text: query } : query
@@ -135,15 +135,15 @@ export function faulty(db: Db): FaultyDb {
               trouble ??= error
               throw error
             })
-            if (dead) loan.release('in doubt')
+            if (dead) connection.release('in doubt')
             return struck
           }
           await struck('before')
-          const answer = await loan.query(query, deadlineMs)
+          const answer = await connection.query(query, deadlineMs)
           await struck('after')
           return answer
         },
-        release: how => loan.release(trouble === undefined ? how : 'in doubt'),
+        release: how => connection.release(trouble === undefined ? how : 'in doubt'),
       }
       return faultyLoan
     },

@@ -26,23 +26,23 @@ export const isInstalled = (folder: Folder): boolean => existsSync(join(packages
 
 export async function startPackagedServer(packages: Folder): Promise<TestServer> {
   const machine = { ...thisPlatform(), packageFolder: (name: string) => join(packagesOf(packages), name) }
-  const warden = startServerCleanup()
+  const cleanup = startServerCleanup()
   try {
     const folder = await realpath(await mkdtemp(join(tmpdir(), 'retoma-test-')))
-    warden.watch(folder)
-    const home = await settle(folder, await findBinaries(machine), machine)
-    for (const outside of [home.folder, home.socket]) if (!outside.startsWith(folder)) warden.watch(outside)
-    await mkdir(home.data, { mode: 0o700 })
-    if (home.runner.as === 'user') await chown(home.data, home.runner.uid, home.runner.gid)
-    const options = ['-D', home.data, '-U', 'retoma', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync']
-    const { code, output } = await run(home.runner, program(home.binaries, 'initdb'), options, [home.data])
+    cleanup.watch(folder)
+    const dataDir = await settle(folder, await findBinaries(machine), machine)
+    for (const outside of [dataDir.folder, dataDir.socket]) if (!outside.startsWith(folder)) cleanup.watch(outside)
+    await mkdir(dataDir.data, { mode: 0o700 })
+    if (dataDir.runner.as === 'user') await chown(dataDir.data, dataDir.runner.uid, dataDir.runner.gid)
+    const options = ['-D', dataDir.data, '-U', 'retoma', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync']
+    const { code, output } = await run(dataDir.runner, program(dataDir.binaries, 'initdb'), options, [dataDir.data])
     if (code !== 0) throw new Error(output)
-    await writeFile(join(home.data, 'postgresql.conf'), `timezone = 'UTC'\njit = off\nmax_connections = 100\n`)
-    const { client } = await attachOrStart(home, { name: packages, fsync: false, clock: systemClock })
+    await writeFile(join(dataDir.data, 'postgresql.conf'), `timezone = 'UTC'\njit = off\nmax_connections = 100\n`)
+    const { client } = await attachOrStart(dataDir, { name: packages, fsync: false, clock: systemClock })
     await client.end()
-    return { url: socketUrl(home.socket), stop: () => warden.end() }
+    return { url: socketUrl(dataDir.socket), stop: () => cleanup.end() }
   } catch (error) {
-    await warden.end()
+    await cleanup.end()
     throw error
   }
 }

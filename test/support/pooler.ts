@@ -53,9 +53,9 @@ export async function poolerTo(
   ]
   await writeFile(file, lines.join('\n'))
   await chmod(folder, 0o777)
-  const machine = thisPlatform()
+  const platform = thisPlatform()
   // Like PostgreSQL it does not run as root.
-  const runner = machine.uid === 0 ? await asUserWithView(serverAccount(), machine) : self(machine)
+  const runner = platform.uid === 0 ? await asUserWithView(serverAccount(), platform) : self(platform)
   // As root the server's socket is that of another user, below a folder of root's.
   const needs = [server.searchParams.get('host')!]
   const child = begin(runner, pgbouncer!, [file], { stdio: ['ignore', 'ignore', 'pipe'], needs })

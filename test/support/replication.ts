@@ -42,33 +42,33 @@ const common = {
 }
 
 export async function replicatedServer() {
-  const machine = thisPlatform()
-  const found = await findBinaries(machine)
-  const warden = startServerCleanup()
-  onTestFinished(() => warden.end())
+  const platform = thisPlatform()
+  const found = await findBinaries(platform)
+  const cleanup = startServerCleanup()
+  onTestFinished(() => cleanup.end())
 
   async function homeFor(name: string): Promise<DataDir> {
     const folder = await realpath(await mkdtemp(join(tmpdir(), `retoma-${name}-`)))
-    warden.watch(folder)
-    const home = await settle(folder, found, machine)
-    for (const outside of [home.folder, home.socket]) if (!outside.startsWith(folder)) warden.watch(outside)
-    mkdirSync(home.socket, { recursive: true, mode: 0o700 })
-    if (home.runner.as === 'user') await chown(home.socket, home.runner.uid, home.runner.gid)
-    return home
+    cleanup.watch(folder)
+    const dataDir = await settle(folder, found, platform)
+    for (const outside of [dataDir.folder, dataDir.socket]) if (!outside.startsWith(folder)) cleanup.watch(outside)
+    mkdirSync(dataDir.socket, { recursive: true, mode: 0o700 })
+    if (dataDir.runner.as === 'user') await chown(dataDir.socket, dataDir.runner.uid, dataDir.runner.gid)
+    return dataDir
   }
 
-  async function launch(home: DataDir, settings: Record<string, string>): Promise<Server> {
-    const all = { ...common, unix_socket_directories: home.socket, ...settings }
-    const log = openSync(home.log, 'a', 0o600)
-    const args = ['-D', home.data, ...Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])]
-    const child = begin(home.runner, program(home.binaries, 'postgres'), args, {
+  async function launch(dataDir: DataDir, settings: Record<string, string>): Promise<Server> {
+    const all = { ...common, unix_socket_directories: dataDir.socket, ...settings }
+    const log = openSync(dataDir.log, 'a', 0o600)
+    const args = ['-D', dataDir.data, ...Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])]
+    const child = begin(dataDir.runner, program(dataDir.binaries, 'postgres'), args, {
       stdio: ['ignore', log, log],
       detached: true,
-      needs: [home.data, home.socket],
+      needs: [dataDir.data, dataDir.socket],
     })
     closeSync(log)
     const sql = async <Row>(text: string, database = 'retoma') => {
-      const connectionString = socketUrl(home.socket).replace('/retoma?', `/${database}?`)
+      const connectionString = socketUrl(dataDir.socket).replace('/retoma?', `/${database}?`)
       const client = new pg.Client({ connectionString })
       client.on('error', () => {})
       await client.connect()
@@ -78,8 +78,8 @@ export async function replicatedServer() {
         await client.end().catch(() => {})
       }
     }
-    await answers(child, () => sql('select 1', 'postgres'), home)
-    return { sql, kill: () => killAll(child, home) }
+    await answers(child, () => sql('select 1', 'postgres'), dataDir)
+    return { sql, kill: () => killAll(child, dataDir) }
   }
 
   const [first, second] = [await homeFor('primary'), await homeFor('replica')]
@@ -166,9 +166,9 @@ const answers = (child: ChildProcess, ask: () => Promise<unknown>, { log }: Data
     )
   })
 
-async function killAll(child: ChildProcess, home: DataDir): Promise<void> {
+async function killAll(child: ChildProcess, dataDir: DataDir): Promise<void> {
   const ended = new Promise(resolve => child.once('exit', resolve))
-  const postmaster = Number.parseInt(readFileSync(join(home.data, 'postmaster.pid'), 'utf8'), 10)
+  const postmaster = Number.parseInt(readFileSync(join(dataDir.data, 'postmaster.pid'), 'utf8'), 10)
   const children = readdirSync('/proc').filter(pid => {
     try {
       return (

@@ -325,10 +325,10 @@ describe('whoever waits for a job', () => {
     const waiting = createJobActions({
       db,
       clock,
-      waiters: new SettleListeners(),
+      settleListeners: new SettleListeners(),
       batches: {} as never,
       batchMoved: async () => {},
-      tell: () => {},
+      wake: () => {},
       closing: closing.signal,
     })
     return { ...worker, closing, wait: waiting.wait }

@@ -7,7 +7,7 @@ import { refuseWithoutData, withDatabase } from '../command-database.ts'
 import type { Cli } from '../program.ts'
 
 export function backupCommand(program: Command, cli: Cli): void {
-  const { help } = cli.voice.word
+  const { help } = cli.output.word
   program
     .command('backup')
     .description(help.backup)
@@ -17,7 +17,7 @@ export function backupCommand(program: Command, cli: Cli): void {
 }
 
 async function backup(context: Context, given: string, { force = false }: { force?: boolean }): Promise<void> {
-  const { voice, folder, settings, log } = context
+  const { output, folder, settings, log } = context
   await refuseWithoutData(context)
   const { backupDatabase } = await import('../../maintenance/index.ts')
   const direct = settings.DATABASE_URL === undefined ? undefined : settings.DATABASE_DIRECT_URL
@@ -31,7 +31,7 @@ async function backup(context: Context, given: string, { force = false }: { forc
       signal,
     }),
   )
-  voice.answer({ file, bytes, schema, at, rows }, [
-    voice.word.backup.wrote(given, sizeOf(bytes, voice.language), countOf(rows, voice.language)),
+  output.answer({ file, bytes, schema, at, rows }, [
+    output.word.backup.wrote(given, sizeOf(bytes, output.language), countOf(rows, output.language)),
   ])
 }

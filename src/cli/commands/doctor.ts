@@ -20,7 +20,7 @@ import { asRetomaError, type Output } from '../output.ts'
 import type { Cli } from '../program.ts'
 
 export function doctorCommand(program: Command, cli: Cli): void {
-  const { help } = cli.voice.word
+  const { help } = cli.output.word
   program
     .command('doctor')
     .description(help.doctor)
@@ -29,7 +29,7 @@ export function doctorCommand(program: Command, cli: Cli): void {
 }
 
 async function doctor(context: Context, { bundle = false }: { bundle?: boolean }): Promise<number> {
-  const { voice } = context
+  const { output } = context
   const found = await lookAround(context)
   const checks = [settingsCheck(context.problems), ...found.checks]
   const written = bundle ? await writeBundle(context, { ...found, checks }).catch(asRetomaError) : undefined
@@ -38,25 +38,25 @@ async function doctor(context: Context, { bundle = false }: { bundle?: boolean }
 
   const failures = checks.filter(each => each.verdict === 'failure').length
   const warnings = checks.filter(each => each.verdict === 'warning').length
-  const error = trouble && { code: trouble.code, message: trouble.in(voice.language) }
-  voice.answer(
+  const error = trouble && { code: trouble.code, message: trouble.in(output.language) }
+  output.answer(
     {
       ok: failures === 0,
       failures,
       warnings,
-      checks: checks.map(each => checkWire(each, voice)),
+      checks: checks.map(each => checkWire(each, output)),
       bundle: file ?? null,
       ...(error ? { error } : {}),
     },
     [
-      ...lines(checks, voice),
+      ...lines(checks, output),
       '',
-      voice.word.doctor.sum(failures, warnings),
-      ...(file === undefined ? [] : [voice.word.doctor.bundle(file)]),
+      output.word.doctor.sum(failures, warnings),
+      ...(file === undefined ? [] : [output.word.doctor.bundle(file)]),
     ],
   )
   // Printed in addition to the checks, because the findings are useful without the file.
-  if (error) voice.note(`${voice.word.error} ${error.code}: ${error.message}`)
+  if (error) output.note(`${output.word.error} ${error.code}: ${error.message}`)
   return failures === 0 && error === undefined ? 0 : 1
 }
 

@@ -17,7 +17,7 @@ import type { Cli } from '../program.ts'
 const sorts = ['job', 'batch', 'queue'] as const
 
 export function explainCommand(program: Command, cli: Cli): void {
-  const { help } = cli.voice.word
+  const { help } = cli.output.word
   program
     .command('explain')
     .description(help.explain)
@@ -27,14 +27,14 @@ export function explainCommand(program: Command, cli: Cli): void {
 }
 
 async function explain(context: Context, what: string, id: string | undefined): Promise<void> {
-  const { voice } = context
+  const { output } = context
   const ask = asked(what, id)
   await refuseWithoutData(context)
-  const options = { language: voice.language }
+  const options = { language: output.language }
   const explanation = await withEngine(context, {}, engine =>
     ask === undefined ? findOut(engine, what, options) : engine.explain(ask, options),
   )
-  voice.answer(explanationWire(explanation), explanationLines(explanation, voice))
+  output.answer(explanationWire(explanation), explanationLines(explanation, output))
 }
 
 /** Returns undefined if only an id was given. */

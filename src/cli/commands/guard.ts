@@ -20,7 +20,7 @@ import type { Cli } from '../program.ts'
 const also = (value: string, before: string[] = []): string[] => [...before, value]
 
 export function guardCommand(program: Command, cli: Cli): void {
-  const { help } = cli.voice.word
+  const { help } = cli.output.word
   program
     .command('guard')
     .description(help.guard)
@@ -54,7 +54,7 @@ async function once(context: Context, guard: Guard, dryRun: boolean): Promise<nu
   const run = await withDatabase(context, ({ url }, signal) =>
     guardOnce({ databaseUrl: url, guard, dryRun, signal, log: context.log }),
   )
-  tell(context, run)
+  printRun(context, run)
   return run.refused.length === 0 ? 0 : 1
 }
 
@@ -67,43 +67,43 @@ async function configured(context: Context, name: string | undefined, dryRun: bo
   return withEngine(context, { jobs, guards, migrate }, async engine => {
     if (name === undefined) return all(context, engine, guards, dryRun)
     const run = await engine.runGuard(name, { dryRun, ...osUser() })
-    tell(context, run)
+    printRun(context, run)
     return run.refused.length === 0 ? 0 : 1
   })
 }
 
 /** A failing guard does not prevent the others from running. */
 async function all(context: Context, engine: Engine, guards: readonly Guard[], dryRun: boolean): Promise<number> {
-  const { voice } = context
+  const { output } = context
   const items: object[] = []
   let code = 0
   for (const { name } of guards) {
     const run = await engine.runGuard(name, { dryRun, ...osUser() }).catch(asRetomaError)
     if (isRetomaError(run)) {
-      items.push({ name, error: { code: run.code, message: run.in(voice.language) } })
-      voice.note(`${voice.word.error} ${run.code}: ${name}: ${run.in(voice.language)}`)
+      items.push({ name, error: { code: run.code, message: run.in(output.language) } })
+      output.note(`${output.word.error} ${run.code}: ${name}: ${run.in(output.language)}`)
     } else {
-      items.push(guardRunWire(run, voice.language))
-      if (!voice.json) tell(context, run)
+      items.push(guardRunWire(run, output.language))
+      if (!output.json) printRun(context, run)
     }
     if (isRetomaError(run) || run.refused.length > 0) code = 1
   }
-  if (voice.json) voice.answer({ items, next: null }, [])
+  if (output.json) output.answer({ items, next: null }, [])
   return code
 }
 
-function tell({ voice }: Context, run: GuardRun): void {
-  voice.answer(guardRunWire(run, voice.language), runLines(run, voice))
+function printRun({ output }: Context, run: GuardRun): void {
+  output.answer(guardRunWire(run, output.language), runLines(run, output))
   for (const { error } of run.refused.slice(0, 5))
-    voice.note(`${voice.word.error} ${error.code}: ${error.in(voice.language)}`)
-  for (const warning of run.warnings) voice.note(voice.word.guards.warning(warning[voice.language]))
+    output.note(`${output.word.error} ${error.code}: ${error.in(output.language)}`)
+  for (const warning of run.warnings) output.note(output.word.guards.warning(warning[output.language]))
 }
 
 async function list(context: Context): Promise<number> {
-  const { voice } = context
+  const { output } = context
   await refuseWithoutData(context)
   const { jobs, guards } = await loadApps(context)
   const found = await withEngine(context, { jobs, guards }, engine => engine.guards())
-  voice.answer({ items: found.map(each => guardWire(each, voice.language)), next: null }, guardLines(found, voice))
+  output.answer({ items: found.map(each => guardWire(each, output.language)), next: null }, guardLines(found, output))
   return 0
 }

@@ -16,11 +16,11 @@ import type { Cli } from '../program.ts'
 import { firstConfig, firstTest, lookCommand } from './init-templates.ts'
 
 export function initCommand(program: Command, cli: Cli): void {
-  program.command('init').description(cli.voice.word.help.init).action(cli.action(init))
+  program.command('init').description(cli.output.word.help.init).action(cli.action(init))
 }
 
 async function init(context: Context): Promise<void> {
-  const { voice, folder } = context
+  const { output, folder } = context
   const runner = (await usesVitest(folder)) ? 'vitest' : 'node:test'
   const names = ['retoma.config.ts', 'hello.test.ts']
   // A config of another file type would shadow the new config, or the new config the old.
@@ -35,11 +35,11 @@ async function init(context: Context): Promise<void> {
     })
   }
 
-  const { init } = voice.word
+  const { init } = output.word
   const next = nextCommands(folder, runner)
   const looks = guards.map(lookCommand)
   const steps = next.map(({ command, does }) => [`  ${command}`, `# ${init[does]}`])
-  voice.answer({ wrote: names, guards, next: [...next.map(step => step.command), ...looks] }, [
+  output.answer({ wrote: names, guards, next: [...next.map(step => step.command), ...looks] }, [
     ...names.map(init.wrote),
     '',
     init.next,
@@ -49,13 +49,13 @@ async function init(context: Context): Promise<void> {
 }
 
 /** If the existing database does not respond, the config is written without guards. */
-async function proposals({ settings, voice, log }: Context): Promise<GuardProposal[]> {
+async function proposals({ settings, output, log }: Context): Promise<GuardProposal[]> {
   if (settings.DATABASE_URL === undefined) return []
   try {
     const { proposeGuards } = await import('../../maintenance/index.ts')
     return await proposeGuards(settings.DATABASE_URL, log)
   } catch (error) {
-    voice.note(voice.word.init.noGuards(asRetomaError(error).in(voice.language)))
+    output.note(output.word.init.noGuards(asRetomaError(error).in(output.language)))
     return []
   }
 }

@@ -6,7 +6,7 @@ import { withDatabase } from '../command-database.ts'
 import type { Cli } from '../program.ts'
 
 export function migrateCommand(program: Command, cli: Cli): void {
-  const { help } = cli.voice.word
+  const { help } = cli.output.word
   program
     .command('migrate')
     .description(help.migrate)
@@ -16,11 +16,11 @@ export function migrateCommand(program: Command, cli: Cli): void {
 }
 
 async function migrate(context: Context, options: { to?: number; force?: true }): Promise<void> {
-  const { voice, log } = context
+  const { output, log } = context
   const { migrateDatabase } = await import('../../maintenance/index.ts')
   const { from, to, ran } = await withDatabase(context, ({ url }) =>
     migrateDatabase({ databaseUrl: url, log, ...options }),
   )
-  const word = voice.word.migrate
-  voice.answer({ from, to, ran }, ran.length === 0 ? [word.nothing(to)] : [...ran.map(word.ran), word.done(from, to)])
+  const word = output.word.migrate
+  output.answer({ from, to, ran }, ran.length === 0 ? [word.nothing(to)] : [...ran.map(word.ran), word.done(from, to)])
 }

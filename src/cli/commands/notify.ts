@@ -11,13 +11,13 @@ import type { Cli } from '../program.ts'
 import { notifyOf } from '../webhook-settings.ts'
 
 export function notifyCommand(program: Command, cli: Cli): void {
-  const { help } = cli.voice.word
+  const { help } = cli.output.word
   const notify = program.command('notify').description(help.notify)
   notify.helpCommand(`help ${help.commandMark}`, help.helpCommand)
   notify.command('test').description(help.notifyTest).action(cli.action(test))
 }
 
-async function test({ voice, settings }: Context): Promise<void> {
+async function test({ output, settings }: Context): Promise<void> {
   const given = notifyOf(settings)
   if (given === undefined) throw new RetomaError('notify_unset', {})
   const { webhook, writing } = checkNotify(given)
@@ -26,5 +26,5 @@ async function test({ voice, settings }: Context): Promise<void> {
   const { status, ms, retryAfter } = answer
   if (judgeWebhookResponse(status, retryAfter, now).what !== 'told') throw refusedBy(status)
   const signed = webhook.secret !== undefined
-  voice.answer({ told: true, status, ms, signed }, [voice.word.notify.told(status, ms, signed)])
+  output.answer({ told: true, status, ms, signed }, [output.word.notify.told(status, ms, signed)])
 }

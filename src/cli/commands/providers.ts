@@ -12,7 +12,7 @@ import type { Output } from '../output.ts'
 import type { Cli } from '../program.ts'
 
 export function providersCommand(program: Command, cli: Cli): void {
-  const { help } = cli.voice.word
+  const { help } = cli.output.word
   const providers = program.command('providers').description(help.providers).action(cli.action(list))
   providers.helpCommand(`help ${help.commandMark}`, help.helpCommand)
   providers
@@ -23,18 +23,18 @@ export function providersCommand(program: Command, cli: Cli): void {
 }
 
 async function list(context: Context): Promise<void> {
-  const { voice } = context
+  const { output } = context
   await refuseWithoutData(context)
   const found = await withEngine(context, {}, engine => engine.providers())
-  voice.answer({ items: found.map(providerWire), next: null }, providerLines(found, voice))
+  output.answer({ items: found.map(providerWire), next: null }, providerLines(found, output))
 }
 
 async function clear(context: Context, name: string): Promise<void> {
-  const { voice } = context
+  const { output } = context
   await refuseWithoutData(context)
   const cleared = await withEngine(context, {}, engine => engine.clearProvider(name, osUser()))
-  const { word } = voice
-  voice.answer(cleared, [cleared.changed ? word.providers.cleared(name) : word.providers.openAlready(name)])
+  const { word } = output
+  output.answer(cleared, [cleared.changed ? word.providers.cleared(name) : word.providers.openAlready(name)])
 }
 
 export function providerLines(providers: readonly ProviderView[], { word, language }: Output): string[] {

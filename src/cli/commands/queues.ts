@@ -10,7 +10,7 @@ import type { Cli } from '../program.ts'
 import { queueLines } from './status.ts'
 
 export function queuesCommand(program: Command, cli: Cli): void {
-  const { help } = cli.voice.word
+  const { help } = cli.output.word
   const queues = program.command('queues').description(help.queues)
   queues.helpCommand(`help ${help.commandMark}`, help.helpCommand)
   queues.command('list').description(help.queuesList).action(cli.action(list))
@@ -19,20 +19,20 @@ export function queuesCommand(program: Command, cli: Cli): void {
       .command(name)
       .description(description)
       .argument('<queues...>', help.queueNames)
-      .action(cli.action((context: Context, names: string[]) => press(context, names, name === 'pause')))
+      .action(cli.action((context: Context, names: string[]) => applyToEach(context, names, name === 'pause')))
   verb('pause', help.queuesPause)
   verb('unpause', help.queuesUnpause)
 }
 
 async function list(context: Context): Promise<void> {
-  const { voice } = context
+  const { output } = context
   await refuseWithoutData(context)
   const found = await withEngine(context, {}, engine => engine.queues())
-  voice.answer({ items: found.map(queueWire), next: null }, queueLines(found, voice))
+  output.answer({ items: found.map(queueWire), next: null }, queueLines(found, output))
 }
 
-async function press(context: Context, names: readonly string[], pause: boolean): Promise<void> {
-  const { voice } = context
+async function applyToEach(context: Context, names: readonly string[], pause: boolean): Promise<void> {
+  const { output } = context
   await refuseWithoutData(context)
   const items = await withEngine(context, {}, async engine => {
     const all: QueueActionResult[] = []
@@ -40,9 +40,9 @@ async function press(context: Context, names: readonly string[], pause: boolean)
       all.push(await (pause ? engine.pauseQueue(name, osUser()) : engine.unpauseQueue(name, osUser())))
     return all
   })
-  voice.answer(
+  output.answer(
     { items, next: null },
-    items.map(item => line(item, voice.word)),
+    items.map(item => line(item, output.word)),
   )
 }
 

@@ -7,7 +7,7 @@ import { withDatabase } from '../command-database.ts'
 import type { Cli } from '../program.ts'
 
 export function restoreCommand(program: Command, cli: Cli): void {
-  const { help } = cli.voice.word
+  const { help } = cli.output.word
   program
     .command('restore')
     .description(help.restore)
@@ -17,7 +17,7 @@ export function restoreCommand(program: Command, cli: Cli): void {
 }
 
 async function restore(context: Context, given: string, { replace = false }: { replace?: boolean }): Promise<void> {
-  const { voice, folder, settings, log } = context
+  const { output, folder, settings, log } = context
   const direct = settings.DATABASE_URL === undefined ? undefined : settings.DATABASE_DIRECT_URL
   const { checkBackup, restoreDatabase } = await import('../../maintenance/index.ts')
   // Checked first, so that an unusable file does not lead to a new data folder.
@@ -32,9 +32,9 @@ async function restore(context: Context, given: string, { replace = false }: { r
       signal,
     }),
   )
-  const word = voice.word.backup
-  voice.answer({ file, from, to, at, rows }, [
-    word.restored(given, countOf(rows, voice.language), at),
+  const word = output.word.backup
+  output.answer({ file, from, to, at, rows }, [
+    word.restored(given, countOf(rows, output.language), at),
     ...(from === to ? [] : [word.migrated(from, to)]),
   ])
 }

@@ -15,32 +15,32 @@ import type { Cli } from '../program.ts'
 import { isTaken } from './jobs/jobs-enqueue.ts'
 
 export function schedulesCommand(program: Command, cli: Cli): void {
-  const { help } = cli.voice.word
+  const { help } = cli.output.word
   const schedules = program.command('schedules').description(help.schedules).action(cli.action(list))
   schedules.helpCommand(`help ${help.commandMark}`, help.helpCommand)
   schedules.command('run').description(help.schedulesRun).argument('<name>', help.scheduleName).action(cli.action(run))
 }
 
 async function list(context: Context): Promise<void> {
-  const { voice } = context
+  const { output } = context
   await refuseWithoutData(context)
   const { jobs, schedules } = await loadApps(context)
   const found = await withEngine(context, { jobs, schedules }, engine => engine.schedules())
-  voice.answer({ items: found.map(scheduleWire), next: null }, scheduleLines(found, voice))
+  output.answer({ items: found.map(scheduleWire), next: null }, scheduleLines(found, output))
 }
 
 async function run(context: Context, name: string): Promise<void> {
-  const { voice } = context
+  const { output } = context
   const { jobs, schedules } = await loadApps(context)
   // The embedded database belongs to this folder; a shared database is migrated only on request.
   const migrate = context.settings.DATABASE_URL === undefined
   await withEngine(context, { jobs, schedules, migrate }, async engine => {
     const { id, created } = await engine.runSchedule(name, osUser())
     const { job, options } = schedules.find(each => each.name === name)!
-    const { word } = voice
+    const { word } = output
     const first = created ? word.schedules.ran(name, id) : word.jobs.held(id, options.key ?? '')
-    voice.answer({ name, id, created }, [first, word.jobs.see(id)])
-    if (!(await isTaken(job, engine))) voice.note(word.jobs.noWorker(job.queue))
+    output.answer({ name, id, created }, [first, word.jobs.see(id)])
+    if (!(await isTaken(job, engine))) output.note(word.jobs.noWorker(job.queue))
   })
 }
 

@@ -8,7 +8,7 @@ import { announce } from './up.ts'
 export function serveCommand(program: Command, cli: Cli): void {
   program
     .command('serve')
-    .description(cli.voice.word.help.serve)
+    .description(cli.output.word.help.serve)
     .action(cli.action(serve, { quiet: false }))
 }
 

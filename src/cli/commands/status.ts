@@ -15,7 +15,7 @@ import type { Cli } from '../program.ts'
 import { workerLines } from './workers.ts'
 
 export function statusCommand(program: Command, cli: Cli): void {
-  const { help } = cli.voice.word
+  const { help } = cli.output.word
   program.command('status').description(help.status).option('--watch', help.statusWatch).action(cli.action(status))
 }
 
@@ -23,7 +23,7 @@ const againMs = 2000
 const clearScreen = '\u001b[H\u001b[2J'
 
 async function status(context: Context, { watch }: { watch?: true }): Promise<void> {
-  const { voice } = context
+  const { output } = context
   await refuseWithoutData(context)
   await withEngine(context, {}, async (engine, asked) => {
     do {
@@ -33,19 +33,19 @@ async function status(context: Context, { watch }: { watch?: true }): Promise<vo
         openBatches(engine),
         engine.findings(),
       ])
-      if (watch && !voice.json && process.stdout.isTTY) process.stdout.write(clearScreen)
+      if (watch && !output.json && process.stdout.isTTY) process.stdout.write(clearScreen)
       const wire = {
         queues: queues.map(queueWire),
         batches: batches.map(batchWire),
         workers: workers.map(workerWire),
         findings: findings.map(findingWire),
       }
-      voice.answer(wire, [
-        ...queueLines(queues, voice),
-        ...batchLines(batches, voice),
+      output.answer(wire, [
+        ...queueLines(queues, output),
+        ...batchLines(batches, output),
         '',
-        ...workerLines(workers, voice),
-        ...(findings.length === 0 ? [] : ['', ...findingLines(findings, voice)]),
+        ...workerLines(workers, output),
+        ...(findings.length === 0 ? [] : ['', ...findingLines(findings, output)]),
       ])
       if (watch) await systemClock.sleep(againMs, asked)
     } while (watch && !asked.aborted)
@@ -61,13 +61,13 @@ async function openBatches(engine: Engine): Promise<BatchView[]> {
   return pages.flatMap(page => page.items).sort((a, b) => Number(b.id) - Number(a.id))
 }
 
-function batchLines(batches: readonly BatchView[], voice: Output): string[] {
+function batchLines(batches: readonly BatchView[], output: Output): string[] {
   if (batches.length === 0) return []
-  const { word } = voice
+  const { word } = output
   const shown = batches.slice(0, mostBatches)
   return [
     '',
-    ...batchTable(shown, systemClock.now(), voice),
+    ...batchTable(shown, systemClock.now(), output),
     ...(batches.length > shown.length ? [word.batch.moreOpen('retoma batch list')] : []),
   ]
 }

@@ -14,7 +14,7 @@ import type { Cli } from '../program.ts'
 import { repeated } from './jobs/jobs-list.ts'
 
 export function tokenCommand(program: Command, cli: Cli): void {
-  const { help } = cli.voice.word
+  const { help } = cli.output.word
   const token = program.command('token').description(help.token)
   token.helpCommand(`help ${help.commandMark}`, help.helpCommand)
   token
@@ -40,34 +40,34 @@ export function tokenCommand(program: Command, cli: Cli): void {
 }
 
 async function create(context: Context, given: { user?: string; role?: Role }): Promise<void> {
-  const { voice } = context
+  const { output } = context
   if (given.user === undefined) throw wrongUse(({ wrong }) => wrong.optionMissing('--user'))
   if (given.role === undefined) throw wrongUse(({ wrong }) => wrong.optionMissing('--role'))
   const asked = { user: given.user, role: given.role, by: 'retoma token create' }
   // The embedded database belongs to this folder; a shared database is migrated only on request.
   const migrate = context.settings.DATABASE_URL === undefined
   const { token, ...view } = await withEngine(context, { migrate }, engine => engine.createToken(asked))
-  const { tokens } = voice.word
-  voice.answer({ ...tokenWire(view), token }, [tokens.made(view.user, view.role, view.id), token, tokens.keep])
+  const { tokens } = output.word
+  output.answer({ ...tokenWire(view), token }, [tokens.made(view.user, view.role, view.id), token, tokens.keep])
 }
 
 async function list(
   context: Context,
   filter: { user?: string; role?: Role; limit?: number; after?: string },
 ): Promise<void> {
-  const { voice } = context
+  const { output } = context
   await refuseWithoutData(context)
   const { items, next } = await withEngine(context, {}, engine => engine.tokens(filter))
-  const lines = tokenLines(items, voice)
-  if (next !== null) lines.push(voice.word.jobs.more(`retoma token list ${repeated(filter)}--after ${next}`))
-  voice.answer({ items: items.map(tokenWire), next }, lines)
+  const lines = tokenLines(items, output)
+  if (next !== null) lines.push(output.word.jobs.more(`retoma token list ${repeated(filter)}--after ${next}`))
+  output.answer({ items: items.map(tokenWire), next }, lines)
 }
 
 async function revoke(context: Context, ids: string[], { user }: { user?: string }): Promise<void> {
-  const { voice } = context
+  const { output } = context
   if ((user === undefined) === (ids.length === 0)) throw wrongUse(({ wrong }) => wrong.tokenIdsOrUser)
   await refuseWithoutData(context)
-  const { tokens } = voice.word
+  const { tokens } = output.word
   const { items, admins } = await withEngine(context, {}, async engine => {
     const all = []
     // `evenLast`: the user of this command can create another admin token.
@@ -75,11 +75,11 @@ async function revoke(context: Context, ids: string[], { user }: { user?: string
       all.push(await engine.revokeToken(id, { by: 'retoma token revoke', evenLast: true }))
     return { items: all, admins: (await engine.tokens({ role: 'admin', live: true, limit: 1 })).items.length }
   })
-  voice.answer(
+  output.answer(
     { items: items.map(({ changed, ...view }) => ({ ...tokenWire(view), changed })), next: null },
     items.map(each => (each.changed ? tokens.revoked(each.id, each.user) : tokens.revokedAlready(each.id, each.user))),
   )
-  if (admins === 0) voice.note(tokens.noAdmin)
+  if (admins === 0) output.note(tokens.noAdmin)
 }
 
 async function idsOf(engine: Engine, user: string): Promise<string[]> {

@@ -9,7 +9,7 @@ import type { Cli } from '../program.ts'
 import type { RunningService } from '../service-process.ts'
 
 export function upCommand(program: Command, cli: Cli): void {
-  const { help } = cli.voice.word
+  const { help } = cli.output.word
   program
     .command('up')
     .description(help.up)
@@ -27,8 +27,8 @@ async function up(context: Context): Promise<number> {
 
 /** Prints the lines of `up` and `serve` after the start. */
 export function announce(context: Context, loaded: LoadedApps, running: RunningService, as: 'up' | 'serving'): void {
-  const { voice, settings } = context
-  const { word, language } = voice
+  const { output, settings } = context
+  const { word, language } = output
   const { where, embedded, open } = running
   const address = running.address ?? ''
   const { config } = loaded
@@ -53,7 +53,7 @@ export function announce(context: Context, loaded: LoadedApps, running: RunningS
     retention_days: settings.RETENTION_DAYS,
     open,
   }
-  voice.answer(wire, [
+  output.answer(wire, [
     word.up[as](version, address),
     word.up.data(where, embedded),
     word.up.jobs(kinds.join(', ') || whyNoJobs(config)[language]),

@@ -13,7 +13,7 @@ import type { Cli } from '../program.ts'
 import { notifyOf } from '../webhook-settings.ts'
 
 export function watchdogCommand(program: Command, cli: Cli): void {
-  const { help } = cli.voice.word.watch
+  const { help } = cli.output.word.watch
   program
     .command('watchdog')
     .description(help.watchdog)
@@ -24,17 +24,17 @@ export function watchdogCommand(program: Command, cli: Cli): void {
 }
 
 async function watch(context: Context): Promise<void> {
-  const { voice } = context
+  const { output } = context
   const loaded = await loadApps(context)
   const { runService } = await import('../service-process.ts')
   await runService(context, loaded, { alone: false, http: false, work: undefined }, ({ where, embedded }) => {
-    const { up, watch } = voice.word
-    voice.answer({ data: where, embedded, version }, [watch.watching(version), up.data(where, embedded), up.howToStop])
+    const { up, watch } = output.word
+    output.answer({ data: where, embedded, version }, [watch.watching(version), up.data(where, embedded), up.howToStop])
   })
 }
 
 async function once(context: Context): Promise<void> {
-  const { voice, settings } = context
+  const { output, settings } = context
   await refuseWithoutData(context)
   const { jobs, batches, schedules, guards } = await loadApps(context)
   const options = {
@@ -46,16 +46,16 @@ async function once(context: Context): Promise<void> {
     notify: notifyOf(settings),
   }
   const passed = await withEngine(context, options, engine => engine.watchOnce())
-  voice.answer(maintenanceReportWire(passed), passedLines(passed, voice))
+  output.answer(maintenanceReportWire(passed), passedLines(passed, output))
 }
 
-function passedLines(passed: MaintenanceReport, voice: Output): string[] {
-  const { watch } = voice.word
+function passedLines(passed: MaintenanceReport, output: Output): string[] {
+  const { watch } = output.word
   const done = (['dead', 'recovered', 'timedOut', 'stalled', 'overdue'] as const)
     .filter(what => passed[what].length > 0)
     .map(what => watch[what](few(passed[what])))
   const batches = passed.batches.map(({ id, state, reason }) => watch.batch(id, state, reason.code === 'no_worker'))
-  const lines = [...done, ...batches, ...findingLines(passed.findings, voice)]
+  const lines = [...done, ...batches, ...findingLines(passed.findings, output)]
   return lines.length === 0 ? [watch.allIsWell] : lines
 }
 

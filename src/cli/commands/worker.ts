@@ -10,7 +10,7 @@ import type { Cli } from '../program.ts'
 import { simulatedIn, simulatedLine } from './up.ts'
 
 export function workerCommand(program: Command, cli: Cli): void {
-  const { help } = cli.voice.word
+  const { help } = cli.output.word
   program
     .command('worker')
     .description(help.worker)
@@ -20,16 +20,16 @@ export function workerCommand(program: Command, cli: Cli): void {
 }
 
 async function worker(context: Context, options: { queues?: string }): Promise<number> {
-  const { voice } = context
+  const { output } = context
   const loaded = await loadApps(context)
   if (loaded.jobs.length === 0) throw new RetomaError('no_jobs', { why: whyNoJobs(loaded.config) })
   const work = options.queues === undefined ? loaded.queues : queueSizes(options.queues, loaded.queues)
   const { runService } = await import('../service-process.ts')
   return runService(context, loaded, { alone: false, http: false, work }, ({ where, embedded }) => {
-    const { up } = voice.word
+    const { up } = output.word
     const kinds = loaded.jobs.filter(job => job.queue in work).map(job => job.kind)
     const made = simulatedIn(loaded, context)
-    voice.answer({ data: where, embedded, version, kinds, queues: work, simulated: made }, [
+    output.answer({ data: where, embedded, version, kinds, queues: work, simulated: made }, [
       up.working(version),
       up.data(where, embedded),
       up.queues(sizes(work)),

@@ -14,14 +14,14 @@ import type { Cli } from '../program.ts'
 const worthSayingMs = 200
 
 export function workersCommand(program: Command, cli: Cli): void {
-  program.command('workers').description(cli.voice.word.help.workers).action(cli.action(workers))
+  program.command('workers').description(cli.output.word.help.workers).action(cli.action(workers))
 }
 
 async function workers(context: Context): Promise<void> {
-  const { voice } = context
+  const { output } = context
   await refuseWithoutData(context)
   const found = await withEngine(context, {}, engine => engine.workers())
-  voice.answer({ items: found.map(workerWire), next: null }, workerLines(found, voice))
+  output.answer({ items: found.map(workerWire), next: null }, workerLines(found, output))
 }
 
 export function workerLines(workers: readonly WorkerView[], { word, language }: Output): string[] {

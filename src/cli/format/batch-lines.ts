@@ -88,8 +88,8 @@ function rateIn(rate: number, language: Output['language']): [number: string, un
 }
 
 /** `41.3 items/s, about 24 s left`, as far as known. */
-export const paceText = (batch: BatchView, voice: Output): string =>
-  [rateText(batch, voice), batch.etaSeconds === null ? '' : voice.word.batch.left(spanText(batch.etaSeconds))]
+export const paceText = (batch: BatchView, output: Output): string =>
+  [rateText(batch, output), batch.etaSeconds === null ? '' : output.word.batch.left(spanText(batch.etaSeconds))]
     .filter(Boolean)
     .join(', ')
 

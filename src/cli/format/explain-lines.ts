@@ -50,10 +50,10 @@ const mostRunners = 3
 /** With these verdicts an earlier failure is irrelevant. */
 const noFailure = ['ok', 'skipped', 'cancelled']
 
-export function explanationLines({ verdict, sentence, advice, facts }: Explanation, voice: Output): string[] {
-  const { word } = voice
+export function explanationLines({ verdict, sentence, advice, facts }: Explanation, output: Output): string[] {
+  const { word } = output
   const shown = facts as unknown as Shown
-  const pairs = [...workerPairs(shown, voice), ...(noFailure.includes(verdict) ? [] : failurePairs(shown, voice))]
+  const pairs = [...workerPairs(shown, output), ...(noFailure.includes(verdict) ? [] : failurePairs(shown, output))]
   return [
     ...sentenceLines(sentence),
     ...(pairs.length === 0 ? [] : ['', ...fields(pairs).map(line => `  ${line}`)]),
@@ -63,10 +63,10 @@ export function explanationLines({ verdict, sentence, advice, facts }: Explanati
   ]
 }
 
-function workerPairs(shown: Shown, voice: Output): Pair[] {
-  const { explain } = voice.word
+function workerPairs(shown: Shown, output: Output): Pair[] {
+  const { explain } = output.word
   const one = shown.worker ?? undefined
-  if (one !== undefined) return ofWorker(one, shown, voice)
+  if (one !== undefined) return ofWorker(one, shown, output)
   if (shown.workerId) return [[explain.worker, explain.workerGone(shown.workerId)]]
   const troubled = (shown.runners ?? []).filter(({ worker }) => worker === null || inTrouble(worker))
   return [
@@ -75,9 +75,9 @@ function workerPairs(shown: Shown, voice: Output): Pair[] {
       .flatMap(({ id, items, worker }): Pair[] =>
         worker === null
           ? [[explain.worker, `${explain.workerGone(id)}; ${explain.items(items)}`]]
-          : ofWorker(worker, shown, voice, `; ${explain.items(items)}`),
+          : ofWorker(worker, shown, output, `; ${explain.items(items)}`),
       ),
-    ...(shown.hung ?? []).flatMap(worker => ofWorker(worker, shown, voice)),
+    ...(shown.hung ?? []).flatMap(worker => ofWorker(worker, shown, output)),
   ]
 }
 

@@ -6,10 +6,10 @@ import { ago } from './relative-time.ts'
 
 const most = 20
 
-export function findingLines(findings: readonly FindingView[], voice: Output): string[] {
+export function findingLines(findings: readonly FindingView[], output: Output): string[] {
   if (findings.length === 0) return []
-  const lines = findings.slice(0, most).map(each => `  ${sentence(each, voice)}`)
-  return [voice.word.watch.findings, ...lines, ...(findings.length > most ? ['  …'] : [])]
+  const lines = findings.slice(0, most).map(each => `  ${sentence(each, output)}`)
+  return [output.word.watch.findings, ...lines, ...(findings.length > most ? ['  …'] : [])]
 }
 
 function sentence({ verdict, since, facts }: FindingView, { word: { watch }, language }: Output): string {

@@ -9,8 +9,8 @@ import { brief, table } from './text-table.ts'
 
 const shown = 5
 
-export function runLines({ name, table: of, dryRun, marked, rows, set, jobs }: GuardRun, voice: Output): string[] {
-  const { guards } = voice.word
+export function runLines({ name, table: of, dryRun, marked, rows, set, jobs }: GuardRun, output: Output): string[] {
+  const { guards } = output.word
   const title = name === 'one-off' ? of : `${name} (${of})`
   const first = dryRun ? guards.would(title, marked) : guards.marked(title, marked)
   if (marked === 0) return [first]
@@ -19,7 +19,7 @@ export function runLines({ name, table: of, dryRun, marked, rows, set, jobs }: G
     ...Object.entries(set).map(([column, value]) => `  ${column} = ${value ?? 'null'}`),
     ...(jobs > 0 ? [guards.jobs(jobs)] : []),
     guards.oldest,
-    ...rows.slice(0, shown).map(each => `  ${rowLine(each, voice)}`),
+    ...rows.slice(0, shown).map(each => `  ${rowLine(each, output)}`),
     ...(dryRun ? [guards.dryRun] : []),
   ]
 }

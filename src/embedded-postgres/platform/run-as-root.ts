@@ -26,18 +26,18 @@ export interface ServerUserChoice {
 }
 
 /** The replacement for a data folder that no unprivileged user can reach. */
-export function systemFolderOf(dataDir: string, machine: Platform): string {
-  return join(machine.systemFolder, shortHash(dataDir))
+export function systemFolderOf(dataDir: string, platform: Platform): string {
+  return join(platform.systemFolder, shortHash(dataDir))
 }
 
 export async function chooseAsRoot(
   ground: PathOwnership,
   found: Binaries,
-  machine: Platform,
+  platform: Platform,
 ): Promise<ServerUserChoice> {
   const choose = async (folder: string, owner: Owner, runner: Runner): Promise<ServerUserChoice> => {
     const usable = (await complete(found)) && (await reaches(runner, program(found, 'postgres'), '/', 'x'))
-    return { folder, owner, runner, binaries: usable ? found : await copyBinaries(found, machine.systemFolder) }
+    return { folder, owner, runner, binaries: usable ? found : await copyBinaries(found, platform.systemFolder) }
   }
   const dataDir = ground.path
   if (ground.owner.uid !== 0) {
@@ -45,15 +45,15 @@ export async function chooseAsRoot(
     return choose(dataDir, ground.owner, asUser(ground.owner))
   }
 
-  const elsewhere = systemFolderOf(dataDir, machine)
+  const elsewhere = systemFolderOf(dataDir, platform)
   const root: Owner = { uid: 0, gid: 0 }
   const here = await ownerOf(join(dataDir, 'postgres'))
   const there = here ? undefined : await ownerOf(join(elsewhere, 'postgres'))
-  if (there && there.uid !== 0) return choose(elsewhere, root, await asUserWithView(there, machine))
+  if (there && there.uid !== 0) return choose(elsewhere, root, await asUserWithView(there, platform))
 
   const user = here && here.uid !== 0 ? here : serverAccount()
-  const runner = await asUserWithView(user, machine)
-  if (here?.uid === 0) await handOver(await pathOwnershipOf(join(dataDir, 'postgres')), user, machine)
+  const runner = await asUserWithView(user, platform)
+  if (here?.uid === 0) await handOver(await pathOwnershipOf(join(dataDir, 'postgres')), user, platform)
   if (await letIn(dataDir, runner, !ground.exists || here !== undefined)) return choose(dataDir, root, runner)
   if (here) throw outOfReach(dataDir)
 
@@ -93,9 +93,9 @@ async function letIn(dataDir: string, runner: Runner, isOurs: boolean): Promise<
  * Changes the owner of data that root copied here. The top folder comes last: until then no other user can enter, and after a crash the
  * change is repeated.
  */
-async function handOver({ path: data, owner }: PathOwnership, { uid, gid }: Owner, machine: Platform): Promise<void> {
+async function handOver({ path: data, owner }: PathOwnership, { uid, gid }: Owner, platform: Platform): Promise<void> {
   if (owner.uid !== 0 || (await livePid(data)) !== undefined) throw outOfReach(data)
-  const { code, output } = await run(self(machine), 'chown', ['-R', '-h', `${uid}:${gid}`, '--', data])
+  const { code, output } = await run(self(platform), 'chown', ['-R', '-h', `${uid}:${gid}`, '--', data])
   if (code !== 0) throw new Error(output)
 }
 

@@ -134,16 +134,16 @@ function endGroup(pid: number | undefined): void {
   }
 }
 
-export function self(machine: Platform): Runner {
-  return { as: 'self', uid: machine.uid, gid: machine.gid }
+export function self(platform: Platform): Runner {
+  return { as: 'self', uid: platform.uid, gid: platform.gid }
 }
 
 export const asUser = ({ uid, gid }: Owner): UserRunner => ({ as: 'user', uid, gid })
 
 /** The user, with a view if possible. Only for paths of root's: other paths could be changed meanwhile. */
-export async function asUserWithView({ uid, gid }: Owner, machine: Platform): Promise<Runner> {
+export async function asUserWithView({ uid, gid }: Owner, platform: Platform): Promise<Runner> {
   const plain = asUser({ uid, gid })
-  const { unshare } = machine
+  const { unshare } = platform
   const script =
     'mount -n -t tmpfs none "$1" && exec setpriv --reuid "$2" --regid "$3" --clear-groups --no-new-privs true'
   const tried = [
@@ -154,11 +154,11 @@ export async function asUserWithView({ uid, gid }: Owner, machine: Platform): Pr
     '-c',
     script,
     'sh',
-    machine.shortFolder,
+    platform.shortFolder,
     `${uid}`,
     `${gid}`,
   ]
-  return (await succeeds(self(machine), unshare, tried)) ? { ...plain, unshare } : plain
+  return (await succeeds(self(platform), unshare, tried)) ? { ...plain, unshare } : plain
 }
 
 /** True if this runner can run the program and do `may` ('w': write into, 'x': enter) with the folder. */

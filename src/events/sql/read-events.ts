@@ -61,7 +61,7 @@ const glanceAtBatches = `
   from retoma.batch b cross join lateral (${batchSums('b.id')}) c
   where b.id = any ($4::bigint[]) and b.todo is distinct from 'prune'`
 
-const look = {
+const poll = {
   name: 'event_look',
   text: `
     select
@@ -98,7 +98,7 @@ export async function pollEvents(
   given: { after: number; limit: number; jobs: readonly string[]; batches: readonly string[] },
   now: Date | null,
 ): Promise<EventPoll> {
-  const [found] = await db.run<EventPoll>(look, [given.after, given.limit, given.jobs, given.batches, now], deadlineMs)
+  const [found] = await db.run<EventPoll>(poll, [given.after, given.limit, given.jobs, given.batches, now], deadlineMs)
   return found!
 }
 

@@ -44,13 +44,13 @@ const keep = `
  * earlier transaction with an unknown result has committed the step, so this transaction must not commit.
  */
 export async function saveInTransaction(
-  loan: LeasedConnection,
+  connection: LeasedConnection,
   { id, attempt, worker, name, value, mark }: TransactionCheckpoint,
   now: Date | null,
 ): Promise<'kept' | 'ended' | 'lost' | 'there'> {
-  const before = loan.query(beforeFence, deadlineMs)
-  const answer = loan.query({ text: keep, values: [id, attempt, worker, name, value, now, mark] }, deadlineMs)
-  const after = loan.query(afterFence, deadlineMs)
+  const before = connection.query(beforeFence, deadlineMs)
+  const answer = connection.query({ text: keep, values: [id, attempt, worker, name, value, now, mark] }, deadlineMs)
+  const after = connection.query(afterFence, deadlineMs)
   await Promise.allSettled([before, answer, after])
   await before
   const [row] = (await answer).rows as { same: boolean; held: boolean; kept: boolean }[]

@@ -11,7 +11,7 @@ import { days } from '../../lib/values/duration.ts'
 
 const deadlineMs = 60_000
 /** Number of pieces of 1 MB per chunk. */
-const bite = 64
+const chunkSize = 64
 
 /** For a statement that deletes a batch or a job: its files lose their owner, and the janitor removes the files at once. */
 export const doomed = `sha256 = null, batch_id = null, job_id = null, created_at = '-infinity'`
@@ -23,7 +23,7 @@ const whole = {
   name: 'file_remove',
   text: `
     delete from retoma.file
-    where ${mayGo} and not exists (select from retoma.file_chunk where file_id = $1 and n >= ${bite})
+    where ${mayGo} and not exists (select from retoma.file_chunk where file_id = $1 and n >= ${chunkSize})
     returning id`,
 }
 
@@ -36,7 +36,7 @@ const some = {
   name: 'file_remove_some',
   text: `
     delete from retoma.file_chunk
-    where file_id = $1 and n = any (array(select n from retoma.file_chunk where file_id = $1 order by n desc limit ${bite}))
+    where file_id = $1 and n = any (array(select n from retoma.file_chunk where file_id = $1 order by n desc limit ${chunkSize}))
     returning n`,
 }
 
@@ -47,7 +47,7 @@ async function remove(db: Db, id: string, alsoKept: boolean): Promise<boolean> {
   const gone = () => db.run(whole, [id, alsoKept], deadlineMs).then(rows => rows.length > 0)
   if (await gone()) return true
   if ((await db.run(doom, [id, alsoKept], deadlineMs)).length === 0) return false
-  while ((await db.run(some, [id], deadlineMs)).length === bite);
+  while ((await db.run(some, [id], deadlineMs)).length === chunkSize);
   return gone()
 }
 

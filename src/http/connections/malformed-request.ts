@@ -12,7 +12,7 @@ export function refuseOnSocket(error: NodeJS.ErrnoException | RetomaError, socke
     socket.destroy()
     return
   }
-  void tell(socket, isRetomaError(error) ? error : errorOf(error.code ?? '')).catch(() => socket.destroy())
+  void writeError(socket, isRetomaError(error) ? error : errorOf(error.code ?? '')).catch(() => socket.destroy())
 }
 
 function errorOf(code: string): RetomaError {
@@ -22,7 +22,7 @@ function errorOf(code: string): RetomaError {
 }
 
 /** Nothing of the request is known, not even its language. */
-async function tell(socket: Duplex, error: RetomaError): Promise<void> {
+async function writeError(socket: Duplex, error: RetomaError): Promise<void> {
   const response = withSecurityHeaders(errorResponse(error, new Request('http://localhost/')), false)
   const body = await response.text()
   const head = [

@@ -28,7 +28,7 @@ const queue = z
   })
   .meta({ id: 'Queue' })
 
-const pressed = z.object({ queue: z.string(), paused: z.boolean(), changed: z.boolean() })
+const queueActionResult = z.object({ queue: z.string(), paused: z.boolean(), changed: z.boolean() })
 
 export const queueRoutes: readonly Route[] = [
   route({
@@ -54,7 +54,7 @@ export const queueRoutes: readonly Route[] = [
     summary: 'Nothing more of it is started, by any worker; what runs goes on to its end',
     role: 'operator',
     params: nameParams,
-    answer: pressed,
+    answer: queueActionResult,
     errors: ['not_found'],
     run: ({ engine, params, who }) => engine.pauseQueue(params.name, { by: who.user }),
   }),
@@ -66,7 +66,7 @@ export const queueRoutes: readonly Route[] = [
     summary: 'A paused queue goes on',
     role: 'operator',
     params: nameParams,
-    answer: pressed,
+    answer: queueActionResult,
     errors: ['not_found'],
     run: ({ engine, params, who }) => engine.unpauseQueue(params.name, { by: who.user }),
   }),

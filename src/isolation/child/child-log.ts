@@ -4,10 +4,10 @@ import type { Log } from '../../lib/logging/log.ts'
 import { asText } from '../../lib/values/json.ts'
 import type { Channel } from './channel.ts'
 
-export function logTo(line: Channel, run: number): Log {
+export function logTo(channel: Channel, run: number): Log {
   const at = (level: 'debug' | 'info' | 'warn' | 'error') => (facts: Record<string, unknown>, message: string) => {
     const send = (about: Record<string, unknown>) =>
-      line.send({ type: 'log', run, level, facts: about, message: asText(message) })
+      channel.send({ type: 'log', run, level, facts: about, message: asText(message) })
     try {
       send(facts)
     } catch {

@@ -28,7 +28,7 @@ const inRun = new AsyncLocalStorage<number>()
 export const currentRun = (): number | undefined => inRun.getStore()
 
 export class ChildRunner {
-  readonly #line: Channel
+  readonly #channel: Channel
   #current: { run: number; work: { abort(reason: RetomaError): void }; asking: RemoteAttemptStorage } | undefined
   /** Abort reasons that arrived before the run was loaded. */
   #aborted = new Map<number, RetomaError>()
@@ -36,8 +36,8 @@ export class ChildRunner {
   /** Memory after the first run was loaded: loaded modules are not a leak. */
   #weight: number | undefined
 
-  constructor(line: Channel) {
-    this.#line = line
+  constructor(channel: Channel) {
+    this.#channel = channel
   }
 
   hear(message: ToChild): void {
@@ -54,15 +54,15 @@ export class ChildRunner {
 
   async #run(run: number, errand: ChildTask | CallTask): Promise<void> {
     // Report the run before any code of the job: a crash without this report has another cause.
-    if (isMainThread) this.#line.lastWords({ how: 'begun', run })
-    const asking = new RemoteAttemptStorage(this.#line, run)
+    if (isMainThread) this.#channel.lastWords({ how: 'begun', run })
+    const asking = new RemoteAttemptStorage(this.#channel, run)
     let work: Attempt | CalledFunction
     try {
       work = await inRun.run(run, () =>
         'call' in errand ? this.#call(run, errand) : this.#attempt(run, errand, asking),
       )
     } catch (error) {
-      return this.#line.send({ type: 'unusable', run, error: packError(error) })
+      return this.#channel.send({ type: 'unusable', run, error: packError(error) })
     }
     this.#weight ??= weight()
     this.#current = { run, work, asking }
@@ -73,7 +73,7 @@ export class ChildRunner {
     const end = await ending
     this.#current = undefined
     const spent = work instanceof CalledFunction && work.spent
-    this.#line.send({ type: 'ended', run, end, grown: weight() - this.#weight, spent })
+    this.#channel.send({ type: 'ended', run, end, grown: weight() - this.#weight, spent })
   }
 
   async #attempt(run: number, errand: ChildTask, asking: RemoteAttemptStorage): Promise<Attempt> {
@@ -81,10 +81,10 @@ export class ChildRunner {
     return new Attempt(errand.claimed as ClaimedJob, jobOf(errand, work), {
       id: 'child',
       clock: systemClock,
-      log: logTo(this.#line, run),
+      log: logTo(this.#channel, run),
       random: systemRandom,
       graceMs,
-      keeper: asking,
+      storage: asking,
       isolate: asking.isolate,
       isTime: () => {},
       resumed: () => {},
@@ -94,7 +94,7 @@ export class ChildRunner {
 
   async #call(run: number, { call, work }: CallTask): Promise<CalledFunction> {
     const called = await loadCalled(call.step, work.module, await lightImporterOf(work.loader))
-    return new CalledFunction(call, called, jobLog(logTo(this.#line, run)))
+    return new CalledFunction(call, called, jobLog(logTo(this.#channel, run)))
   }
 }
 

@@ -12,25 +12,25 @@ import { ChildRunner, currentRun } from './child-runner.ts'
 // A child must not write crash report files of the worker: a crash here is no crash of the worker.
 delete process.env[crashReportFolderVariable]
 
-const line = openChannel()
-const errands = new ChildRunner(line)
+const channel = openChannel()
+const childRunner = new ChildRunner(channel)
 
 process.on('uncaughtException', error => {
-  line.lastWords({ how: 'uncaught', run: currentRun(), error: packError(error) })
+  channel.lastWords({ how: 'uncaught', run: currentRun(), error: packError(error) })
   process.exit(1)
 })
 process.on('exit', code => {
   const { stack = '' } = new Error('process.exit')
-  line.lastWords({ how: 'exit', run: currentRun(), code, stack })
+  channel.lastWords({ how: 'exit', run: currentRun(), code, stack })
 })
 
 if (isMainThread) {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
   process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'))
-  await watched(line.nature)
+  await watched(channel.nature)
 }
-line.hear(message => errands.hear(message))
-line.send({ type: 'ready' })
+channel.hear(message => childRunner.hear(message))
+channel.send({ type: 'ready' })
 
 /** Resolves once the watch thread runs, which a blocked loop cannot stop. */
 async function watched(nature: Nature): Promise<void> {

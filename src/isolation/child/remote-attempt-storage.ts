@@ -26,14 +26,14 @@ interface Open {
 }
 
 export class RemoteAttemptStorage implements AttemptStorage {
-  readonly #line: Channel
+  readonly #channel: Channel
   readonly #run: number
   readonly #waiting = new Map<number, Waiting>()
   readonly #open = new Map<number, Open>()
   #calls = 0
 
-  constructor(line: Channel, run: number) {
-    this.#line = line
+  constructor(channel: Channel, run: number) {
+    this.#channel = channel
     this.#run = run
   }
 
@@ -74,7 +74,7 @@ export class RemoteAttemptStorage implements AttemptStorage {
     const tx = ++this.#calls
     const open: Open = { work }
     this.#open.set(tx, open)
-    const cut = () => this.#line.send({ type: 'cut', run: this.#run, tx, reason: packError(signal.reason) })
+    const cut = () => this.#channel.send({ type: 'cut', run: this.#run, tx, reason: packError(signal.reason) })
     signal.addEventListener('abort', cut, { once: true })
     try {
       return await this.#ask<StepTransactionResult>({ verb: 'transact', name, tx })
@@ -95,10 +95,10 @@ export class RemoteAttemptStorage implements AttemptStorage {
     delete open.thrown
     try {
       const text = await open.work({ query: (query, values) => this.#query(tx, query, values) })
-      this.#line.send({ type: 'worked', run: this.#run, tx, text })
+      this.#channel.send({ type: 'worked', run: this.#run, tx, text })
     } catch (error) {
       open.thrown = { error }
-      this.#line.send({ type: 'worked', run: this.#run, tx, error: packError(error) })
+      this.#channel.send({ type: 'worked', run: this.#run, tx, error: packError(error) })
     }
   }
 
@@ -126,7 +126,7 @@ export class RemoteAttemptStorage implements AttemptStorage {
       const call = ++this.#calls
       this.#waiting.set(call, { resolve, reject })
       try {
-        this.#line.send({ type: 'call', run: this.#run, call, asked })
+        this.#channel.send({ type: 'call', run: this.#run, call, asked })
       } catch (error) {
         this.#waiting.delete(call)
         reject(error)

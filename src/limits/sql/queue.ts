@@ -85,12 +85,12 @@ const regroup = {
     returning j.queue`,
 }
 
-const bite = 5000
+const chunkSize = 5000
 
 /** Updates waiting jobs to the current limits of their queues. */
 export async function relimitJobs(db: Db, changed: readonly string[], now: Date | null): Promise<void> {
-  while ((await db.run(regate, [bite, now])).length >= bite);
-  while ((await db.run(regroup, [changed, bite])).length >= bite);
+  while ((await db.run(regate, [chunkSize, now])).length >= chunkSize);
+  while ((await db.run(regroup, [changed, chunkSize])).length >= chunkSize);
 }
 
 const pressedQueue = `jsonb_build_object('who', $4::text, 'what', case when m.paused then 'pause queue' else 'unpause queue' end, 'queue', m.name)`

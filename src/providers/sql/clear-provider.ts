@@ -11,7 +11,7 @@ import { noteEvents } from '../../jobs/sql/transition.ts'
 import { clearedProvider } from './provider-state.ts'
 
 const tickMs = 8000
-const bite = 1000
+const chunkSize = 1000
 /** Jobs may lie this long after the end of the wait: jitter, and the delay of a busy database before the settle. */
 const spread = `interval '1 minute'`
 
@@ -68,13 +68,13 @@ const recall = {
             cross join lateral (
               select id from retoma.job
               where queue = q.queue and rank = rank.n::smallint and state = 'waiting' and not gated and ${isOfIt}
-              limit ${bite}
+              limit ${chunkSize}
             ) r
           union all
           select id from retoma.job
           where queue = q.queue and state = 'waiting' and gated and ${isOfIt}
         ) j
-      limit ${bite}
+      limit ${chunkSize}
     ), free as materialized (
       select id from retoma.job
       where id = any (array(select id from found)) and state = 'waiting'
@@ -98,6 +98,6 @@ export async function recallJobs(db: Db, at: Date | null): Promise<string[]> {
   for (;;) {
     const rows = await db.run<{ queue: string; jobs: number }>(recall, [at], tickMs)
     for (const { queue } of rows) queues.add(queue)
-    if (rows.reduce((sum, each) => sum + each.jobs, 0) < bite) return [...queues]
+    if (rows.reduce((sum, each) => sum + each.jobs, 0) < chunkSize) return [...queues]
   }
 }

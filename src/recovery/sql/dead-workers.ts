@@ -65,7 +65,7 @@ export interface WorkerCheck {
 // orphans are recovered. With $6 the statement looks for orphans and late attempts among all running jobs, otherwise only
 // for orphans of recently dead workers. The smallest `orphanAfter` of its kinds decides when a worker is dead. `since`
 // stores the start of the unbroken series of checks.
-const look = {
+const check = {
   name: 'watchdog_look',
   text: `
     with won as materialized (
@@ -164,7 +164,7 @@ export async function checkWorkers(
   now: Date | null,
 ): Promise<WorkerCheck> {
   const values = [now, rule.orphanAfterMs, rule.beatMs, rule.apartMs, silentChecks, among === 'all']
-  const [found] = await db.run<WorkerCheck>(look, values, tickMs)
+  const [found] = await db.run<WorkerCheck>(check, values, tickMs)
   // The statement saw the workers before its own update: a worker declared dead just now may have orphans too.
   return { ...found!, orphans: found!.orphans || found!.judged.some(each => each.dead) }
 }

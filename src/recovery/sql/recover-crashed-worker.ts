@@ -61,7 +61,7 @@ const backoff = (spent: string, policy: string): string => {
 
 // The in-flight attempts are looked up by a hash, built once: with a join each job would scan all of them, because the planner expects
 // few.
-const bury = {
+const recoverCrashed = {
   name: 'death_bury',
   text: `
     with held as materialized (
@@ -204,7 +204,7 @@ export async function recoverCrashedWorker(
   let next: string | null = '0'
   let known = 0
   while (next !== null) {
-    const rows: Row[] = await db.run<Row>(bury, [...values, next, known], deadlineMs)
+    const rows: Row[] = await db.run<Row>(recoverCrashed, [...values, next, known], deadlineMs)
     const [{ next: from, begun }] = rows as [Row]
     for (const { id, queue, kind, state, worker, fate } of rows)
       if (id !== null) buried.push({ id, queue, kind, state, worker, fate })

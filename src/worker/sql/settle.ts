@@ -26,9 +26,9 @@ export interface SettleRow {
 const nothing = 0
 const failure = 1
 const crash = 2
-const nothingShown = -1
+const noProgressCharge = -1
 // Like `nothingShown`, and the attempt does not count as a start: the provider waits, or the batch was paused meanwhile.
-const handedBack = -2
+const deferredCharge = -2
 
 // Returns the rows that did not change: usually none, and a count shows this without a check of each row. The arrays come
 // through "(select …)", so no plan depends on their length (docs/adr/0005-plans.md).
@@ -51,14 +51,14 @@ const settle = {
         failures = j.failures + (g.charge = ${failure})::int,
         crashes = j.crashes + case when g.charge = ${crash} then 1 + ${keptSuspicion('j', 'deaths')} else 0 end,
         care = case when g.charge = ${crash} then j.care || '{"death": null, "deaths": 0}' when g.charge < 0 then j.care end,
-        unspent = j.unspent + (g.charge = ${handedBack})::int,
+        unspent = j.unspent + (g.charge = ${deferredCharge})::int,
         rank = case when g.state = 'waiting' then j.rank & ~1 else j.rank end,
         run_at = case when g.state = 'waiting' then coalesce($9::timestamptz, now()) + make_interval(secs => g.delay_ms / 1000) else j.run_at end,
         finished_at = case when g.state <> 'waiting' then coalesce($9::timestamptz, now()) end,
         key_hold = case when g.state = 'waiting' then j.key_hold else nullif(j.key_hold, 'final') end
       from given g
       where j.id = any (array[g.id]) and j.attempt = g.attempt and j.worker_id = $8
-      returning j.id, g.attempt, g.error, g.charge, g.state, j.queue, j.gated, j.gate_key, j.batch_id, case when g.charge <> ${handedBack} then j.ref end as ref, j.failures
+      returning j.id, g.attempt, g.error, g.charge, g.state, j.queue, j.gated, j.gate_key, j.batch_id, case when g.charge <> ${deferredCharge} then j.ref end as ref, j.failures
     ), failed as (
       insert into retoma.failure (job_id, attempt, what, code, message, stack, evidence, worker, at)
       select id, attempt, error ->> 'what', error ->> 'code', error ->> 'message', error ->> 'stack', error -> 'evidence', $8, coalesce($9::timestamptz, now())
@@ -169,12 +169,12 @@ function toRow({ id, attempt, outcome }: SettleRow): Row {
       break
     case 'released':
       row.state = 'waiting'
-      row.charge = nothingShown
+      row.charge = noProgressCharge
       break
     case 'handed_back':
       row.state = 'waiting'
       row.delayMs = outcome.delay
-      row.charge = handedBack
+      row.charge = deferredCharge
       break
     case 'refused':
       // Contains no value of the job or of an error, and writes no failure row.

@@ -23,7 +23,7 @@ import { isTaken } from '../jobs/jobs-enqueue.ts'
 import { batchOf } from './batch-show.ts'
 
 export function batchActionCommands(batch: Command, cli: Cli): void {
-  const { help } = cli.voice.word
+  const { help } = cli.output.word
   const verb = (name: string, description: string) =>
     batch.command(name).description(description).argument('<id>', help.batchId)
   verb('resume', help.batchResume).action(cli.action(resume))
@@ -48,28 +48,28 @@ export function batchActionCommands(batch: Command, cli: Cli): void {
  * Runs the action, reads the batch afterwards, and reports the result. Reads the batch first too: job ids come from the same sequence,
  * and a job is not meant here.
  */
-async function pressed<T extends BatchActionResult>(
+async function applyAction<T extends BatchActionResult>(
   context: Context,
   id: string,
   press: (engine: Engine) => Promise<T>,
   sentence: (answer: T, words: CliMessages['batch'], batch: BatchView) => string,
 ): Promise<void> {
-  const { voice } = context
+  const { output } = context
   await refuseWithoutData(context)
   await withEngine(context, {}, async engine => {
     await batchOf(engine, id)
     const answer = await press(engine)
     const batch = await batchOf(engine, id)
-    voice.answer(answer, [sentence(answer, voice.word.batch, batch)])
+    output.answer(answer, [sentence(answer, output.word.batch, batch)])
     const goesOn = ['submitting', 'waiting', 'running'].includes(batch.state)
     if (goesOn && batch.running === 0 && !(await isTaken(batch, engine)))
-      voice.note(voice.word.jobs.noWorker(batch.queue))
-    if (batch.state === 'paused' && 'retried' in answer) voice.note(voice.word.batch.stillPaused(id))
+      output.note(output.word.jobs.noWorker(batch.queue))
+    if (batch.state === 'paused' && 'retried' in answer) output.note(output.word.batch.stillPaused(id))
   })
 }
 
 const pause = (context: Context, id: string) =>
-  pressed(
+  applyAction(
     context,
     id,
     engine => engine.pause(id, osUser()),
@@ -77,7 +77,7 @@ const pause = (context: Context, id: string) =>
   )
 
 const unpause = (context: Context, id: string) =>
-  pressed(
+  applyAction(
     context,
     id,
     engine => engine.unpause(id, osUser()),
@@ -85,7 +85,7 @@ const unpause = (context: Context, id: string) =>
   )
 
 const cancel = (context: Context, id: string) =>
-  pressed(
+  applyAction(
     context,
     id,
     engine => engine.cancel(id, osUser()) as Promise<BatchActionResult>,
@@ -93,7 +93,7 @@ const cancel = (context: Context, id: string) =>
   )
 
 const resume = (context: Context, id: string) =>
-  pressed(
+  applyAction(
     context,
     id,
     engine => engine.resume(id, osUser()) as Promise<ResumedBatch>,
@@ -102,7 +102,7 @@ const resume = (context: Context, id: string) =>
   )
 
 const retryFailed = (context: Context, id: string, { cause }: { cause?: string }) =>
-  pressed(
+  applyAction(
     context,
     id,
     engine => engine.retryFailed(id, { ...osUser(), ...(cause === undefined ? {} : { cause }) }),
@@ -121,7 +121,7 @@ function retrySentence(
 }
 
 const priority = (context: Context, id: string, number: number) =>
-  pressed(
+  applyAction(
     context,
     id,
     engine => engine.setPriority(id, number, osUser()),
@@ -129,7 +129,7 @@ const priority = (context: Context, id: string, number: number) =>
   )
 
 function skip(context: Context, ids: string[], { reason }: { reason?: string }): Promise<number> {
-  const why = reason ?? context.voice.word.batch.skippedByHand
+  const why = reason ?? context.output.word.batch.skippedByHand
   const line = ({ id, changed }: JobActionResult, { batch }: CliMessages) =>
     changed ? batch.skipped(id) : batch.skippedAlready(id)
   return applyToEach(context, ids, (engine, id) => skipItem(engine, id, why), line)

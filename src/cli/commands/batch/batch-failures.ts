@@ -16,27 +16,30 @@ import type { Output } from '../../output.ts'
 import type { Cli } from '../../program.ts'
 
 export function failuresCommand(batch: Command, cli: Cli): void {
-  const { help } = cli.voice.word
+  const { help } = cli.output.word
   batch.command('failures').description(help.batchFailures).argument('<id>', help.batchId).action(cli.action(failures))
 }
 
 async function failures(context: Context, id: string): Promise<void> {
-  const { voice } = context
+  const { output } = context
   await refuseWithoutData(context)
   const groups = await withEngine(context, {}, engine => engine.failures(id))
-  const lines = groups.flatMap((group, index) => [...(index > 0 ? [''] : []), ...groupLines(id, group, voice)])
-  voice.answer({ items: groups.map(failureGroupWire), next: null }, lines.length > 0 ? lines : [noFailures(id, voice)])
+  const lines = groups.flatMap((group, index) => [...(index > 0 ? [''] : []), ...groupLines(id, group, output)])
+  output.answer(
+    { items: groups.map(failureGroupWire), next: null },
+    lines.length > 0 ? lines : [noFailures(id, output)],
+  )
 }
 
 const noFailures = (id: string, { word }: Output) => word.batch.noFailures(id)
 
-function groupLines(id: string, group: FailureGroup, voice: Output): string[] {
-  const { word, language } = voice
+function groupLines(id: string, group: FailureGroup, output: Output): string[] {
+  const { word, language } = output
   const last = ago(group.lastAt, systemClock.now(), language)
   const example = group.code === null ? group.message : `${group.code}: ${group.message}`
   const refs = group.refs.map(ref => short(ref)).join(', ')
   return [
-    word.batch.group(countText(group, voice), group.count === 1, last),
+    word.batch.group(countText(group, output), group.count === 1, last),
     ...wrap(brief(example, 300), page - 2).map(line => `  ${line}`),
     ...(refs === '' ? [] : wrap(word.batch.refs(refs), page - 2).map(line => `  ${line}`)),
     `  ${word.batch.runAgain(`retoma batch retry-failed ${id} --cause ${causeText(group)}`)}`,

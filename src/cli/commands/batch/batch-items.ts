@@ -20,7 +20,7 @@ interface ItemsOptions {
 }
 
 export function itemsCommand(batch: Command, cli: Cli): void {
-  const { help } = cli.voice.word
+  const { help } = cli.output.word
   batch
     .command('items')
     .description(help.batchItems)
@@ -33,7 +33,7 @@ export function itemsCommand(batch: Command, cli: Cli): void {
 }
 
 async function items(context: Context, id: string, options: ItemsOptions): Promise<void> {
-  const { voice } = context
+  const { output } = context
   const { cause } = options
   if (cause !== undefined && (options.state ?? 'failed') !== 'failed') throw wrongUse(word => word.wrong.causeAndState)
   await refuseWithoutData(context)
@@ -41,11 +41,11 @@ async function items(context: Context, id: string, options: ItemsOptions): Promi
   const found = await withEngine(context, {}, (engine, asked) =>
     fullPage(page => engine.items(id, { ...filter, ...page }), options, asked),
   )
-  voice.answer({ items: found.items.map(jobWire), next: found.next }, [
-    ...(found.items.length === 0 ? [noItems(options, voice)] : itemLines(found.items, voice)),
+  output.answer({ items: found.items.map(jobWire), next: found.next }, [
+    ...(found.items.length === 0 ? [noItems(options, output)] : itemLines(found.items, output)),
     ...(found.next === null
       ? []
-      : [voice.word.jobs.more(`retoma batch items ${id} ${repeated(options)}--after ${found.next}`)]),
+      : [output.word.jobs.more(`retoma batch items ${id} ${repeated(options)}--after ${found.next}`)]),
   ])
 }
 

@@ -19,7 +19,7 @@ interface ListOptions {
 }
 
 export function listCommand(batch: Command, cli: Cli): void {
-  const { help } = cli.voice.word
+  const { help } = cli.output.word
   batch
     .command('list')
     .description(help.batchList)
@@ -31,12 +31,12 @@ export function listCommand(batch: Command, cli: Cli): void {
 }
 
 async function list(context: Context, options: ListOptions): Promise<void> {
-  const { voice } = context
+  const { output } = context
   await refuseWithoutData(context)
   const { items, next } = await withEngine(context, {}, engine => engine.batches(options))
-  voice.answer({ items: items.map(batchWire), next }, [
-    ...(items.length === 0 ? [noBatches(options, voice)] : batchTable(items, systemClock.now(), voice)),
-    ...(next === null ? [] : [voice.word.jobs.more(`retoma batch list ${repeated(options)}--after ${next}`)]),
+  output.answer({ items: items.map(batchWire), next }, [
+    ...(items.length === 0 ? [noBatches(options, output)] : batchTable(items, systemClock.now(), output)),
+    ...(next === null ? [] : [output.word.jobs.more(`retoma batch list ${repeated(options)}--after ${next}`)]),
   ])
 }
 

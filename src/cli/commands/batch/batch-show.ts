@@ -19,7 +19,7 @@ import { causeText, countText } from './batch-failures.ts'
 import { drawnOn, printedBy, watchBatch } from './batch-watch.ts'
 
 export function showCommand(batch: Command, cli: Cli): void {
-  const { help } = cli.voice.word
+  const { help } = cli.output.word
   batch
     .command('show')
     .description(help.batchShow)
@@ -29,23 +29,23 @@ export function showCommand(batch: Command, cli: Cli): void {
 }
 
 async function show(context: Context, id: string, { watch }: { watch?: true }): Promise<number> {
-  const { voice } = context
+  const { output } = context
   await refuseWithoutData(context)
-  const draws = watch && !voice.json && process.stdout.isTTY && process.env.TERM !== 'dumb'
+  const draws = watch && !output.json && process.stdout.isTTY && process.env.TERM !== 'dumb'
   // Log lines would interrupt the drawn block, which shows every important problem itself.
   const quiet = draws ? { ...context, log: silentLog } : context
   return withEngine(quiet, {}, async (engine, asked) => {
     if (!watch) {
       const batch = await batchOf(engine, id)
-      await answer(batch, engine, voice)
+      await answer(batch, engine, output)
       return 0
     }
-    const display = draws ? drawnOn(process.stdout, voice) : printedBy(voice)
+    const display = draws ? drawnOn(process.stdout, output) : printedBy(output)
     const look = () => batchOf(engine, id)
     const batch = await watchBatch({ look, display, clock: systemClock, asked: orReaderGone(asked) })
     if (batch === undefined) return 0
     display.over()
-    await answer(batch, engine, voice)
+    await answer(batch, engine, output)
     return batch.state === 'succeeded' ? 0 : 1
   })
 }
@@ -64,31 +64,31 @@ export async function batchOf(engine: Engine, id: string): Promise<BatchView> {
   return batch
 }
 
-async function answer(batch: BatchView, engine: Engine, voice: Output): Promise<void> {
+async function answer(batch: BatchView, engine: Engine, output: Output): Promise<void> {
   const causes = batch.failed > 0 ? await engine.failures(batch.id) : []
-  const { sentence } = await engine.explain({ batch: batch.id }, { language: voice.language })
-  voice.answer({ ...batchWire(batch), causes: causes.map(failureGroupWire) }, [
-    ...batchFields(batch, voice),
+  const { sentence } = await engine.explain({ batch: batch.id }, { language: output.language })
+  output.answer({ ...batchWire(batch), causes: causes.map(failureGroupWire) }, [
+    ...batchFields(batch, output),
     '',
     ...sentenceLines(sentence),
-    ...causeLines(batch, causes, voice),
-    ...nextLines(batch, voice),
+    ...causeLines(batch, causes, output),
+    ...nextLines(batch, output),
   ])
 }
 
-function batchFields(batch: BatchView, voice: Output): string[] {
-  const { word, language } = voice
+function batchFields(batch: BatchView, output: Output): string[] {
+  const { word, language } = output
   const now = systemClock.now()
   const { labels } = word.batch
   const room = page - 2 - Math.max(...Object.values(labels).map(label => label.length))
   const shown: Record<keyof typeof labels, string> = {
     batch: word.batch.named(batch.id, batch.name),
-    state: stateSentence(batch, voice),
-    progress: progressText(batch, 30, voice),
-    items: countsToWrap(batch, voice),
-    pace: rateText(batch, voice),
+    state: stateSentence(batch, output),
+    progress: progressText(batch, 30, output),
+    items: countsToWrap(batch, output),
+    pace: rateText(batch, output),
     left: batch.etaSeconds === null ? '' : word.batch.about(spanText(batch.etaSeconds)),
-    last: lastText(batch, now, voice),
+    last: lastText(batch, now, output),
     resumes: word.batch.ofMost(batch.resumes, batch.maxResumes),
     kind: word.batch.inQueue(batch.kind, batch.queue),
     priority: String(batch.priority),
@@ -106,13 +106,13 @@ function batchFields(batch: BatchView, voice: Output): string[] {
 
 const mostCauses = 3
 
-function causeLines({ id }: BatchView, causes: readonly FailureGroup[], voice: Output): string[] {
+function causeLines({ id }: BatchView, causes: readonly FailureGroup[], output: Output): string[] {
   if (causes.length === 0) return []
-  const { word } = voice
+  const { word } = output
   const rest = causes.length - mostCauses
   const rows = causes
     .slice(0, mostCauses)
-    .map(group => [{ right: countText(group, voice) }, causeText(group), brief(group.message, page)])
+    .map(group => [{ right: countText(group, output) }, causeText(group), brief(group.message, page)])
   return [
     '',
     word.batch.causes,

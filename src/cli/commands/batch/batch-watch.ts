@@ -74,24 +74,24 @@ const passes = (error: unknown): boolean =>
 const besideBar = 36
 
 /** Redraws in the same place of the terminal. */
-export function drawnOn(terminal: Terminal, voice: Output): Display {
-  const { word, language } = voice
+export function drawnOn(terminal: Terminal, output: Output): Display {
+  const { word, language } = output
   const screen = createScreen(terminal)
   const barWidth = () => Math.max(Math.min((terminal.columns ?? page) - besideBar, 40), 10)
   let last: BatchView | undefined
   const block = (batch: BatchView, now: Date) =>
     [
       ...wrap(
-        `${word.batch.labels.batch} ${word.batch.named(batch.id, batch.name)}: ${stateSentence(batch, voice)}`,
+        `${word.batch.labels.batch} ${word.batch.named(batch.id, batch.name)}: ${stateSentence(batch, output)}`,
         page - 1,
       ),
-      progressText(batch, barWidth(), voice),
-      countsText(batch, voice),
-      [paceText(batch, voice), lately(batch, now)].filter(Boolean).join('; '),
+      progressText(batch, barWidth(), output),
+      countsText(batch, output),
+      [paceText(batch, output), lately(batch, now)].filter(Boolean).join('; '),
       batch.state === 'paused' ? word.batch.stillPaused(batch.id) : '',
     ].filter(Boolean)
   const lately = (batch: BatchView, now: Date) =>
-    batch.progressAt === null ? '' : `${word.batch.labels.last} ${lastText(batch, now, voice)}`
+    batch.progressAt === null ? '' : `${word.batch.labels.last} ${lastText(batch, now, output)}`
   return {
     seen(batch, now) {
       last = batch
@@ -108,37 +108,37 @@ export function drawnOn(terminal: Terminal, voice: Output): Display {
 }
 
 /** Prints a line for each change; with --json a document. All other messages go to stderr. */
-export function printedBy(voice: Output): Display {
-  const { word, language } = voice
+export function printedBy(output: Output): Display {
+  const { word, language } = output
   let before = ''
   let isAway = false
   return {
     seen(batch, now) {
-      if (isAway) voice.note(word.batch.back)
+      if (isAway) output.note(word.batch.back)
       isAway = false
-      const text = `${batch.state} ${batch.total} ${countsText(batch, voice)}`
+      const text = `${batch.state} ${batch.total} ${countsText(batch, output)}`
       // A batch that is over is printed as the result.
       if (text === before || isOver(batch)) return
       before = text
-      voice.answer(batchWire(batch), [changeLine(batch, now, voice)])
+      output.answer(batchWire(batch), [changeLine(batch, now, output)])
     },
     away(error) {
-      if (!isAway) voice.note(word.batch.away(error.in(language)))
+      if (!isAway) output.note(word.batch.away(error.in(language)))
       isAway = true
     },
     over() {
-      if (before !== '') voice.say('')
+      if (before !== '') output.say('')
     },
     left() {},
   }
 }
 
-const changeLine = (batch: BatchView, now: Date, voice: Output): string =>
+const changeLine = (batch: BatchView, now: Date, output: Output): string =>
   [
     `${local(now)}  ${batch.state}`,
-    percentText(batch, voice.language),
-    countsText(batch, voice),
-    paceText(batch, voice),
+    percentText(batch, output.language),
+    countsText(batch, output),
+    paceText(batch, output),
   ]
     .filter(Boolean)
     .join('  ')

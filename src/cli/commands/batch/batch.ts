@@ -8,7 +8,7 @@ import { listCommand } from './batch-list.ts'
 import { showCommand } from './batch-show.ts'
 
 export function batchCommand(program: Command, cli: Cli): void {
-  const { help } = cli.voice.word
+  const { help } = cli.output.word
   const batch = program.command('batch').description(help.batch)
   batch.helpCommand(`help ${help.commandMark}`, help.helpCommand)
   for (const add of [listCommand, showCommand, itemsCommand, failuresCommand, batchActionCommands]) add(batch, cli)

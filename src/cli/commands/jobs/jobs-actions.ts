@@ -10,7 +10,7 @@ import { asRetomaError } from '../../output.ts'
 import type { Cli } from '../../program.ts'
 
 export function retryCommand(jobs: Command, cli: Cli): void {
-  const { help } = cli.voice.word
+  const { help } = cli.output.word
   const run = (context: Context, ids: string[], { fromScratch = false }: { fromScratch?: boolean }) =>
     fromScratch
       ? applyToEach(context, ids, (engine, id) => engine.rerun(id, osUser()), rerunLine)
@@ -24,7 +24,7 @@ export function retryCommand(jobs: Command, cli: Cli): void {
 }
 
 export function cancelCommand(jobs: Command, cli: Cli): void {
-  const { help } = cli.voice.word
+  const { help } = cli.output.word
   const run = (context: Context, ids: string[]) => applyToEach(context, ids, cancelJob, cancelLine)
   jobs.command('cancel').description(help.jobsCancel).argument('<ids...>', help.ids).action(cli.action(run))
 }
@@ -57,7 +57,7 @@ export async function applyToEach(
   press: (engine: Engine, id: string) => Promise<JobActionResult>,
   line: (pressed: JobActionResult, word: CliMessages) => string,
 ): Promise<number> {
-  const { voice } = context
+  const { output } = context
   await refuseWithoutData(context)
   const answers = await withEngine(context, {}, async engine => {
     const all = []
@@ -66,14 +66,14 @@ export async function applyToEach(
   })
   const items = answers.map(answer =>
     'error' in answer
-      ? { id: answer.id, error: { code: answer.error.code, message: answer.error.in(voice.language) } }
+      ? { id: answer.id, error: { code: answer.error.code, message: answer.error.in(output.language) } }
       : answer,
   )
-  voice.answer(
+  output.answer(
     { items, next: null },
-    answers.flatMap(answer => ('error' in answer ? [] : [line(answer, voice.word)])),
+    answers.flatMap(answer => ('error' in answer ? [] : [line(answer, output.word)])),
   )
   const errors = answers.flatMap(answer => ('error' in answer ? [answer.error] : []))
-  if (!voice.json) for (const error of errors) voice.complain(error)
+  if (!output.json) for (const error of errors) output.complain(error)
   return errors.length === 0 ? 0 : 1
 }

@@ -27,7 +27,7 @@ interface EnqueueFlags {
 }
 
 export function enqueueCommand(jobs: Command, cli: Cli): void {
-  const { help } = cli.voice.word
+  const { help } = cli.output.word
   jobs
     .command('enqueue')
     .description(help.jobsEnqueue)
@@ -49,7 +49,7 @@ async function enqueue(
   given: string | undefined,
   flags: EnqueueFlags,
 ): Promise<number> {
-  const { voice, settings } = context
+  const { output, settings } = context
   const { group, wait, ...options } = flags
   if (options.delay !== undefined && options.runAt !== undefined) throw wrongUse(word => word.wrong.runAtAndDelay)
   const loaded = await loadApps(context)
@@ -62,11 +62,11 @@ async function enqueue(
       ...options,
       ...(group === undefined ? {} : { groupKey: group }),
     })
-    const { jobs } = voice.word
+    const { jobs } = output.word
     const first = created ? jobs.enqueued(id, job.kind, job.queue) : jobs.held(id, flags.key ?? '')
-    if (!wait) voice.answer({ id, created, kind: job.kind, queue: job.queue }, [first, jobs.see(id)])
-    else voice.note(first)
-    if (!(await isTaken(job, engine))) voice.note(jobs.noWorker(job.queue))
+    if (!wait) output.answer({ id, created, kind: job.kind, queue: job.queue }, [first, jobs.see(id)])
+    else output.note(first)
+    if (!(await isTaken(job, engine))) output.note(jobs.noWorker(job.queue))
     return wait ? waitFor(context, engine, id, asked) : 0
   })
 }
@@ -77,10 +77,10 @@ export async function isTaken({ kind, queue }: Pick<AnyJob, 'kind' | 'queue'>, e
   return workers.some(worker => !worker.dead && queue in worker.queues && worker.kinds.includes(kind))
 }
 
-async function waitFor({ voice }: Context, engine: Engine, id: string, asked: AbortSignal): Promise<number> {
-  voice.note(voice.word.jobs.waiting(id))
+async function waitFor({ output }: Context, engine: Engine, id: string, asked: AbortSignal): Promise<number> {
+  output.note(output.word.jobs.waiting(id))
   const ended = await engine.wait({ job: id }, { signal: asked })
-  voice.answer(jobDetailWire(ended), jobFields(ended, voice))
+  output.answer(jobDetailWire(ended), jobFields(ended, output))
   return ended.state === 'succeeded' || ended.state === 'skipped' ? 0 : 1
 }
 

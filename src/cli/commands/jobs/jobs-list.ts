@@ -23,7 +23,7 @@ interface ListOptions {
 }
 
 export function listCommand(jobs: Command, cli: Cli): void {
-  const { help } = cli.voice.word
+  const { help } = cli.output.word
   jobs
     .command('list')
     .description(help.jobsList)
@@ -37,7 +37,7 @@ export function listCommand(jobs: Command, cli: Cli): void {
 }
 
 async function list(context: Context, options: ListOptions): Promise<void> {
-  const { voice } = context
+  const { output } = context
   const { state, kind, queue, batch } = options
   if (batch !== undefined && (kind ?? queue) !== undefined) throw wrongUse(word => word.wrong.batchAndOthers)
   await refuseWithoutData(context)
@@ -52,9 +52,9 @@ async function list(context: Context, options: ListOptions): Promise<void> {
       asked,
     ),
   )
-  voice.answer({ items: items.map(jobWire), next }, [
-    ...(items.length === 0 ? [noJobs(options, voice)] : jobLines(items, voice)),
-    ...(next === null ? [] : [voice.word.jobs.more(`retoma jobs list ${repeated(options)}--after ${next}`)]),
+  output.answer({ items: items.map(jobWire), next }, [
+    ...(items.length === 0 ? [noJobs(options, output)] : jobLines(items, output)),
+    ...(next === null ? [] : [output.word.jobs.more(`retoma jobs list ${repeated(options)}--after ${next}`)]),
   ])
 }
 

@@ -19,26 +19,26 @@ import type { Cli } from '../../program.ts'
 type Label = keyof CliMessages['jobs']['labels']
 
 export function showCommand(jobs: Command, cli: Cli): void {
-  const { help } = cli.voice.word
+  const { help } = cli.output.word
   jobs.command('show').description(help.jobsShow).argument('<id>', help.id).action(cli.action(show))
 }
 
 async function show(context: Context, id: string): Promise<void> {
-  const { voice } = context
+  const { output } = context
   await refuseWithoutData(context)
   const { job, sentence } = await withEngine(context, {}, async engine => {
     const job = await engine.job(id)
     if (job === null) throw new RetomaError('not_found', { what: 'job', id })
-    return { job, sentence: (await engine.explain({ job: id }, { language: voice.language })).sentence }
+    return { job, sentence: (await engine.explain({ job: id }, { language: output.language })).sentence }
   })
-  voice.answer(jobDetailWire(job), [
-    ...jobFields(job, voice),
+  output.answer(jobDetailWire(job), [
+    ...jobFields(job, output),
     '',
     ...sentenceLines(sentence),
     '',
-    voice.word.jobs.timeline,
-    ...timelineLines(job, voice),
-    ...historyLines(job, voice),
+    output.word.jobs.timeline,
+    ...timelineLines(job, output),
+    ...historyLines(job, output),
   ])
 }
 

@@ -7,7 +7,7 @@ import { listCommand } from './jobs-list.ts'
 import { showCommand } from './jobs-show.ts'
 
 export function jobsCommand(program: Command, cli: Cli): void {
-  const jobs = program.command('jobs').description(cli.voice.word.help.jobs)
-  jobs.helpCommand(`help ${cli.voice.word.help.commandMark}`, cli.voice.word.help.helpCommand)
+  const jobs = program.command('jobs').description(cli.output.word.help.jobs)
+  jobs.helpCommand(`help ${cli.output.word.help.commandMark}`, cli.output.word.help.helpCommand)
   for (const add of [listCommand, showCommand, enqueueCommand, retryCommand, cancelCommand]) add(jobs, cli)
 }
