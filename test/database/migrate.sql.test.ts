@@ -150,6 +150,37 @@ test('a failing migration rolls back whole and names itself; what came before it
   expect(await migrate(db, { migrations: cured, to: newest })).toMatchObject({ ran: ['999_broken down'] })
 })
 
+test('a second migration goes up over the rows that are there and down again, and nothing else changes', async () => {
+  const { db, sql, url } = await empty()
+  await migrate(db)
+  const baseline = await readCatalog(url)
+  await enqueueJobs(db.run, [newJob(), newJob()], at(0))
+  const second: Migration = {
+    version: newest + 1,
+    name: '999_second',
+    up: `alter table retoma.job add column note text not null default 'old';
+         create table retoma.note (job_id bigint primary key references retoma.job on delete cascade);
+         insert into retoma.note select id from retoma.job`,
+    down: `drop table retoma.note; alter table retoma.job drop column note`,
+  }
+  const migrations = [...(await readMigrations()), second]
+  expect(await migrate(db, { migrations })).toEqual({ from: newest, to: newest + 1, ran: ['999_second up'] })
+  expect(await sql(`select j.note from retoma.job j join retoma.note n on n.job_id = j.id`)).toEqual([
+    { note: 'old' },
+    { note: 'old' },
+  ])
+  expect(tablesMadeBy(migrations)).toContain('note')
+  await expect(checkSchema(db), 'code without the second migration').rejects.toMatchObject({ code: 'schema_too_new' })
+  expect(await migrate(db, { migrations, to: newest })).toEqual({
+    from: newest + 1,
+    to: newest,
+    ran: ['999_second down'],
+  })
+  expect(await readCatalog(url)).toBe(baseline)
+  expect(await sql(`select count(*)::int as n from retoma.job`)).toEqual([{ n: 2 }])
+  await checkSchema(db)
+})
+
 test('a version that does not exist is refused and nothing is made', async () => {
   const { db, sql } = await empty()
   for (const to of [99, -1, 1.5, Number.NaN]) {

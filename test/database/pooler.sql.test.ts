@@ -142,7 +142,7 @@ describe.skipIf(pgbouncer === undefined)('through PgBouncer (skipped where `pgbo
     onTestFinished(async () => void (await Promise.all(dbs.map(db => db.close()))))
     const done = await Promise.all(dbs.map(db => migrate(db)))
     const [first] = done
-    expect(done.flatMap(each => each.ran).filter(name => name.startsWith('001'))).toEqual(['001_jobs up'])
+    expect(done.flatMap(each => each.ran).filter(name => name.startsWith('001'))).toEqual(['001_baseline up'])
     await migrate(dbs[0]!, { to: 0 })
     await migrate(dbs[1]!)
     expect(first!.to).toBeGreaterThan(0)

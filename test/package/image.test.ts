@@ -38,7 +38,7 @@ const only = (instruction: string): string => {
   return found[0]!.slice(1).join(' ')
 }
 
-const ours = ['dist/cli/main.js', 'dist/apps/classifier/index.js', 'sql/001_jobs.up.sql']
+const ours = ['dist/cli/main.js', 'dist/apps/classifier/index.js', 'sql/001_baseline.up.sql']
 
 let folder: string
 

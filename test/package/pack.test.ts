@@ -36,7 +36,7 @@ test('the tarball holds what it needs and nothing of the workshop', async () => 
     .split('\n')
     .map(file => file.slice(installed.length + 1))
   expect(files).toEqual(
-    expect.arrayContaining(['dist/cli/main.js', 'dist/index.d.ts', 'sql/001_jobs.up.sql', 'README.md', 'LICENSE']),
+    expect.arrayContaining(['dist/cli/main.js', 'dist/index.d.ts', 'sql/001_baseline.up.sql', 'README.md', 'LICENSE']),
   )
   expect(
     files.filter(file =>

@@ -1,2 +1,0 @@
-alter table retoma.worker drop column suspected_looks;
-drop table retoma.tick;

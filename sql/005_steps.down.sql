@@ -1,2 +1,0 @@
-alter table retoma.job drop column resume;
-drop table retoma.checkpoint;

@@ -1,2 +1,0 @@
-drop table retoma.event_removed;
-drop table retoma.event;

@@ -1,2 +1,0 @@
-alter table retoma.worker drop column versions;
-alter table retoma.job drop column version;

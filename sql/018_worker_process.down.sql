@@ -1,1 +1,0 @@
-alter table retoma.worker drop column process;

@@ -1,1 +1,0 @@
-alter table retoma.provider drop column waits_since;

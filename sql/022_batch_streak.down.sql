@@ -1,1 +1,0 @@
-alter table retoma.batch drop column streak;
