@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
@@ -5,33 +6,20 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 const source = (path: string) => fileURLToPath(new URL(`src/${path}`, import.meta.url))
 
-/** Those that take longest, by far, because they wait for real time or real processes. */
-const long = [
-  'examples/next.test.ts',
-  'test/cli/supervise.test.ts',
-  'test/cli/up.test.ts',
-  'test/cli/batch.test.ts',
-  'test/heartbeat/heartbeat.test.ts',
-  'test/embedded-postgres/lifecycle.test.ts',
-  'test/cli/backup.test.ts',
-  'test/package/pack.test.ts',
-  'test/isolation/child-ends.test.ts',
-  'test/cli/guard.test.ts',
-  'test/execution/step-transaction.test.ts',
-  'apps/classifier/test/extract.test.ts',
-  'test/cli/schedules.test.ts',
-  'test/isolation/child-crashes.test.ts',
-  'test/supervisor/crash-report.test.ts',
-  'test/embedded-postgres/data-dir.test.ts',
-  'test/embedded-postgres/leave-server.test.ts',
-  'test/cli/watchdog.test.ts',
-  'test/isolation/isolated-calls.test.ts',
-  'test/maintenance/backup.test.ts',
-  'test/execution/steps.test.ts',
-  'test/batches/batch-concurrency.test.ts',
-  'test/cli/token.test.ts',
-  'examples/run.test.ts',
-  'examples/every-route.test.ts',
+/** Seconds of each file that takes 2 s or more, as `npm test -- --durations` measured them. */
+const durations: Record<string, number> = JSON.parse(
+  readFileSync(new URL('test/support/durations.json', import.meta.url), 'utf8'),
+)
+
+/**
+ * Files that prove the package and the examples: they install, pack, build or start what only they need. `npm run test:packages` runs
+ * them.
+ */
+const packages = [
+  'examples/**/*.test.ts',
+  'test/package/**/*.test.ts',
+  'test/database/oldest-postgres.sql.test.ts',
+  'test/database/too-old-postgres.sql.test.ts',
 ]
 
 /**
@@ -47,17 +35,14 @@ const sharing = [
 ]
 
 /**
- * Begins with the long ones, and ends with those that share a process. By itself it begins with the largest files, and one
- * core waits at the end while the other is at one of these.
+ * Orders the files by their last duration, the longest first, and the files that share a process last. The usual order is by size, and
+ * one core waits at the end while the other runs a long file.
  */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const place = ({ moduleId, project }: TestSpecification) => {
-      if (!project.config.isolate) return long.length + 1
-      const found = long.indexOf(relative(this.ctx.config.root, moduleId))
-      return found === -1 ? long.length : found
-    }
-    return (await super.sort(files)).sort((a, b) => place(a) - place(b))
+    const secondsOf = ({ moduleId, project }: TestSpecification) =>
+      project.config.isolate ? (durations[relative(this.ctx.config.root, moduleId)] ?? 0) : -1
+    return (await super.sort(files)).sort((a, b) => secondsOf(b) - secondsOf(a))
   }
 }
 
@@ -88,12 +73,18 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'alone',
-          include: ['apps/**/*.test.ts', 'test/**/*.test.ts', 'examples/**/*.test.ts'],
-          exclude: ['**/node_modules/**', ...sharing],
+          include: ['apps/**/*.test.ts', 'test/**/*.test.ts'],
+          exclude: ['**/node_modules/**', ...sharing, ...packages],
         },
       },
-      { extends: true, test: { name: 'sharing', include: sharing, isolate: false } },
+      {
+        extends: true,
+        test: { name: 'sharing', include: sharing, exclude: ['**/node_modules/**', ...packages], isolate: false },
+      },
+      { extends: true, test: { name: 'packages', include: packages, exclude: ['**/node_modules/**'] } },
     ],
+    // The built program runs as it is, as in a process of its own: test/cli/support.ts.
+    server: { deps: { external: [source('../dist/')] } },
     globalSetup: 'test/support/global-setup.ts',
     pool: 'forks',
     maxWorkers: 3,

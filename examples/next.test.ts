@@ -55,7 +55,7 @@ async function started() {
   return { ...(await listening(child, database.url)), workers: () => workersIn(database.url) }
 }
 
-/** `npm test` installs it. Its compiler is not made for every system, and without one it would fetch another. */
+/** `npm run test:packages` installs it. Its compiler is not made for every system, and without one it would fetch another. */
 const isInstalled = existsSync(join(packages, '@next')) && readdirSync(join(packages, '@next')).some(isCompiler)
 
 describe.skipIf(!isInstalled)('the example with Next.js', () => {

@@ -2,11 +2,15 @@
  * `npm test`, or a part of it: `npm test -- test/recovery`. Set-up, then vitest in an environment of its own: no setting of
  * this shell (a DATABASE_URL above all) reaches a test, and the temporary folder is private, so that two runs at once do
  * not meet and whatever a test leaves behind is found. The last line is `N passed, N failed`.
+ *
+ * With `--packages` (`npm run test:packages`) the tests of the package and the examples run instead: their set-up installs several
+ * hundred megabytes. With `--durations` the run writes test/support/durations.json, the order of the files.
  */
 import { spawn } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { writeDurations } from './lib/durations.mjs'
 import { filesLeft, processesLeft } from './lib/leftovers.mjs'
 import { inRoot, root } from './lib/paths.mjs'
 import { closingLine, resultsOf } from './lib/results.mjs'
@@ -16,7 +20,12 @@ import { setup } from './setup.mjs'
 const settings =
   /^(DATABASE_|RETOMA_(?!TEST_)|OPENROUTER_|ANTHROPIC_|SERPAPI_|FIPE_|PLUGGY_|UPSTASH_|LOG_)|^(HOST|PORT|PUBLIC_URL|TRUST_PROXY|CRON_SECRET|RETENTION_DAYS)$|^PG[A-Z]+$/
 
-await setup({ build: true, servers: true, examples: true, next: true }).catch(error => {
+const given = process.argv.slice(2)
+const ofPackages = given.includes('--packages')
+const writesDurations = given.includes('--durations')
+const projects = ofPackages ? ['packages'] : ['alone', 'sharing']
+
+await setup({ build: true, ...(ofPackages ? { servers: true, examples: true, next: true } : {}) }).catch(error => {
   process.on('exit', () => console.log(`\n${closingLine({ passed: 0, failed: 1 })}`))
   giveUp(error)
 })
@@ -30,8 +39,16 @@ for (const folder of [room, temporary]) chmodSync(folder, 0o711)
 
 const json = join(room, 'results.json')
 let interrupted = false
-const ended = await vitest(['run', '--reporter=default', '--reporter=json', `--outputFile.json=${json}`])
+const ended = await vitest([
+  'run',
+  '--reporter=default',
+  '--reporter=json',
+  `--outputFile.json=${json}`,
+  ...projects.map(name => `--project=${name}`),
+  ...given.filter(each => each !== '--packages' && each !== '--durations'),
+])
 const results = resultsOf(json, ended)
+if (writesDurations) writeDurations(json, inRoot('test', 'support', 'durations.json'), root)
 
 for (const { pid, command } of await processesLeft(room)) {
   fail(`a test left a process running: ${pid} ${command}`)
@@ -70,7 +87,7 @@ function end(pid) {
 function vitest(args) {
   const env = { ...process.env, TMPDIR: temporary, NODE_ENV: 'test' }
   for (const name of Object.keys(env)) if (settings.test(name)) delete env[name]
-  const command = [inRoot('node_modules', 'vitest', 'vitest.mjs'), ...args, ...process.argv.slice(2)]
+  const command = [inRoot('node_modules', 'vitest', 'vitest.mjs'), ...args]
   const child = spawn(process.execPath, command, { cwd: root, env, stdio: ['ignore', 'inherit', 'inherit'] })
   const stop = () => {
     interrupted = true

@@ -2,10 +2,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
-import { expect, inject, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { createEngine, defineBatch, defineJob } from '../../src/index.ts'
-import { createTestDatabase } from '../../src/testing/index.ts'
 import { startAuditor } from '../support/batches.ts'
+import { migratedDatabase } from '../support/database.ts'
 import { until } from '../support/engine.ts'
 
 const script = fileURLToPath(new URL('./batch-guest.mjs', import.meta.url))
@@ -19,7 +19,7 @@ function hire(url: string): { child: ChildProcess; ready: Promise<void> } {
 }
 
 test('all workers of a batch are killed in its middle: it goes on, nothing that was finished runs again, its books are right', async () => {
-  const { url, drop } = await createTestDatabase(inject('serverUrl'))
+  const { url, drop } = await migratedDatabase()
   onTestFinished(drop)
   const item = defineJob<number>({ kind: 'item', queue: 'items', run: () => {} })
   const batch = defineBatch({

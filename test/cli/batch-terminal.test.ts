@@ -1,7 +1,8 @@
 /** `batch show --watch` as a real process: in a terminal, into a pipe, and while the database goes away. */
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { defineBatch, defineJob } from '../../src/index.ts'
-import { createTestDatabase, type TestDatabase, type TestEngine, testEngine } from '../../src/testing/index.ts'
+import { type TestDatabase, type TestEngine, testEngine } from '../../src/testing/index.ts'
+import { migratedDatabase } from '../support/database.ts'
 import { linkTo } from '../support/link.ts'
 import { seenOn } from '../support/terminal.ts'
 import { folderWith, hasTerminal, start } from './support.ts'
@@ -14,7 +15,7 @@ let here: TestEngine
 let folder: string
 
 beforeAll(async () => {
-  database = await createTestDatabase(inject('serverUrl'))
+  database = await migratedDatabase()
   here = await testEngine({ databaseUrl: database.url, batches: [works], start: new Date() })
   folder = folderWith({}, 'file')
 })

@@ -1,12 +1,13 @@
 /** Batches as people use them on the command line: every verb as it is typed, against a real database. */
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { stallBatch } from '../../src/batches/sql/batch-actions.ts'
 import { fullPage } from '../../src/cli/commands/batch/batch-items.ts'
 import { type Db, openDb } from '../../src/database/db.ts'
 import { defineBatch, defineJob, doNotRetry, type JobView, milliseconds } from '../../src/index.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { silentLog } from '../../src/lib/logging/log.ts'
-import { createTestDatabase, type TestDatabase, type TestEngine, testEngine } from '../../src/testing/index.ts'
+import { type TestDatabase, type TestEngine, testEngine } from '../../src/testing/index.ts'
+import { migratedDatabase } from '../support/database.ts'
 import { answer, folderWith, run, start } from './support.ts'
 
 interface Item {
@@ -31,7 +32,7 @@ let folder: string
 let env: Record<string, string>
 
 beforeAll(async () => {
-  database = await createTestDatabase(inject('serverUrl'))
+  database = await migratedDatabase()
   here = await testEngine({ databaseUrl: database.url, batches: [classification], start: new Date() })
   db = openDb({ url: database.url, log: silentLog, connections: 1 })
   folder = folderWith({}, 'file')

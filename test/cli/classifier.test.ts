@@ -3,14 +3,14 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { expect, inject, test } from 'vitest'
-import { createTestDatabase } from '../../src/testing/index.ts'
+import { expect, test } from 'vitest'
+import { migratedDatabase } from '../support/database.ts'
 import { folderWith, start } from './support.ts'
 
 const pdfs = fileURLToPath(new URL('../../examples/classifier/pdfs.mjs', import.meta.url))
 
 test('serve and worker in different folders, on one database: 20 PDFs are classified, and downloads are what was sent', async () => {
-  const database = await createTestDatabase(inject('serverUrl'))
+  const database = await migratedDatabase()
   const env = { DATABASE_URL: database.url, PORT: '0' }
   const here = folderWith()
   const serve = start(['serve', '--json'], { folder: here, env })

@@ -1,7 +1,8 @@
 /** `retoma explain` as a person types it, against a real database: sentence first, then what helps, then what to type. */
 import pg from 'pg'
-import { afterAll, beforeAll, expect, inject, test } from 'vitest'
-import { createTestDatabase, type TestDatabase, type TestEngine, testEngine } from '../../src/testing/index.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type TestDatabase, type TestEngine, testEngine } from '../../src/testing/index.ts'
+import { migratedDatabase } from '../support/database.ts'
 import { newsletter, send } from '../support/explain.ts'
 import { answer, folderWith, run } from './support.ts'
 
@@ -12,7 +13,7 @@ let folder: string
 let env: Record<string, string>
 
 beforeAll(async () => {
-  database = await createTestDatabase(inject('serverUrl'))
+  database = await migratedDatabase()
   here = await testEngine({ databaseUrl: database.url, jobs: [send], batches: [newsletter], start: new Date() })
   client = new pg.Client({ connectionString: database.url })
   await client.connect()

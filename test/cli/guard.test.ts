@@ -1,7 +1,8 @@
 /** `retoma guard` as people type it: once on a database that has never seen Retoma, then configured, beside an `up`. The order matters. */
 import pg from 'pg'
-import { afterAll, beforeAll, expect, inject, test } from 'vitest'
-import { createTestDatabase, type TestDatabase } from '../../src/testing/index.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { TestDatabase } from '../../src/testing/index.ts'
+import { migratedDatabase } from '../support/database.ts'
 import { answer, folderWith, run, start } from './support.ts'
 
 const config = `import { defineConfig, defineGuard, defineJob, minutes, seconds } from 'retoma'
@@ -29,7 +30,7 @@ let folder: string
 let env: Record<string, string>
 
 beforeAll(async () => {
-  database = await createTestDatabase(inject('serverUrl'))
+  database = await migratedDatabase()
   client = new pg.Client({ connectionString: database.url })
   await client.connect()
   await client.query(`

@@ -1,6 +1,6 @@
 /** The built program with handlers in processes of their own, in TypeScript, and what it shows of one that died. */
-import { expect, inject, onTestFinished, test } from 'vitest'
-import { createTestDatabase } from '../../src/testing/index.ts'
+import { expect, onTestFinished, test } from 'vitest'
+import { migratedDatabase } from '../support/database.ts'
 import { answer, folderWith, run, start } from './support.ts'
 
 const files = {
@@ -20,7 +20,7 @@ export default async function extract(ctx: JobContext, input: { die?: boolean })
 }
 
 test('a handler in TypeScript runs in its process, and jobs show has the evidence of one that died', async () => {
-  const { url, drop } = await createTestDatabase(inject('serverUrl'))
+  const { url, drop } = await migratedDatabase()
   onTestFinished(drop)
   const folder = folderWith(files)
   const env = { DATABASE_URL: url }

@@ -4,13 +4,13 @@
  */
 import { join } from 'node:path'
 import pg from 'pg'
-import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { never, ok } from '../../apps/classifier/test/behaviours.ts'
 import { openRouterServer } from '../../apps/classifier/test/openrouter-server.ts'
 import { createEngine, defineJob } from '../../src/index.ts'
 import { systemClock } from '../../src/lib/clock.ts'
-import { createTestDatabase } from '../../src/testing/index.ts'
-import { answer, folderWith, type Program, processesIn, start } from './support.ts'
+import { migratedDatabase } from '../support/database.ts'
+import { answer, folderWith, kill, type Program, processesIn, start } from './support.ts'
 
 const config = `import { defineConfig, defineJob } from 'retoma'
 const once = defineJob({ kind: 'once', run: ctx => (ctx.attempt > 1 ? 'again' : new Promise(() => {})) })
@@ -67,7 +67,7 @@ async function nowIn(client: pg.Client): Promise<number> {
 }
 
 async function databaseAndEngine() {
-  const { url, drop } = await createTestDatabase(inject('serverUrl'))
+  const { url, drop } = await migratedDatabase()
   atEnd.push(drop)
   const engine = await createEngine({ databaseUrl: url, jobs: [once] })
   atEnd.push(() => engine.close())
@@ -173,7 +173,8 @@ test.each([
 
   up.tellAll('SIGKILL')
   if (database)
-    for (const each of processesIn(join(folder, '.retoma'))) process.kill(Number.parseInt(each, 10), 'SIGKILL')
+    // The end of the first process ends others before their turn.
+    for (const each of processesIn(join(folder, '.retoma'))) kill(Number.parseInt(each, 10))
   await up.ended
   ai.behave(ok())
 

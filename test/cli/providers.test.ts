@@ -1,11 +1,12 @@
 /** `retoma providers` as it is typed: which wait, and the lever. */
-import { expect, inject, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { defineJob, hours, providerWait } from '../../src/index.ts'
-import { createTestDatabase, testEngine } from '../../src/testing/index.ts'
+import { testEngine } from '../../src/testing/index.ts'
+import { migratedDatabase } from '../support/database.ts'
 import { answer, folderWith, run } from './support.ts'
 
 test('a provider that asks to wait is listed in its words, and asked again at once by whoever clears it', async () => {
-  const database = await createTestDatabase(inject('serverUrl'))
+  const database = await migratedDatabase()
   const job = defineJob({
     kind: 'ask',
     run: ctx =>

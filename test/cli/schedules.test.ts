@@ -1,7 +1,8 @@
 /** Schedules as people run them: one `up` that fires them, killed and started again, and commands beside it. The order matters. */
 import pg from 'pg'
-import { afterAll, beforeAll, expect, inject, test } from 'vitest'
-import { createTestDatabase, type TestDatabase } from '../../src/testing/index.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { TestDatabase } from '../../src/testing/index.ts'
+import { migratedDatabase } from '../support/database.ts'
 import { answer, folderWith, type Program, run, start } from './support.ts'
 
 const config = `import { defineConfig, defineJob, defineSchedule, seconds } from 'retoma'
@@ -30,7 +31,7 @@ let env: Record<string, string>
 let up: Program
 
 beforeAll(async () => {
-  database = await createTestDatabase(inject('serverUrl'))
+  database = await migratedDatabase()
   folder = folderWith({ 'retoma.config.ts': config }, 'file')
   env = { DATABASE_URL: database.url, PORT: '0' }
   up = start(['up'], { folder, env })

@@ -2,9 +2,9 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
-import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createEngine, defineJob, type Engine } from '../../src/index.ts'
-import { createTestDatabase } from '../../src/testing/index.ts'
+import { migratedDatabase } from '../support/database.ts'
 import { folderWith, hasTerminal, type Program, processesIn, run, start } from './support.ts'
 
 const config = `import { existsSync, writeFileSync } from 'node:fs'
@@ -42,7 +42,7 @@ beforeEach(async () => {
   folder = folderWith({ 'retoma.config.ts': config })
   temporary = join(folder, 'tmp')
   mkdirSync(temporary)
-  ;({ url, drop } = await createTestDatabase(inject('serverUrl')))
+  ;({ url, drop } = await migratedDatabase())
   engine = await createEngine({ databaseUrl: url, jobs: Object.values(jobs) })
   admin = new pg.Client({ connectionString: url })
   await admin.connect()

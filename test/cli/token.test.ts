@@ -1,8 +1,9 @@
 /** Tokens on the command line, beside a server that runs: real processes on one database. The order matters. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, inject, test } from 'vitest'
-import { createTestDatabase, type TestDatabase } from '../../src/testing/index.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { TestDatabase } from '../../src/testing/index.ts'
+import { migratedDatabase } from '../support/database.ts'
 import { answer, folderWith, type Program, run, start } from './support.ts'
 
 interface Token {
@@ -20,7 +21,7 @@ let serve: Program
 let address: string
 
 beforeAll(async () => {
-  database = await createTestDatabase(inject('serverUrl'))
+  database = await migratedDatabase()
   folder = folderWith({}, 'file')
   env = { DATABASE_URL: database.url, PORT: '0' }
   serve = start(['serve', '--json'], { folder, env })

@@ -1,7 +1,9 @@
 /** `retoma watchdog` as people and an outside cron start it. */
 import pg from 'pg'
-import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest'
-import { createTestDatabase, type TestDatabase } from '../../src/testing/index.ts'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import type { TestDatabase } from '../../src/testing/index.ts'
+import { migratedDatabase } from '../support/database.ts'
+import { until } from '../support/engine.ts'
 import { answer, folderWith, run, start } from './support.ts'
 
 const config = `import { defineConfig, defineJob, hours } from 'retoma'
@@ -15,7 +17,7 @@ let folder: string
 let env: Record<string, string>
 
 beforeAll(async () => {
-  database = await createTestDatabase(inject('serverUrl'))
+  database = await migratedDatabase()
   client = new pg.Client({ connectionString: database.url })
   await client.connect()
   folder = folderWith({ 'retoma.config.ts': config }, 'file')
@@ -75,12 +77,12 @@ test('in the first second after an outage one pass makes no orphan of a worker t
   const id = await job('running', 'w-live')
   const pass = start(['watchdog', '--once', '--json'], { folder, env })
   // As soon as it suspects: a heart beats at once when it reconnects.
-  for (;;) {
+  await until(async () => {
     const { rows } = await client.query(
       `update retoma.worker set beat_at = now(), suspected_at = null where suspected_at is not null returning id`,
     )
-    if (rows.length > 0) break
-  }
+    return rows.length > 0
+  })
   const { code, stdout } = await pass.ended
   expect(code).toBe(0)
   expect(JSON.parse(stdout)).toMatchObject({ dead: [], recovered: [] })
@@ -90,10 +92,7 @@ test('in the first second after an outage one pass makes no orphan of a worker t
 test('without --once it ticks until it is told to stop, and status shows what it found', async () => {
   const dog = start(['watchdog'], { folder, env })
   await dog.said('Ctrl-C')
-  for (;;) {
-    const { rows } = await client.query(`select from retoma.tick where at > '-infinity'`)
-    if (rows.length > 0) break
-  }
+  await until(async () => (await client.query(`select from retoma.tick where at > '-infinity'`)).rows.length > 0)
   dog.tell('SIGTERM')
   expect(await dog.ended).toMatchObject({ code: 0 })
   await client.query(`insert into retoma.finding (verdict, subject, since, seen_at, facts)

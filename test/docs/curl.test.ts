@@ -7,16 +7,16 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { expect, inject, onTestFinished, test } from 'vitest'
-import { createTestDatabase } from '../../src/testing/index.ts'
+import { expect, onTestFinished, test } from 'vitest'
 import { folderWith, start } from '../cli/support.ts'
+import { migratedDatabase } from '../support/database.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
 
 /** `npm start`, with what is set up already, and whatever port is free. */
 async function started() {
-  const database = await createTestDatabase(inject('serverUrl'))
+  const database = await migratedDatabase()
   onTestFinished(database.drop)
   // A curl that is refused fails.
   const files = { 'retoma.config.ts': read('retoma.config.ts'), '.curlrc': 'fail-with-body\nsilent\n' }

@@ -34,7 +34,7 @@ function missingProofs(rows: readonly Row[], read: (file: string) => string | un
   )
 }
 
-/** The files of `npm test` (vitest.config.ts). */
+/** The files of `npm test` and `npm run test:packages` (vitest.config.ts). */
 const runsByDefault = /^(?:src|test|apps|examples)\/.*\.test\.ts$/
 
 const opens = /^\s*(?:test|it|describe|together|togetherEach)\b/

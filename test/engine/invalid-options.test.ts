@@ -1,10 +1,10 @@
 /** What is refused at the door is refused by name, and leaves nothing behind. */
 import pg from 'pg'
-import { describe, expect, expectTypeOf, inject, onTestFinished, test } from 'vitest'
+import { describe, expect, expectTypeOf, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { isLockTimeout, translatePgError } from '../../src/database/pg-errors.ts'
 import { createEngine, defineJob, type Engine, minutes, seconds, snooze } from '../../src/index.ts'
-import { createTestDatabase } from '../../src/testing/index.ts'
+import { migratedDatabase } from '../support/database.ts'
 import { aborted, engineWith, gate, liveEngine, until } from '../support/engine.ts'
 import { databaseError } from '../support/faulty-db.ts'
 import { englishIn } from '../support/portuguese.ts'
@@ -150,7 +150,7 @@ test('a job the engine was not created with can be enqueued, and is known from t
 
 test('two different definitions of one kind are refused, the same one twice is not', async () => {
   const rival = defineJob({ kind: 'greet', run: () => 'hi' })
-  const { url, drop } = await createTestDatabase(inject('serverUrl'))
+  const { url, drop } = await migratedDatabase()
   onTestFinished(drop)
   const twice = createEngine({ databaseUrl: url, jobs: [greet, rival] })
   await expect(twice).rejects.toMatchObject({ code: 'bad_definition', message: expect.stringContaining('same kind') })

@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
-import { expect, inject, onTestFinished, test } from 'vitest'
-import { createTestDatabase } from '../../src/testing/index.ts'
+import { expect, onTestFinished, test } from 'vitest'
+import { migratedDatabase } from '../support/database.ts'
 import { until } from '../support/engine.ts'
 
 test('a process whose engine is closed ends by itself: no timer, no connection, no worker is left', async () => {
-  const { url, drop } = await createTestDatabase(inject('serverUrl'))
+  const { url, drop } = await migratedDatabase()
   onTestFinished(drop)
   const script = fileURLToPath(new URL('./exit-guest.mjs', import.meta.url))
   const child = spawn(process.execPath, [script, url], {

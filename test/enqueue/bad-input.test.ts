@@ -1,13 +1,10 @@
 /** Whatever is wrong with what comes in: a clear error with a code, soon, and nothing half-written. */
-import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest'
+import { describe, expect, inject, test } from 'vitest'
 import { z } from 'zod'
 import { translatePgError } from '../../src/database/pg-errors.ts'
 import { createEngine, defineJob, type Engine, isRetomaError, milliseconds, seconds } from '../../src/index.ts'
-import type { TestServer } from '../../src/testing/index.ts'
 import { engineWith } from '../support/engine.ts'
 import { databaseError } from '../support/faulty-db.ts'
-import { isInstalled, startPackagedServer } from '../support/packaged-server.ts'
 import { englishIn } from '../support/portuguese.ts'
 
 const invoice = defineJob({ kind: 'invoice', input: z.object({ number: z.string() }), run: () => 1 })
@@ -84,24 +81,4 @@ test.each([
   const error = translatePgError(databaseError(state), 'postgres://ana:secret@db/app', false)
   expect(error).toMatchObject({ code, retryable: true })
   expect(String(error)).not.toContain('secret')
-})
-
-describe.skipIf(!isInstalled('too-old'))('PostgreSQL 12', () => {
-  let server: TestServer
-  beforeAll(async () => {
-    server = await startPackagedServer('too-old')
-  })
-  afterAll(() => server?.stop())
-
-  test.each([true, false])('is refused, migrate: %s, and nothing is made in it', async migrate => {
-    const refused = createEngine({ databaseUrl: server.url, jobs: [any], migrate })
-    await expect(refused).rejects.toMatchObject({
-      code: 'postgres_too_old',
-      message: expect.stringMatching(/PostgreSQL 12\.\d+; Retoma needs 14 or newer/),
-    })
-    const client = new pg.Client({ connectionString: server.url })
-    await client.connect()
-    onTestFinished(() => client.end())
-    expect((await client.query(`select to_regnamespace('retoma') as made`)).rows).toEqual([{ made: null }])
-  })
 })

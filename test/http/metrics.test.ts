@@ -1,12 +1,12 @@
 /** What a scraper and a load balancer get to see. */
 import { spawnSync } from 'node:child_process'
-import { expect, inject, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { createApp } from '../../src/http/index.ts'
 import { prometheusText } from '../../src/http/response/prometheus-text.ts'
 import { createEngine, defineJob, type MetricFamily, seconds } from '../../src/index.ts'
 import { silentLog } from '../../src/lib/logging/log.ts'
 import { processMetrics, systemMetrics } from '../../src/metrics/model/metric-table.ts'
-import { createTestDatabase } from '../../src/testing/index.ts'
+import { migratedDatabase } from '../support/database.ts'
 import { promtool } from '../support/promtool.ts'
 import { doorWith, thisMachine } from './support.ts'
 
@@ -112,7 +112,7 @@ test('a process whose worker cannot ask for jobs is not ready, one that does not
 })
 
 test('without its database a process is alive, not ready, and tells what it knows of itself', async () => {
-  const database = await createTestDatabase(inject('serverUrl'))
+  const database = await migratedDatabase()
   const engine = await createEngine({ databaseUrl: database.url })
   onTestFinished(() => engine.close())
   const app = createApp(engine)

@@ -1,6 +1,6 @@
-import { expect, inject, onTestFinished, test } from 'vitest'
+import { expect, inject, test } from 'vitest'
 import { createEngine, days, defineBatch, defineJob, hours, type Retention, skip } from '../../src/index.ts'
-import { testEngine } from '../../src/testing/index.ts'
+import { engineOf } from '../support/engine.ts'
 import { sqlOf } from '../support/events.ts'
 import { englishIn } from '../support/portuguese.ts'
 
@@ -15,12 +15,7 @@ const bad = defineJob({ kind: 'bad', attempts: 1, run: () => Promise.reject(new 
 const none = defineJob({ kind: 'none', run: () => skip('nothing to do') })
 
 async function ended(retention?: Retention) {
-  const t = await testEngine({
-    jobs: [good, bad, none],
-    serverUrl: inject('serverUrl'),
-    ...(retention ? { retention } : {}),
-  })
-  onTestFinished(() => t.close())
+  const t = await engineOf({ jobs: [good, bad, none], ...(retention ? { retention } : {}) })
   const ids = { good: '', bad: '', none: '', waiting: '' }
   for (const job of [good, bad, none] as const) ids[job.kind as 'good'] = (await t.engine.enqueue(job, undefined)).id
   ids.waiting = (await t.engine.enqueue(good, undefined, { delay: days(400) })).id
@@ -55,8 +50,7 @@ test('finished jobs are kept for 90 days and then go with their failures, checkp
 
 test('a batch goes with its jobs and everything of theirs', async () => {
   const letters = defineBatch({ name: 'letters', job: good })
-  const t = await testEngine({ jobs: [good, bad], batches: [letters], serverUrl: inject('serverUrl') })
-  onTestFinished(() => t.close())
+  const t = await engineOf({ jobs: [good, bad], batches: [letters] })
   const sql = await sqlOf(t)
   const { id } = await t.engine.submit(letters, [undefined, undefined])
   await t.run()

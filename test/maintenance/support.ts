@@ -10,6 +10,7 @@ import { silentLog } from '../../src/lib/logging/log.ts'
 import { backupDatabase, checkBackup, restoreDatabase } from '../../src/maintenance/index.ts'
 import type { RestoreOptions } from '../../src/maintenance/restore.ts'
 import { createTestDatabase } from '../../src/testing/index.ts'
+import { migratedDatabase } from '../support/database.ts'
 
 export interface Place {
   readonly url: string
@@ -20,16 +21,16 @@ export interface Place {
 
 /** An empty database; with migrations also our schema. */
 export async function place(migrations?: Migration[] | 'ours'): Promise<Place> {
-  const database = await createTestDatabase(inject('serverUrl'))
+  const database = migrations === 'ours' ? await migratedDatabase() : await createTestDatabase(inject('serverUrl'))
   const pool = new pg.Pool({ connectionString: database.url, max: 3 })
   pool.on('error', () => {})
   onTestFinished(async () => {
     await pool.end()
     await database.drop()
   })
-  if (migrations !== undefined) {
+  if (migrations !== undefined && migrations !== 'ours') {
     const db = openDb({ url: database.url, log: silentLog })
-    await migrate(db, migrations === 'ours' ? {} : { migrations })
+    await migrate(db, { migrations })
     await db.close()
   }
   const sql = async <Row>(text: string, values: unknown[] = []) => (await pool.query(text, values)).rows as Row[]

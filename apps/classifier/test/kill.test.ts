@@ -2,8 +2,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { createEngine } from 'retoma'
-import { expect, inject, onTestFinished, test } from 'vitest'
-import { createTestDatabase } from '../../../src/testing/index.ts'
+import { expect, onTestFinished, test } from 'vitest'
+import { migratedDatabase } from '../../../test/support/database.ts'
 import { until } from '../../../test/support/engine.ts'
 import { createJobs } from '../jobs.ts'
 import { late } from './behaviours.ts'
@@ -20,7 +20,7 @@ function hire(...given: string[]): { child: ChildProcess; ready: Promise<void> }
 }
 
 test('all workers are killed in mid-execution: it goes on, no kept answer is bought again, only what was in flight is asked again', async () => {
-  const { url, drop } = await createTestDatabase(inject('serverUrl'))
+  const { url, drop } = await migratedDatabase()
   onTestFinished(drop)
   const server = await serverForTest()
   server.behave(late(100))
