@@ -76,14 +76,7 @@ export type { BulkActionResult, BulkFilter } from './jobs/bulk-actions.ts'
 export type { ActedBy } from './jobs/model/actor.ts'
 export type { Backoff } from './jobs/model/backoff.ts'
 export type { CrashSuspicion } from './jobs/model/crash-suspicion.ts'
-export {
-  type BatchPause,
-  type ProviderStop,
-  type ProviderWait,
-  pauseBatch,
-  providerStop,
-  providerWait,
-} from './jobs/model/deferral.ts'
+export { type BatchPause, pauseBatch } from './jobs/model/deferral.ts'
 export { type AnyJob, defineJob, type Job, type JobOptions } from './jobs/model/job.ts'
 export type {
   Collected,
@@ -124,6 +117,7 @@ export type { Meter, MetricSource } from './metrics/metrics-registry.ts'
 export type { Labels, Metric, MetricFamily, MetricSample } from './metrics/model/metric-table.ts'
 export type { KindStats, QueueStats, Stats } from './metrics/stats.ts'
 export type { ProviderView } from './providers/model/provider.ts'
+export { type ProviderStop, type ProviderWait, providerStop, providerWait } from './providers/model/provider-wait.ts'
 export type { ClearedProvider } from './providers/provider-actions.ts'
 export type { FindingView } from './recovery/sql/findings.ts'
 export type { CatchUp } from './schedules/model/catch-up.ts'

@@ -1,11 +1,11 @@
 /**
- * Checks the stall clocks of batches and applies the verdicts of recovery/model/verdict.ts: starts or stops a stall clock; stalls, reruns
+ * Checks the stall clocks of batches and applies the verdicts of model/batch-stall-verdict.ts: starts or stops a stall clock; stalls, reruns
  * or fails a batch without progress for `stallAfter`. Any number of watchdogs may run this: the facts of the verdict are in the
  * `where`.
  */
 
 import type { Db } from '../database/db.ts'
-import { judge } from '../recovery/model/verdict.ts'
+import { judgeBatch } from './model/batch-stall-verdict.ts'
 import { rerunStalled, stallBatch } from './sql/batch-actions.ts'
 import { type BatchClock, readBatchClocks, setBatchClocks } from './sql/batch-stall-clock.ts'
 
@@ -23,7 +23,7 @@ export async function stallBatches(db: Db, ids: readonly string[], now: () => Da
   const run: string[] = []
   const stand: string[] = []
   for (const clock of await readBatchClocks(db, ids, now())) {
-    const { verdict, action } = judge({ of: 'batch', ...clock }, clock.policy)
+    const { verdict, action } = judgeBatch(clock, clock.policy)
     if (action === 'stand' && clock.fromUs !== null) stand.push(clock.id)
     if (action === 'run' && clock.fromUs === null) run.push(clock.id)
     if (verdict !== 'no progress' && verdict !== 'no worker') continue

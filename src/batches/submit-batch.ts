@@ -9,6 +9,7 @@
 
 import type { Db } from '../database/db.ts'
 import { isTransient } from '../database/pg-errors.ts'
+import { retryWhileAway } from '../database/retry-while-away.ts'
 import { isFull } from '../enqueue/insert-jobs.ts'
 import type { KindRegistry } from '../enqueue/kind-registry.ts'
 import {
@@ -94,17 +95,8 @@ export function createBatchSubmitter(given: {
   const { db, clock, registry, queueDepths, wake, ask } = given
 
   /** Repeats `work` after a lost answer; safe, because the statements check the position behind the batch's lock. */
-  async function surely<T>(work: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-    for (let left = tries - 1, pause = firstPauseMs; ; left--, pause *= 2) {
-      try {
-        return await work()
-      } catch (error) {
-        signal?.throwIfAborted()
-        if (left === 0 || !isTransient(error)) throw error
-        await clock.sleep(pause, signal)
-      }
-    }
-  }
+  const surely = <T>(work: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> =>
+    retryWhileAway(work, { clock, signal, isAnswer: error => !isTransient(error), mostCalls: tries, firstPauseMs })
 
   return {
     async submit(batch, items, options = {}) {

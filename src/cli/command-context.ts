@@ -2,7 +2,7 @@
 import type { RetomaError } from '../errors/errors.ts'
 import { createLog, type Log } from '../lib/logging/log.ts'
 import { examineSettings, readEnvironment, readSettings, type Settings } from '../settings/index.ts'
-import { ours, ownVariables, terminalVariable } from '../supervisor/crash-report-files.ts'
+import { ours, ownVariables, terminalVariable } from '../supervisor/suspected-job-file.ts'
 import type { Output } from './output.ts'
 
 export interface Context {

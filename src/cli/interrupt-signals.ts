@@ -7,7 +7,7 @@
  */
 import { systemClock } from '../lib/clock.ts'
 import { whenParentIsGone } from '../lib/parent-process.ts'
-import { supervisorVariable } from '../supervisor/crash-report-files.ts'
+import { supervisorVariable } from '../supervisor/suspected-job-file.ts'
 
 const names = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 type StopSignal = (typeof names)[number]

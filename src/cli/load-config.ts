@@ -13,7 +13,7 @@ import { isRetomaError, type RetomaError, type Saying } from '../errors/errors.t
 import type { Guard } from '../guards/model/guard.ts'
 import type { Route } from '../http/index.ts'
 import type { AnyJob } from '../jobs/model/job.ts'
-import { withDeadline } from '../lib/deadline.ts'
+import { withDeadline } from '../lib/with-deadline.ts'
 import { checkLimits, type Limits } from '../limits/model/queue-limits.ts'
 import type { Schedule } from '../schedules/model/schedule.ts'
 import { suggestion } from '../settings/index.ts'

@@ -9,7 +9,7 @@ import type { Language } from '../errors/errors.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { Log, LogFormat, LogLevel } from '../lib/logging/log.ts'
 import { isEmbedded, readEnvironment } from '../settings/environment.ts'
-import { crashReportFolder, ownVariables, terminalVariable } from '../supervisor/crash-report-files.ts'
+import { crashReportFolder, ownVariables, terminalVariable } from '../supervisor/suspected-job-file.ts'
 import { messagesIn } from './messages/index.ts'
 
 const supervised = ['worker', 'up']

@@ -8,7 +8,7 @@
 
 import { databaseTimeout } from '../errors/database-unreachable.ts'
 import type { JobQuery, JobTransaction } from '../jobs/model/job-context.ts'
-import { withDeadline } from '../lib/deadline.ts'
+import { withDeadline } from '../lib/with-deadline.ts'
 import type { Db } from './db.ts'
 import type { LeasedConnection } from './leased-connection.ts'
 import { sqlState } from './pg-errors.ts'

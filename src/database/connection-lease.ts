@@ -7,7 +7,7 @@
  */
 import pg from 'pg'
 import { databaseTimeout } from '../errors/database-unreachable.ts'
-import { withDeadline } from '../lib/deadline.ts'
+import { withDeadline } from '../lib/with-deadline.ts'
 import { endPool } from './end-pool.ts'
 import type { ConnectionLeases, LeasedConnection, QueryResult } from './leased-connection.ts'
 import { sqlState } from './pg-errors.ts'

@@ -1,5 +1,5 @@
 /**
- * Connects to PostgreSQL: a pool, static statements, a deadline for every query. All of store/ uses this file.
+ * Connects to PostgreSQL: a pool, static statements, a deadline for every query. Every file with SQL uses this file.
  *
  * Invariant: a query answers within its deadline, or its connection is destroyed. No caller waits for ever on a dead connection, and no
  * connection with an open answer goes back to the pool. Nothing stays in a session that a pooler gives to another client next: no
@@ -8,8 +8,8 @@
 import pg from 'pg'
 import { databaseTimeout } from '../errors/database-unreachable.ts'
 import type { Clock } from '../lib/clock.ts'
-import { withDeadline } from '../lib/deadline.ts'
 import type { Log } from '../lib/logging/log.ts'
+import { withDeadline } from '../lib/with-deadline.ts'
 import { createConnectionLeases } from './connection-lease.ts'
 import { endPool } from './end-pool.ts'
 import type { LeasedConnection } from './leased-connection.ts'

@@ -5,7 +5,7 @@
  * Invariant: the detection leaves nothing behind in any session and takes about 2 s at most. An unclear result counts as
  * a pooler, because the pooler's way works everywhere, only slower.
  */
-import { withDeadline } from '../lib/deadline.ts'
+import { withDeadline } from '../lib/with-deadline.ts'
 
 export type PoolerMode = 'sessions' | 'transactions'
 

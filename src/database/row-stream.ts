@@ -6,7 +6,7 @@
  */
 import pg from 'pg'
 import { databaseTimeout } from '../errors/database-unreachable.ts'
-import { withDeadline } from '../lib/deadline.ts'
+import { withDeadline } from '../lib/with-deadline.ts'
 import { socketOf } from './socket.ts'
 
 const batchCharacters = 1_000_000

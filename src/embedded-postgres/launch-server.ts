@@ -8,7 +8,7 @@
 import { constants } from 'node:fs'
 import { type FileHandle, lstat, rename } from 'node:fs/promises'
 import { RetomaError, say } from '../errors/errors.ts'
-import { withDeadline } from '../lib/deadline.ts'
+import { withDeadline } from '../lib/with-deadline.ts'
 import { port } from './connect-probe.ts'
 import { type DataDir, makeServerFolder, ownFolder } from './data-dir.ts'
 import { inFolder, openOwn } from './data-dir-files.ts'

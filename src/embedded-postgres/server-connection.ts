@@ -3,7 +3,7 @@
  * use this file for the keeper's connection.
  */
 import type pg from 'pg'
-import { withDeadline } from '../lib/deadline.ts'
+import { withDeadline } from '../lib/with-deadline.ts'
 
 const answerMs = 3000
 const goodbyeMs = 1000

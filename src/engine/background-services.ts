@@ -6,7 +6,7 @@
  * watchdog from its checks. After stop() nothing runs.
  */
 
-import type { BatchCompletion } from '../batches/batch-completion.ts'
+import type { BatchCompletion } from '../batches/batch-completion-checks.ts'
 import type { StalledBatch } from '../batches/batch-stall.ts'
 import { batchTick } from '../batches/batch-tick.ts'
 import { armProbes } from '../batches/sql/provider-pauses.ts'

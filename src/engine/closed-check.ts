@@ -8,7 +8,7 @@
 
 import { withCode } from '../database/pg-errors.ts'
 import { RetomaError } from '../errors/errors.ts'
-import { withDeadline } from '../lib/deadline.ts'
+import { withDeadline } from '../lib/with-deadline.ts'
 import { checkArguments, type Parameter } from './method-parameters.ts'
 
 /** Methods that do not return a promise. */

@@ -27,7 +27,7 @@ import type { Schedule } from '../schedules/model/schedule.ts'
 import { embedded } from '../settings/environment.ts'
 import { readEnvironment, readLibrarySettings } from '../settings/index.ts'
 import { postgresUrl, Refusal } from '../settings/setting-checks.ts'
-import { ownVariables } from '../supervisor/crash-report-files.ts'
+import { ownVariables } from '../supervisor/suspected-job-file.ts'
 
 export interface EngineOptions {
   /**

@@ -315,7 +315,7 @@ export class Attempt {
     const { id, attempt } = this.claimed
     const answer = await this.time.waiting(ask)
     const how = typeof answer === 'string' ? answer : answer.how
-    if (how === 'lost') this.abort(new RetomaError('lease_lost', { attempt, job: id, worker: this.#options.id }))
+    if (how === 'lease_lost') this.abort(new RetomaError('lease_lost', { attempt, job: id, worker: this.#options.id }))
     return answer
   }
 

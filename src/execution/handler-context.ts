@@ -144,8 +144,8 @@ export class Context implements JobContext {
     const how = await this.#host.progress.keep(
       progress === undefined ? noted : { ...noted, progress: progressText(progress) },
     )
-    if (how === 'refused') throw unkept(dataOf(name), say('PostgreSQL refuses it', 'o PostgreSQL recusa'))
-    if (how !== 'landed') throw this.signal.reason ?? new RetomaError('attempt_over', { job: this.id, step: name })
+    if (how === 'rejected') throw unkept(dataOf(name), say('PostgreSQL refuses it', 'o PostgreSQL recusa'))
+    if (how !== 'written') throw this.signal.reason ?? new RetomaError('attempt_over', { job: this.id, step: name })
   }
 
   get progress(): JobContext['progress'] {

@@ -128,12 +128,12 @@ export class HandlerServices implements ContextHost {
       load: () => time.waiting(() => storage.load(claimed, of.signal)),
       async save(name, value) {
         const how = await told(() => storage.save(claimed, name, value))
-        if (how === 'landed') progress.mention({ checkpoint: name })
+        if (how === 'written') progress.mention({ checkpoint: name })
         return how
       },
       async transact(name, work, signal) {
         const done = await told(awake => storage.transact(claimed, name, tx => awake(() => work(tx)), signal))
-        if (done.how !== 'lost') progress.mention({ checkpoint: name })
+        if (done.how !== 'lease_lost') progress.mention({ checkpoint: name })
         return done
       },
     })

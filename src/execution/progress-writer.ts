@@ -84,7 +84,7 @@ export class ProgressWriter {
   #inTurn(take: () => ProgressNote | undefined): Promise<WriteResult> {
     const written = this.#writing.then(() => {
       const noted = take()
-      if (noted === undefined) return 'landed'
+      if (noted === undefined) return 'written'
       this.#notedAt = this.#clock.elapsed()
       return this.#write(noted)
     })

@@ -10,6 +10,7 @@
 import type { Db } from '../database/db.ts'
 import type { LeasedConnection } from '../database/leased-connection.ts'
 import { sqlState } from '../database/pg-errors.ts'
+import { retryWhileAway } from '../database/retry-while-away.ts'
 import { beginTransaction, commitTransaction, rollbackTransaction } from '../database/transaction.ts'
 import { UserTransaction } from '../database/user-transaction.ts'
 import { RetomaError } from '../errors/errors.ts'
@@ -30,10 +31,9 @@ export interface StepTransaction {
 }
 
 /** 'there': a transaction of this name is already committed; `value` is its checkpoint. */
-export type StepTransactionResult = { how: 'landed' } | { how: 'lost' } | { how: 'there'; value: unknown }
+export type StepTransactionResult = { how: 'written' } | { how: 'lease_lost' } | { how: 'there'; value: unknown }
 
 const mostCalls = 3
-const longestPauseMs = 5000
 
 export async function runStepTransaction(given: StepTransaction): Promise<StepTransactionResult> {
   for (let call = 1; ; call++) {
@@ -51,17 +51,17 @@ interface Begun {
 }
 
 async function begin({ db, clock, signal }: StepTransaction): Promise<Begun> {
-  for (let pause = 100; ; pause = Math.min(pause * 2, longestPauseMs)) {
-    signal.throwIfAborted()
+  const open = async () => {
     let connection: LeasedConnection | undefined
     try {
       connection = await db.leaseConnection()
       return { connection, mark: await beginTransaction(connection) }
-    } catch {
+    } catch (error) {
       connection?.release('in doubt')
-      await clock.sleep(pause, signal)
+      throw error
     }
   }
+  return retryWhileAway(open, { clock, signal, isAnswer: () => false })
 }
 
 /** `failed`: nothing is committed, and another call may succeed. */
@@ -78,7 +78,7 @@ async function attempt(
     signal.throwIfAborted()
     if (how === 'kept') return await commit(given, connection)
     await rollbackTransaction(connection)
-    if (how === 'lost') return { how }
+    if (how === 'lease_lost') return { how }
     if (how === 'there') return await settled(given, undefined)
     throw doNotRetry(new RetomaError('transaction_control', { step: name }))
   } catch (error) {
@@ -95,7 +95,7 @@ async function commit(
   try {
     await commitTransaction(connection)
     connection.release('ended')
-    return { how: 'landed' }
+    return { how: 'written' }
   } catch (error) {
     // A deferred constraint failed, or the answer was lost: the checkpoint decides.
     connection.release('in doubt')
@@ -106,18 +106,13 @@ async function commit(
 /** Reads the checkpoint to learn whether the transaction is committed. `error`: the reason of the doubt. */
 async function settled(given: StepTransaction, error: unknown): Promise<StepTransactionResult | { failed: unknown }> {
   const { db, clock, job, name, signal } = given
-  for (let pause = 100; ; pause = Math.min(pause * 2, longestPauseMs)) {
-    const kept = await savedCheckpoint(db, job.id, name).catch(() => 'away' as const)
-    if (kept === 'away') {
-      signal.throwIfAborted()
-      await clock.sleep(pause, signal)
-      continue
-    }
-    if (kept !== undefined && error === undefined) return { how: 'there', value: kept.value }
-    // A checkpoint of a later attempt: our transaction was rolled back, and the later attempt did the work.
-    if (kept !== undefined) return { how: kept.attempt === job.attempt ? 'landed' : 'lost' }
-    signal.throwIfAborted()
-    if (sqlState(error) === undefined || /^(08|40|57)/.test(sqlState(error)!)) return { failed: error }
-    throw error
-  }
+  const read = () => savedCheckpoint(db, job.id, name)
+  // The first read comes even after an abort, because the transaction may be committed.
+  const kept = await read().catch(() => retryWhileAway(read, { clock, signal, isAnswer: () => false }))
+  if (kept !== undefined && error === undefined) return { how: 'there', value: kept.value }
+  // A checkpoint of a later attempt: our transaction was rolled back, and the later attempt did the work.
+  if (kept !== undefined) return { how: kept.attempt === job.attempt ? 'written' : 'lease_lost' }
+  signal.throwIfAborted()
+  if (sqlState(error) === undefined || /^(08|40|57)/.test(sqlState(error)!)) return { failed: error }
+  throw error
 }

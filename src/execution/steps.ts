@@ -113,8 +113,8 @@ export class Steps {
 
   async #save(name: string, text: string): Promise<void> {
     const how = await this.#host.save(name, text)
-    if (how === 'refused') throw unkept(name, say('PostgreSQL refuses it', 'o PostgreSQL recusa'))
-    if (how !== 'landed') throw this.#gone(name)
+    if (how === 'rejected') throw unkept(name, say('PostgreSQL refuses it', 'o PostgreSQL recusa'))
+    if (how !== 'written') throw this.#gone(name)
   }
 
   async #tries<T>({ attempts, backoff }: CheckedStep, once: () => Promise<T>): Promise<T> {
@@ -162,7 +162,7 @@ export class Steps {
         },
         time.signal,
       )
-      if (done.how === 'lost') throw this.#gone(name)
+      if (done.how === 'lease_lost') throw this.#gone(name)
       return done.how === 'there' ? (decodeValue(done.value) as T) : value!
     } finally {
       time.end()

@@ -9,7 +9,7 @@
 import pg from 'pg'
 import { beginWithSettings, forSession } from '../database/session-settings.ts'
 import { socketOf } from '../database/socket.ts'
-import { withDeadline } from '../lib/deadline.ts'
+import { withDeadline } from '../lib/with-deadline.ts'
 import { beat, beatValues, type HeartbeatPayload } from '../worker/sql/heartbeat.ts'
 
 export interface HeartbeatConnection {

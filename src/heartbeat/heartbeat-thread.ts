@@ -7,9 +7,9 @@
 import { isMainThread, Worker } from 'node:worker_threads'
 import { beatEvery } from '../jobs/model/policy.ts'
 import { sharedElapsed } from '../lib/clock.ts'
-import { withDeadline } from '../lib/deadline.ts'
 import { type Log, styleOf } from '../lib/logging/log.ts'
-import { crashReportFolder } from '../supervisor/crash-report-files.ts'
+import { withDeadline } from '../lib/with-deadline.ts'
+import { crashReportFolder } from '../supervisor/suspected-job-file.ts'
 import { newSharedState, type SharedState, slot } from './shared-state.ts'
 import type { FromHeartbeatThread, HeartbeatThreadData, ToHeartbeatThread } from './thread-messages.ts'
 

@@ -5,7 +5,7 @@
  * Invariant: the main thread always continues: the inspector session ends within the deadline, and its end resumes the main thread.
  */
 import type { Session } from 'node:inspector'
-import { withDeadline } from '../lib/deadline.ts'
+import { withDeadline } from '../lib/with-deadline.ts'
 import { hookName, type RunningJob } from './current-job-hook.ts'
 
 export interface MainThreadStack {

@@ -7,8 +7,8 @@
  * `killWhenHung` is set.
  */
 import { hungAfter } from '../jobs/model/policy.ts'
-import { recordSuspectedJob } from '../supervisor/crash-report-files.ts'
 import { writeStatusFile } from '../supervisor/status-files.ts'
+import { recordSuspectedJob } from '../supervisor/suspected-job-file.ts'
 import type { Blocked } from '../worker/sql/heartbeat.ts'
 import type { RunningJob } from './current-job-hook.ts'
 import { EventLoopWatch } from './event-loop-watch.ts'

@@ -7,10 +7,10 @@
  */
 
 import { RetomaError } from '../errors/errors.ts'
-import { withDeadline } from '../lib/deadline.ts'
 import type { Log } from '../lib/logging/log.ts'
 import { unrefSleep } from '../lib/unref-timer.ts'
 import { asText } from '../lib/values/json.ts'
+import { withDeadline } from '../lib/with-deadline.ts'
 import type { Child, ChildExit } from './child.ts'
 import { crashOf, placeName } from './child-crash.ts'
 import type { CallTask, ChildTask, Nature } from './child-protocol.ts'

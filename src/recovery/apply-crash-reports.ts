@@ -1,5 +1,5 @@
 /**
- * Recovers the jobs of crashed workers from the crash reports of the supervisor (supervisor/pending-crash-reports.ts), so that the jobs
+ * Recovers the jobs of crashed workers from the crash reports of the supervisor (supervisor/crash-report-file.ts), so that the jobs
  * need not wait until a watchdog misses the heartbeat.
  *
  * Invariant: a crash report is removed only after its recovery is committed. A failed recovery is tried again at every tick of
@@ -14,7 +14,7 @@ import {
   pendingCrashReportsFolder,
   readPendingCrashReports,
   removePendingCrashReport,
-} from '../supervisor/pending-crash-reports.ts'
+} from '../supervisor/crash-report-file.ts'
 import { recoverCrashedWorker } from './sql/recover-crashed-worker.ts'
 
 export interface ApplyCrashReportsOptions {

@@ -1,10 +1,10 @@
 /** Builds crash reports from the files of an ended process: a report per worker, each with the attempts of this worker. */
 
-import { readSuspectedJob } from './crash-report-files.ts'
+import type { PendingCrashReport } from './crash-report-file.ts'
 import { readInFlightJournal } from './in-flight-journal.ts'
 import { type CrashObservation, type CrashReport, makeCrashReport } from './model/crash-report.ts'
-import type { PendingCrashReport } from './pending-crash-reports.ts'
 import { hasStatusFile } from './status-files.ts'
+import { readSuspectedJob } from './suspected-job-file.ts'
 
 export interface CrashFacts {
   /** The report of the whole process, with all attempts in flight. */

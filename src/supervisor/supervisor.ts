@@ -12,13 +12,13 @@ import { loop } from '../lib/loop.ts'
 import { hours } from '../lib/values/duration.ts'
 import { buildCrashReports } from './build-crash-report.ts'
 import { type ProcessEnd, type Program, SupervisedProcess } from './child-process.ts'
-import { crashReportFolderVariable, pendingCrashReportsVariable, supervisorVariable } from './crash-report-files.ts'
+import { writePendingCrashReport } from './crash-report-file.ts'
 import type { CrashReportFolder } from './crash-report-folder.ts'
 import { afterEnd, firstStanding } from './model/restart-policy.ts'
-import { writePendingCrashReport } from './pending-crash-reports.ts'
 import { hasStatusFile } from './status-files.ts'
 import { listenForStopSignals } from './stop-signals.ts'
 import { logCrash, logLateStart } from './supervisor-log.ts'
+import { crashReportFolderVariable, pendingCrashReportsVariable, supervisorVariable } from './suspected-job-file.ts'
 
 export interface SuperviseOptions {
   program: Program

@@ -5,7 +5,7 @@
  * worker stops, and the supervisor starts another; elsewhere the worker continues and only logs the need.
  */
 import type { Log } from '../lib/logging/log.ts'
-import { crashReportFolder } from '../supervisor/crash-report-files.ts'
+import { crashReportFolder } from '../supervisor/suspected-job-file.ts'
 
 export interface AbandonedHandlersOptions {
   log: Log

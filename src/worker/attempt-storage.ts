@@ -1,8 +1,9 @@
-/** Stores the checkpoints, progress and warnings of attempts through the committer, and reads checkpoints, files and provider states. */
+/** Stores the checkpoints, progress and warnings of attempts through the outcome writer, and reads checkpoints, files and provider states. */
 
 import type { Db } from '../database/db.ts'
 import { isFaultOfRow, isTransient, sqlState } from '../database/pg-errors.ts'
 import { readOnlyQuery } from '../database/read-only-query.ts'
+import { retryWhileAway } from '../database/retry-while-away.ts'
 import { RetomaError } from '../errors/errors.ts'
 import { warnOfAttempt } from '../events/sql/write-events.ts'
 import type { AttemptStorage } from '../execution/handler-services.ts'
@@ -16,8 +17,6 @@ import { recordProviderWord } from '../providers/sql/provider-state.ts'
 import type { OutcomeWriter } from './outcome-writer.ts'
 import { nameOf } from './sql/heartbeat.ts'
 
-const longestPauseMs = 5000
-
 export function createAttemptStorage(given: {
   db: Db
   worker: string
@@ -29,18 +28,8 @@ export function createAttemptStorage(given: {
 }): AttemptStorage {
   const { db, worker, outcomeWriter, clock, fileCopies, answered } = given
 
-  /** Retries while the database is unreachable, because an outage is no failure of the job. */
-  async function patiently<T>(ask: () => Promise<T>, signal: AbortSignal, isFault = isFaultOfRow): Promise<T> {
-    for (let pause = 100; ; pause = Math.min(pause * 2, longestPauseMs)) {
-      signal.throwIfAborted()
-      try {
-        return await ask()
-      } catch (error) {
-        if (isFault(error)) throw error
-        await clock.sleep(pause, signal)
-      }
-    }
-  }
+  const patiently = <T>(ask: () => Promise<T>, signal: AbortSignal, isAnswer = isFaultOfRow): Promise<T> =>
+    retryWhileAway(ask, { clock, signal, isAnswer })
 
   const storage: AttemptStorage = {
     // A first attempt has no earlier checkpoints.

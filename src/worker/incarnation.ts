@@ -12,7 +12,7 @@ import type { Db } from '../database/db.ts'
 import { RetomaError } from '../errors/errors.ts'
 import { Attempt, type AttemptOptions } from '../execution/attempt.ts'
 import type { AttemptEnd } from '../execution/attempt-outcome.ts'
-import { Deadlines } from '../execution/deadlines.ts'
+import { Deadlines } from '../execution/attempt-timeouts.ts'
 import type { WriteResult } from '../execution/model/write-result.ts'
 import { OverrunningAttempts } from '../execution/overrunning-attempts.ts'
 import type { LocalFileCopies } from '../files/local-file-copies.ts'
@@ -26,8 +26,8 @@ import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
 import type { Random } from '../lib/random.ts'
 import { type ProviderAsker, recordProviderWord } from '../providers/sql/provider-state.ts'
-import { crashReportFolder } from '../supervisor/crash-report-files.ts'
 import { type InFlightJournal, openInFlightJournal } from '../supervisor/in-flight-journal.ts'
+import { crashReportFolder } from '../supervisor/suspected-job-file.ts'
 import { AttemptMetrics } from './attempt-metrics.ts'
 import { createAttemptStorage } from './attempt-storage.ts'
 import { Leases } from './leases.ts'
@@ -214,13 +214,13 @@ export class WorkerIncarnation {
       } finally {
         this.#unsettled--
       }
-      if (how === 'landed') this.metrics.ended(claimed, end, ms)
-      if (how === 'lost') this.metrics.ended(claimed, { state: 'lost' }, ms)
-      if (how === 'landed' && (end.state === 'waiting' || end.state === 'handed_back')) delay = end.delay
-      if (how === 'landed' && end.state === 'released') delay = 0
-      if (how === 'landed') this.#reportToBatch(claimed, end)
-      if (how === 'landed' && isBack && end.forChild) this.#options.waitsForChild(claimed)
-      if (how === 'lost') {
+      if (how === 'written') this.metrics.ended(claimed, end, ms)
+      if (how === 'lease_lost') this.metrics.ended(claimed, { state: 'lost' }, ms)
+      if (how === 'written' && (end.state === 'waiting' || end.state === 'handed_back')) delay = end.delay
+      if (how === 'written' && end.state === 'released') delay = 0
+      if (how === 'written') this.#reportToBatch(claimed, end)
+      if (how === 'written' && isBack && end.forChild) this.#options.waitsForChild(claimed)
+      if (how === 'lease_lost') {
         const facts = {
           job: claimed.id,
           kind: claimed.kind,
@@ -235,7 +235,7 @@ export class WorkerIncarnation {
       log.error({ job: claimed.id, attempt: claimed.attempt, err: error }, 'this attempt could not be ended')
     }
     // An unwritten attempt keeps its lease: if released, the job would run again without counting the attempt.
-    if (how !== 'left' && how !== 'refused') {
+    if (how !== 'unwritten' && how !== 'rejected') {
       this.leases.delete(attempt)
       this.#journal.free(place)
     }
@@ -253,8 +253,8 @@ export class WorkerIncarnation {
     this.#options.failed({ batch, id, cause, code, message: message.slice(0, mostMessage) })
   }
 
-  #settle(claimed: ClaimedJob, end: AttemptEnd): Promise<WriteResult> | 'lost' {
-    if (end.state === 'lost') return 'lost'
+  #settle(claimed: ClaimedJob, end: AttemptEnd): Promise<WriteResult> | 'lease_lost' {
+    if (end.state === 'lost') return 'lease_lost'
     if (end.state === 'handed_back') return this.#defer(claimed, end)
     return this.#outcomeWriter.settle({ id: claimed.id, attempt: claimed.attempt, outcome: end })
   }
@@ -282,7 +282,7 @@ export class WorkerIncarnation {
    */
   async #pause(held: HeldAttempt, outcome: Outcome, pause: PauseReason): Promise<WriteResult> {
     const how = await this.#outcomeWriter.pause({ ...held, reason: JSON.stringify(pause) })
-    return how === 'left' ? how : this.#outcomeWriter.settle({ ...held, outcome })
+    return how === 'unwritten' ? how : this.#outcomeWriter.settle({ ...held, outcome })
   }
 
   /** The worker was declared dead: aborts every attempt with `lease_lost`. */

@@ -17,7 +17,7 @@ import { type Clock, sharedElapsed } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
 import { type Loop, loop } from '../lib/loop.ts'
 import { whileIdle } from '../lib/unref-timer.ts'
-import { crashReportFolder } from '../supervisor/crash-report-files.ts'
+import { crashReportFolder } from '../supervisor/suspected-job-file.ts'
 import type { WorkerIncarnation } from './incarnation.ts'
 import { beatWorker, lostBy } from './sql/heartbeat.ts'
 

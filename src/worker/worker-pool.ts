@@ -6,7 +6,7 @@
  * from ending.
  */
 
-import type { BatchCompletion } from '../batches/batch-completion.ts'
+import type { BatchCompletion } from '../batches/batch-completion-checks.ts'
 import { type MovedBatch, resumeBatches } from '../batches/sql/provider-pauses.ts'
 import { anew, doors, listen, type WakeListener } from '../claiming/sql/wake-up.ts'
 import type { Db } from '../database/db.ts'
@@ -21,8 +21,8 @@ import type { Log } from '../lib/logging/log.ts'
 import { systemRandom } from '../lib/random.ts'
 import { seconds } from '../lib/values/duration.ts'
 import { recallJobs } from '../providers/sql/clear-provider.ts'
-import { recordCrashes } from '../supervisor/crash-recorder.ts'
-import { crashReportFolder } from '../supervisor/crash-report-files.ts'
+import { crashReportFolder } from '../supervisor/suspected-job-file.ts'
+import { recordCrashes } from '../supervisor/suspected-job-recorder.ts'
 import { version } from '../version.ts'
 import { checkQueues, heartbeatSettings, type WorkOptions } from './work-options.ts'
 import { Worker } from './worker.ts'
@@ -57,7 +57,7 @@ export interface WorkerPoolOptions {
   notify: Notify | undefined
   /** Identifies this engine in the hints it sends. */
   sender: string
-  /** Notifies workers of other processes about jobs in the queue: see Hinter. */
+  /** Notifies workers of other processes about jobs in the queue: see WakeHints. */
   hint: (queue: string, delayMs?: number, taken?: boolean, job?: string) => void
   /** A worker of this process has claimed a job of the queue. */
   claimed: (queue: string, job: string) => void

@@ -67,7 +67,7 @@ export function createWriteBatcher<Item extends { id: string }>(
       try {
         const landed = await options.write(entries.map(entry => entry.item))
         yieldThen(clock, () => {
-          for (const { item, done } of entries) done(landed.has(item) ? 'landed' : 'lost')
+          for (const { item, done } of entries) done(landed.has(item) ? 'written' : 'lease_lost')
         })
         return
       } catch (error) {
@@ -77,7 +77,7 @@ export function createWriteBatcher<Item extends { id: string }>(
             { err: error, jobs: entries.map(entry => entry.item.id) },
             `${what} were not written; the watchdog gives their jobs back`,
           )
-          for (const entry of entries) entry.done('left')
+          for (const entry of entries) entry.done('unwritten')
           return
         }
         if (pause === 100)
@@ -96,7 +96,7 @@ export function createWriteBatcher<Item extends { id: string }>(
     }
     for (const entry of entries) {
       const item = instead(entry.item, error)
-      if (item === undefined) entry.done('refused')
+      if (item === undefined) entry.done('rejected')
       else await write([{ ...entry, item }])
     }
   }

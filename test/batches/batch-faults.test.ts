@@ -1,7 +1,7 @@
 /** Batches with faults between the engine and its database: an error before a statement, or its answer lost after it. */
 import { expect, onTestFinished, test } from 'vitest'
 import { createBatchActions } from '../../src/batches/batch-actions.ts'
-import { BatchCompletion } from '../../src/batches/batch-completion.ts'
+import { BatchCompletion } from '../../src/batches/batch-completion-checks.ts'
 import { batchTick } from '../../src/batches/batch-tick.ts'
 import { stallBatch } from '../../src/batches/sql/batch-actions.ts'
 import { createBatchSubmitter } from '../../src/batches/submit-batch.ts'

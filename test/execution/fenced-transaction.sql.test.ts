@@ -49,10 +49,10 @@ test('what is kept is there with the commit, and not without', async () => {
 test('an attempt that does not hold the job keeps nothing: another attempt, another worker, none', async () => {
   const mine = await store.put('running')
   const over = await store.put('succeeded')
-  expect(await keep(await begun(), mine, { attempt: 2 })).toBe('lost')
-  expect(await keep(await begun(), mine, { worker: 'other' })).toBe('lost')
-  expect(await keep(await begun(), over)).toBe('lost')
-  expect(await keep(await begun(), '999999')).toBe('lost')
+  expect(await keep(await begun(), mine, { attempt: 2 })).toBe('lease_lost')
+  expect(await keep(await begun(), mine, { worker: 'other' })).toBe('lease_lost')
+  expect(await keep(await begun(), over)).toBe('lease_lost')
+  expect(await keep(await begun(), '999999')).toBe('lease_lost')
 })
 
 test('a second one of the same name is told that the first was committed', async () => {
@@ -118,7 +118,7 @@ test('before its fence it holds up nobody', async () => {
   const it = await begun()
   await it.connection.query('select 1')
   await giveAway(id)
-  expect(await keep(it, id)).toBe('lost')
+  expect(await keep(it, id)).toBe('lease_lost')
 })
 
 test('whether it was committed is answered once it has ended, not before', async () => {

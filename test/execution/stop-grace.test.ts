@@ -1,7 +1,7 @@
 /** Whose time counts and whose does not: attempts that wait for the database, and handlers that do not end. */
 import { expect, onTestFinished, test } from 'vitest'
 import { defineJob, minutes, seconds } from '../../src/index.ts'
-import { crashReportFolderVariable } from '../../src/supervisor/crash-report-files.ts'
+import { crashReportFolderVariable } from '../../src/supervisor/suspected-job-file.ts'
 import { engineWith, gate, until } from '../support/engine.ts'
 import { databaseError } from '../support/faulty-db.ts'
 import { faultyWorker } from '../support/faulty-worker.ts'

@@ -3,9 +3,9 @@ import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, openSync, readFileSync, statSync } from 'node:fs'
 import { threadId } from 'node:worker_threads'
-// Not the whole library: each child would load it anew.
-import { providerStop, providerWait } from '../../dist/jobs/model/deferral.js'
 import { doNotRetry, skip, snooze } from '../../dist/jobs/model/outcome.js'
+// Not the whole library: each child would load it anew.
+import { providerStop, providerWait } from '../../dist/providers/model/provider-wait.js'
 import { spin } from './spin.mjs'
 
 const called = new URL('./called.mjs', import.meta.url)

@@ -8,8 +8,8 @@ import { createEngine, defineJob } from '../../src/index.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { createLog, silentLog } from '../../src/lib/logging/log.ts'
 import { applyCrashReports } from '../../src/recovery/apply-crash-reports.ts'
+import { readPendingCrashReports, writePendingCrashReport } from '../../src/supervisor/crash-report-file.ts'
 import { makeCrashReport } from '../../src/supervisor/model/crash-report.ts'
-import { readPendingCrashReports, writePendingCrashReport } from '../../src/supervisor/pending-crash-reports.ts'
 import { storeForFile } from '../support/store.ts'
 
 const crashed = async () => {}

@@ -18,17 +18,17 @@ import { hostname, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { buildCrashReports } from '../../src/supervisor/build-crash-report.ts'
-import { crashReportFolder, ours, recordSuspectedJob } from '../../src/supervisor/crash-report-files.ts'
-import { makeCrashReportFolder } from '../../src/supervisor/crash-report-folder.ts'
-import { openInFlightJournal, readInFlightJournal } from '../../src/supervisor/in-flight-journal.ts'
-import { memoryOf, oomCounter } from '../../src/supervisor/oom-counter.ts'
 import {
   readPendingCrashReports,
   removePendingCrashReport,
   writePendingCrashReport,
-} from '../../src/supervisor/pending-crash-reports.ts'
+} from '../../src/supervisor/crash-report-file.ts'
+import { makeCrashReportFolder } from '../../src/supervisor/crash-report-folder.ts'
+import { openInFlightJournal, readInFlightJournal } from '../../src/supervisor/in-flight-journal.ts'
+import { memoryOf, oomCounter } from '../../src/supervisor/oom-counter.ts'
 import { writeStatusFile } from '../../src/supervisor/status-files.ts'
 import { createStderrTail } from '../../src/supervisor/stderr-tail.ts'
+import { crashReportFolder, ours, recordSuspectedJob } from '../../src/supervisor/suspected-job-file.ts'
 
 function scratch(): string {
   const folder = mkdtempSync(join(tmpdir(), 'retoma-supervisor-test-'))

@@ -4,8 +4,8 @@ import net from 'node:net'
 import { setTimeout as nap } from 'node:timers/promises'
 import { runAsJob } from '../../dist/execution/current-job.js'
 import { createEngine, defineJob } from '../../dist/index.js'
-import { crashReportFolder } from '../../dist/supervisor/crash-report-files.js'
 import { writeStatusFile } from '../../dist/supervisor/status-files.js'
+import { crashReportFolder } from '../../dist/supervisor/suspected-job-file.js'
 
 const [url = '', marker = ''] = process.argv.slice(2)
 const never = () => new Promise(() => {})

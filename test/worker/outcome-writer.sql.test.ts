@@ -48,7 +48,7 @@ const noted = async () => (await store.sql<{ n: number }>(`select count(*)::int 
 test('outcomes that are ready at the same moment go together, 500 at most', async () => {
   const ids = await store.putMany(1200, 'running')
   const { all, db } = committer()
-  expect(await all(ids, succeeded)).toEqual(ids.map(() => 'landed'))
+  expect(await all(ids, succeeded)).toEqual(ids.map(() => 'written'))
   expect(await states()).toEqual({ succeeded: 1200 })
   expect(db.asked).toEqual(['settle', 'settle', 'settle'])
 })
@@ -62,7 +62,9 @@ test('a flush is bounded by what it weighs, too', async () => {
     if (statement.name === 'settle') heaviest.push((values[3] as string[]).reduce((sum, text) => sum + text.length, 0))
     return run(statement, values, deadline)
   }
-  expect(await all(ids, { state: 'succeeded', result: JSON.stringify('x'.repeat(1_000_000)) })).not.toContain('left')
+  expect(await all(ids, { state: 'succeeded', result: JSON.stringify('x'.repeat(1_000_000)) })).not.toContain(
+    'unwritten',
+  )
   expect(heaviest).toHaveLength(3)
   expect(Math.max(...heaviest)).toBeLessThanOrEqual(8 * 1024 * 1024)
 })
@@ -94,7 +96,7 @@ describe('what a reconnect can cure is tried again until it lands, once:', () =>
       const ids = await store.putMany(5, 'running')
       const { all, db, pauses } = committer()
       db.fail('settle', when, error, { times: 3 })
-      expect(await all(ids, failed)).toEqual(ids.map(() => 'landed'))
+      expect(await all(ids, failed)).toEqual(ids.map(() => 'written'))
       expect(await states()).toEqual({ waiting: 5 })
       expect(await noted()).toBe(5)
       expect(await store.sql(`select distinct failures from retoma.job`)).toEqual([{ failures: 1 }])
@@ -108,7 +110,7 @@ describe('what a reconnect can cure is tried again until it lands, once:', () =>
     db.fail('settle', 'after', linkLost())
     db.fail('settle_landed', 'before', databaseError('57P01'))
     db.fail('settle_landed', 'after', linkLost())
-    expect(await settle({ id: id!, attempt: 1, outcome: failed })).toBe('landed')
+    expect(await settle({ id: id!, attempt: 1, outcome: failed })).toBe('written')
     expect(await store.job(id!)).toMatchObject({ state: 'waiting', failures: 1 })
   })
 
@@ -122,7 +124,7 @@ describe('what a reconnect can cure is tried again until it lands, once:', () =>
       'before',
       cancelled.then(() => {}),
     )
-    expect(await settle({ id: id!, attempt: 1, outcome: succeeded })).toBe('lost')
+    expect(await settle({ id: id!, attempt: 1, outcome: succeeded })).toBe('lease_lost')
     expect(await store.job(id!)).toMatchObject({ state: 'cancelled', result: null })
   })
 })
@@ -136,7 +138,7 @@ test('writes of one job land in the order they were asked for', async () => {
     settle({ id: id!, attempt: 1, outcome: succeeded }).then(landed => order.push(`first ${landed}`)),
     settle({ id: id!, attempt: 1, outcome: failed }).then(landed => order.push(`second ${landed}`)),
   ])
-  expect(order).toEqual(['first landed', 'second lost'])
+  expect(order).toEqual(['first written', 'second lease_lost'])
   expect(await store.job(id!)).toMatchObject({ state: 'succeeded', failures: 0 })
 })
 
@@ -152,7 +154,7 @@ describe('one row that PostgreSQL refuses fails alone:', () => {
     const ids = await store.putMany(300, 'running')
     const bad = ids[171]!
     const { all, db } = committer()
-    expect(await all(ids, id => (id === bad ? outcome : succeeded))).toEqual(ids.map(() => 'landed'))
+    expect(await all(ids, id => (id === bad ? outcome : succeeded))).toEqual(ids.map(() => 'written'))
     expect(await states()).toEqual({ succeeded: 299, failed: 1 })
     expect(await store.job(bad)).toMatchObject({ state: 'failed', failures: 1, error: { code: 'bad_value' } })
     expect(await store.failures(bad)).toMatchObject([{ what: 'error', code: 'bad_value' }])
@@ -173,7 +175,9 @@ describe('one row that PostgreSQL refuses fails alone:', () => {
     const ids = await store.putMany(20, 'running')
     const bad = ids[7]!
     const { all } = committer()
-    expect(await all(ids, id => (id === bad ? poison['NUL in a result']! : succeeded))).toEqual(ids.map(() => 'landed'))
+    expect(await all(ids, id => (id === bad ? poison['NUL in a result']! : succeeded))).toEqual(
+      ids.map(() => 'written'),
+    )
     expect(await states()).toEqual({ succeeded: 19, failed: 1 })
     expect(await store.job(bad)).toMatchObject({
       error: { code: 'bad_value', message: expect.stringContaining('failure') },
@@ -187,7 +191,7 @@ describe('one row that PostgreSQL refuses fails alone:', () => {
     const { all, db } = committer()
     const matches = (values: unknown[]) => (values[0] as string[]).includes(bad)
     db.fail('settle', 'before', databaseError('22P05'), { times: 100, matches })
-    expect(await all(ids, succeeded)).toEqual(ids.map(id => (id === bad ? 'refused' : 'landed')))
+    expect(await all(ids, succeeded)).toEqual(ids.map(id => (id === bad ? 'rejected' : 'written')))
     expect(await states()).toEqual({ succeeded: 19, running: 1 })
   })
 
@@ -196,7 +200,7 @@ describe('one row that PostgreSQL refuses fails alone:', () => {
     const { all, db } = committer()
     db.fail('settle', 'after', linkLost(), { times: 4 })
     const landed = await all(ids, (_, i) => (i === 30 ? poison['NUL in a result']! : failed))
-    expect(landed).toEqual(ids.map(() => 'landed'))
+    expect(landed).toEqual(ids.map(() => 'written'))
     expect(await states()).toEqual({ waiting: 49, failed: 1 })
     expect(await noted()).toBe(50)
   })
@@ -209,6 +213,6 @@ test('once it gives up, what cannot be written is left and nobody waits for ever
   const waiting = all(ids, succeeded)
   await db.askedFor('settle')
   giveUp()
-  expect(await waiting).toEqual(['left', 'left', 'left'])
+  expect(await waiting).toEqual(['unwritten', 'unwritten', 'unwritten'])
   expect(await states()).toEqual({ running: 3 })
 })

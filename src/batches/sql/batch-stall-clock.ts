@@ -1,5 +1,5 @@
 /**
- * Reads and sets the stall clocks of batches: the facts for the verdict (recovery/model/verdict.ts) and the start of each clock.
+ * Reads and sets the stall clocks of batches: the facts for the verdict (batches/model/batch-stall-verdict.ts) and the start of each clock.
  *
  * Invariant: `stall_from` is infinity while the stall clock of a batch is stopped. Only a change of the clock writes `stall_from`, by the
  * first process to see the change; a second process finds the value written. An open batch without problems costs no write.
@@ -8,8 +8,8 @@
 import type { Db } from '../../database/db.ts'
 import { defaultPolicy } from '../../jobs/model/policy.ts'
 import { heldByWorker, inOpenLane } from '../../jobs/sql/job-floor.ts'
-import type { BatchFacts } from '../../recovery/model/verdict.ts'
 import type { BatchPolicy } from '../model/batch.ts'
+import type { BatchFacts } from '../model/batch-stall-verdict.ts'
 import { batchSums } from './batch-counters.ts'
 
 const tickMs = 8000
@@ -17,7 +17,7 @@ const now = 'coalesce($1::timestamptz, now())'
 const us = (at: string) => `(extract(epoch from ${at}) * 1000000)::bigint::text`
 const ms = (age: string) => `(extract(epoch from ${age}) * 1000)::float8`
 
-export interface BatchClock extends Omit<BatchFacts, 'of'> {
+export interface BatchClock extends BatchFacts {
   id: string
   policy: BatchPolicy
   /** End of the last attempt, or creation of the batch, as an exact instant. */

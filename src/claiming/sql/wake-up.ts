@@ -8,8 +8,8 @@
 
 import type { Connection, Db } from '../../database/db.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { withDeadline } from '../../lib/deadline.ts'
 import type { Log } from '../../lib/logging/log.ts'
+import { withDeadline } from '../../lib/with-deadline.ts'
 
 const channel = 'retoma_wake'
 const notify = {

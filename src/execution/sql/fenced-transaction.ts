@@ -40,14 +40,14 @@ const keep = `
     exists (select from held) as held, exists (select from kept) as kept`
 
 /**
- * Saves the checkpoint. 'ended': this is not the transaction of `beginTransaction`. 'lost': the attempt has lost the lease. 'there': an
+ * Saves the checkpoint. 'ended': this is not the transaction of `beginTransaction`. 'lease_lost': the attempt has lost the lease. 'there': an
  * earlier transaction with an unknown result has committed the step, so this transaction must not commit.
  */
 export async function saveInTransaction(
   connection: LeasedConnection,
   { id, attempt, worker, name, value, mark }: TransactionCheckpoint,
   now: Date | null,
-): Promise<'kept' | 'ended' | 'lost' | 'there'> {
+): Promise<'kept' | 'ended' | 'lease_lost' | 'there'> {
   const before = connection.query(beforeFence, deadlineMs)
   const answer = connection.query({ text: keep, values: [id, attempt, worker, name, value, now, mark] }, deadlineMs)
   const after = connection.query(afterFence, deadlineMs)
@@ -57,7 +57,7 @@ export async function saveInTransaction(
   await after
   const { same, held, kept } = row!
   if (!same) return 'ended'
-  if (!held) return 'lost'
+  if (!held) return 'lease_lost'
   return kept ? 'kept' : 'there'
 }
 

@@ -7,7 +7,7 @@
  */
 import { availableParallelism } from 'node:os'
 import { RetomaError } from '../../errors/errors.ts'
-import { withDeadline } from '../../lib/deadline.ts'
+import { withDeadline } from '../../lib/with-deadline.ts'
 
 const mostAtOnce = Math.max(2, availableParallelism())
 const mostWaiting = 200

@@ -2,7 +2,7 @@
 import { eventWire } from '../../json-views.ts'
 import { type Route, route } from '../route.ts'
 import { idParams } from '../shared-schemas.ts'
-import { follow, eventsQuery as query } from '../streaming/event-stream.ts'
+import { follow, eventsQuery as query } from '../streaming/follow-events.ts'
 
 const shared = { method: 'get', tag: 'events', role: 'viewer', query, answers: 'text/event-stream' } as const
 

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { databaseTimeout } from '../../errors/database-unreachable.ts'
 import { RetomaError } from '../../errors/errors.ts'
 import { unclaimedAfter, unwatchedAfter } from '../../jobs/model/policy.ts'
-import { withDeadline } from '../../lib/deadline.ts'
+import { withDeadline } from '../../lib/with-deadline.ts'
 import { version } from '../../version.ts'
 import { type Route, route } from '../route.ts'
 

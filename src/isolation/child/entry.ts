@@ -3,7 +3,7 @@
  * `process.exit` in a handler. Stop signals are ignored, because the parent handles stop signals.
  */
 import { isMainThread, Worker } from 'node:worker_threads'
-import { crashReportFolderVariable } from '../../supervisor/crash-report-files.ts'
+import { crashReportFolderVariable } from '../../supervisor/suspected-job-file.ts'
 import type { Nature } from '../child-protocol.ts'
 import { packError } from '../error-wire.ts'
 import { openChannel } from './channel.ts'

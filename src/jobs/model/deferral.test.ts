@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { hours, seconds } from '../../lib/values/duration.ts'
-import { deferralOf, delayOf, pauseBatch, pauseOf, providerStop, providerWait } from './deferral.ts'
+import { providerStop, providerWait } from '../../providers/model/provider-wait.ts'
+import { deferralOf, delayOf, pauseBatch, pauseOf } from './deferral.ts'
 
 const said = (error: Error) => deferralOf(error)!
 

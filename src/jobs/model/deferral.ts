@@ -1,6 +1,6 @@
 /**
- * Defines the errors that a handler throws for a deferral: a provider asks for a wait, a provider has stopped, or the whole batch
- * must pause. The job has no fault: the attempt is released, is not counted, and is no start of the job. A deferral is an
+ * Defines deferrals: the errors that a handler throws if a provider asks for a wait or has stopped (providers/model/provider-wait.ts), or
+ * if the whole batch must pause. The job has no fault: the attempt is released, is not counted, and is no start of the job. A deferral is an
  * error, so that any code around `ctx.provider` passes the deferral on; a handler may catch the deferral and continue without
  * the provider.
  *
@@ -9,21 +9,8 @@
  */
 import { brand, hasBrand } from '../../errors/brand.ts'
 import { refuseOption, refuseUnknownOptions } from '../../errors/invalid-option.ts'
-import { type Duration, hours, milliseconds, minutes, seconds } from '../../lib/values/duration.ts'
+import { type Duration, milliseconds, minutes, seconds } from '../../lib/values/duration.ts'
 import { asText, cleanText } from '../../lib/values/json.ts'
-
-export interface ProviderWait {
-  /** Requested wait. Default: 1 s, doubled for each further wait in a row, at most 5 minutes. */
-  retryAfter?: Duration
-  /** Code and message of the provider, for people. */
-  code?: string
-  message?: string
-}
-
-export interface ProviderStop {
-  code: string
-  message: string
-}
 
 /** `code`: the reason for programs, such as `cost_limit`; `message`: the reason for people. */
 export interface BatchPause {
@@ -50,38 +37,12 @@ export type PauseReason = { code: string; message: string; provider?: string; an
 export const firstWait = seconds(1)
 export const longestBackoff = minutes(5)
 export const shortestWait = seconds(1)
-/** A longer request is shortened: once per day a job asks the provider again. */
-const longestWait = hours(24)
 export const probeEvery = minutes(1)
 /** A provider that only asked for waits for so long, without an answer, counts as stopped. */
 export const longestUnanswered = minutes(30)
 
 const mostCode = 200
 const mostMessage = 2000
-
-/** `throw providerWait({ retryAfter })` inside `ctx.provider`: no worker calls the provider until then. */
-export function providerWait(options: ProviderWait = {}): Error {
-  refuseUnknownOptions(Object(options), ['retryAfter', 'code', 'message'])
-  const { retryAfter, code, message } = options
-  if (retryAfter !== undefined && !(retryAfter >= 0))
-    refuseOption(
-      'retryAfter',
-      `it is a duration, such as seconds(30), not ${asText(retryAfter)}`,
-      `é uma duração, como seconds(30), não ${asText(retryAfter)}`,
-    )
-  const retryAfterMs = retryAfter === undefined ? null : Math.min(Math.max(retryAfter, shortestWait), longestWait)
-  return defer({ ...nothing, why: 'wait', code: textOf(code), message: message ?? 'wait', retryAfterMs })
-}
-
-/**
- * `throw providerStop({ code, message })` inside `ctx.provider`: the provider will not answer until a person acts (no credit, a
- * refused key). The batch of the job is paused; a single job per minute probes the provider.
- */
-export function providerStop(options: ProviderStop): Error {
-  refuseUnknownOptions(Object(options), ['code', 'message'])
-  const { code, message } = Object(options) as ProviderStop
-  return defer({ ...nothing, why: 'stop', code: textOf(code), message: asText(message) })
-}
 
 /** Pause codes of the engine: each code determines how the batch resumes. */
 const ownCodes: readonly string[] = ['person', 'provider', 'stop_after', 'same_cause']
@@ -96,18 +57,18 @@ export function pauseBatch(options: BatchPause): Error {
       `it is a word such as cost_limit, and none of ${ownCodes.join(', ')}, not ${asText(code)}`,
       `é uma palavra como cost_limit, e nenhuma destas: ${ownCodes.join(', ')}, não ${asText(code)}`,
     )
-  return defer({ ...nothing, why: 'pause', code, message: asText(message) })
+  return defer({ ...noDeferralFacts, why: 'pause', code, message: asText(message) })
 }
 
 /** No child is free for `ctx.isolated`: the job runs again after `delayMs`, or as soon as a child is free. */
 export const noChildFree = (delayMs: number): Error =>
-  defer({ ...nothing, why: 'child', code: null, message: 'no child process is free', delayMs })
+  defer({ ...noDeferralFacts, why: 'child', code: null, message: 'no child process is free', delayMs })
 
 export const isNoChildFree = (error: unknown): boolean => deferralOf(error)?.why === 'child'
 
-const nothing = { provider: null, retryAfterMs: null, delayMs: null }
+export const noDeferralFacts = { provider: null, retryAfterMs: null, delayMs: null }
 
-const textOf = (code: unknown): string | null => (code === undefined || code === null ? null : asText(code))
+export const codeText = (code: unknown): string | null => (code === undefined || code === null ? null : asText(code))
 
 /** Leaves absent values out, because only plain values pass a process boundary. */
 export function defer(said: Deferral, cause?: unknown): Error {

@@ -11,7 +11,7 @@ import { encodeStored } from '../../lib/values/value-codec.ts'
 import { backoffAfter } from './backoff.ts'
 import { type CrashSuspicion, crashSuspicionOf } from './crash-suspicion.ts'
 import { deferralOf, delayOf, type PauseReason, pauseOf, probeEvery } from './deferral.ts'
-import { poisonFailure } from './poison-job.ts'
+import { isPoison, poisonFailure } from './poison-job.ts'
 import type { Policy } from './policy.ts'
 
 /** Stored form of an error: on the job, and in the failure history. */
@@ -143,7 +143,7 @@ const isSnooze = (returned: unknown): returned is Snooze => hasBrand(returned, '
 function afterFailure(job: Tried, policy: Budget, failure: Failure, random: number, final: boolean): Outcome {
   // A crash proves the suspicion: the earlier crashes under suspicion count too.
   const crashes = job.crashes + (failure.what === 'crash' ? 1 + crashSuspicionOf(job.care ?? null).deaths : 0)
-  if (failure.what === 'crash' && crashes >= policy.maxCrashes)
+  if (failure.what === 'crash' && isPoison(crashes, policy.maxCrashes))
     return { state: 'failed', failure: poisonFailure(crashes, failure) }
   const spent = job.failures + crashes + (failure.what === 'crash' ? 0 : 1)
   if (final || spent >= policy.attempts) return { state: 'failed', failure }

@@ -8,8 +8,8 @@ import { grantOnTables, installedIn, readMigrations } from '../../database/migra
 import { defaultPolicy } from '../../jobs/model/policy.ts'
 import { inOpenLane } from '../../jobs/sql/job-floor.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { withDeadline } from '../../lib/deadline.ts'
 import { randomName } from '../../lib/random.ts'
+import { withDeadline } from '../../lib/with-deadline.ts'
 import type {
   Hearing,
   LongTransaction,

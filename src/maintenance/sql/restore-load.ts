@@ -12,7 +12,7 @@ import { lockSchema, type Migration, migrateIn, tablesMadeBy } from '../../datab
 import { databaseTimeout } from '../../errors/database-unreachable.ts'
 import { RetomaError } from '../../errors/errors.ts'
 import { defaultPolicy } from '../../jobs/model/policy.ts'
-import { withDeadline } from '../../lib/deadline.ts'
+import { withDeadline } from '../../lib/with-deadline.ts'
 import { type SequenceFacts, settleText } from './backup-snapshot.ts'
 import { backwards, ours, quoted, readSequences, readTables, type TableFacts } from './schema-catalog.ts'
 

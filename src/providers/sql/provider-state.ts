@@ -9,15 +9,22 @@
  */
 
 import type { Db } from '../../database/db.ts'
-import { firstWait, longestBackoff, longestUnanswered, probeEvery, shortestWait } from '../../jobs/model/deferral.ts'
+import { shortestWait } from '../../jobs/model/deferral.ts'
 import type { ProviderStand, ProviderView, ProviderWord } from '../model/provider.ts'
+import {
+  given,
+  isNews,
+  limit,
+  met,
+  ms,
+  now,
+  probe,
+  recordProviderWait,
+  stopExhausted,
+  waitLeft,
+} from './provider-wait.ts'
 
-const now = `coalesce($2::timestamptz, now())`
-const probe = `make_interval(secs => ${probeEvery / 1000})`
-const limit = `make_interval(secs => ${longestUnanswered / 1000})`
-const ms = (at: string) => `(extract(epoch from ${at} - ${now}) * 1000)::float8`
 const exactly = (at: string) => `(${at} at time zone 'UTC')::text`
-const given = (at: string) => `(${at}::timestamp at time zone 'UTC')`
 
 interface Row {
   asked: string
@@ -30,19 +37,6 @@ interface Row {
   code: string | null
   message: string | null
   known: boolean | null
-}
-
-/** A deferred job returns at the end of the wait, or at the instant when the provider counts as stopped. */
-const waitLeft = `least(${ms('p.wait_until')}, greatest(${ms(`p.waits_since + ${limit}`)}, ${shortestWait}))`
-
-// The first probe comes no sooner than the end of the provider's own wait.
-const exhaust = {
-  name: 'provider_exhaust',
-  text: `
-    update retoma.provider p
-    set stopped_at = ${now}, probe_at = greatest(${now} + ${probe}, p.wait_until)
-    where p.name = $1 and p.stopped_at is null and p.waits_since <= ${now} - ${limit}
-    returning p.name`,
 }
 
 // The cost of a request to an open provider: a lookup by primary key, and no write.
@@ -70,36 +64,6 @@ const take = {
 const meet = {
   name: 'provider_meet',
   text: `update retoma.provider set kinds = array_append(kinds, $2::text) where name = $1 and $2 <> all (kinds)`,
-}
-
-const met = `case when $3 = any (p.kinds) then p.kinds else array_append(p.kinds, $3::text) end`
-/** The request came after the last answer of the same kind, so the answer starts a new storm. */
-const isNews = `(p.at < ${given('$4')})`
-const backoff = `make_interval(secs => least(${firstWait / 1000} * power(2, least(p.backoffs, 20)), ${longestBackoff / 1000}))`
-
-const wait = {
-  name: 'provider_wait',
-  text: `
-    insert into retoma.provider as p (name, kinds, wait_until, waits, waits_since, backoffs, code, message, at)
-    values ($1, array[$3::text], ${now} + make_interval(secs => coalesce($5::float8, ${firstWait}) / 1000), 1, ${now}, ($5::float8 is null)::int, $6, $7, ${now})
-    on conflict (name) do update
-    set kinds = ${met},
-      wait_until = case
-        when $5::float8 is not null then greatest(p.wait_until, ${now} + make_interval(secs => $5::float8 / 1000))
-        when ${isNews} then greatest(p.wait_until, ${now} + ${backoff})
-        else p.wait_until
-      end,
-      waits = p.waits + ${isNews}::int,
-      waits_since = case when p.waits = 0 then ${now} else coalesce(p.waits_since, ${now}) end,
-      backoffs = p.backoffs + (${isNews} and $5::float8 is null)::int,
-      code = case when p.stopped_at is null then $6 else p.code end,
-      message = case when p.stopped_at is null then $7 else p.message end,
-      trouble = case when p.stopped_at is not null then $7 end,
-      trouble_at = case when p.stopped_at is not null then ${now} end,
-      at = case when ${isNews} then ${now} else p.at end
-    returning case when p.wait_until > ${now} then ${waitLeft} end as "waitMs",
-      p.stopped_at is null and p.waits_since <= ${now} - ${limit} as exhausted,
-      case when p.stopped_at is not null then greatest(${ms('p.probe_at')}, 0) end as "probeMs", p.code, p.message`,
 }
 
 // A request older than the last clear says nothing about the provider's state since the clear.
@@ -183,12 +147,8 @@ export async function recordProviderWord(
       const [row] = await db.run<{ stopped: boolean }>(answer, [name, at, seen, waits])
       return { how: 'open', asked: '', owed: null, goesOn: row?.stopped ?? false }
     }
-    case 'wait': {
-      const { asked, retryAfterMs, code, message } = word
-      const [row] = await db.run<Row>(wait, [name, at, kind, asked, retryAfterMs, code, message])
-      if (row!.exhausted) return stopExhausted(db, name, { code, message }, at)
-      return { how: 'waiting', ms: row!.waitMs ?? shortestWait, code: row!.code, message: row!.message ?? '' }
-    }
+    case 'wait':
+      return recordProviderWait(db, name, kind, word, at)
     case 'stop': {
       const { asked, code, message } = word
       const [row] = await db.run<Row>(stop, [name, at, kind, asked, code, message])
@@ -204,17 +164,6 @@ export async function recordProviderWord(
       return { how: 'stopped', ms: row.probeMs!, code: row.code, message: row.message ?? '' }
     }
   }
-}
-
-/** Another process may have cleared or stopped the provider meanwhile; the next request gets the current state. */
-async function stopExhausted(
-  db: Db,
-  name: string,
-  words: { code: string | null; message: string },
-  at: Date | null,
-): Promise<ProviderStand> {
-  await db.run(exhaust, [name, at])
-  return { how: 'stopped', ms: probeEvery, ...words }
 }
 
 async function mayAsk(db: Db, name: string, { job, kind }: ProviderAsker, at: Date | null): Promise<ProviderStand> {

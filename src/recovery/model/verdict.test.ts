@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { defaultPolicy } from '../../jobs/model/policy.ts'
 import { hours, minutes, seconds } from '../../lib/values/duration.ts'
-import { type BatchFacts, type JobFacts, judge, type LaneFacts, type WorkerFacts } from './verdict.ts'
+import { type JobFacts, judge, type LaneFacts, type WorkerFacts } from './verdict.ts'
 
 const long = hours(10)
 const policy = { ...defaultPolicy, timeout: minutes(2), stallAfter: minutes(5), expect: seconds(45), maxAge: hours(24) }
@@ -121,47 +121,5 @@ describe('a lane', () => {
     expect(judge({ ...lane, watchedMs: 29_999 })).toBeNull()
     expect(judge({ ...lane, taken: true })).toBeNull()
     expect(judge({ ...lane, paused: true })).toBeNull()
-  })
-})
-
-describe('a batch', () => {
-  const batch = (given: Partial<BatchFacts>): BatchFacts => ({
-    of: 'batch',
-    running: 1,
-    stalled: 0,
-    left: 10,
-    ready: true,
-    room: true,
-    anybody: true,
-    quietMs: minutes(5),
-    ranMs: minutes(5),
-    watchedMs: long,
-    ...given,
-  })
-  const of = { stallAfter: minutes(5), onStall: 'stall' } as const
-  const verdict = (given: Partial<BatchFacts>) => judge(batch(given), of).verdict
-  const action = (given: Partial<BatchFacts>) => judge(batch(given), of).action
-
-  test('makes no progress when no attempt ended for stallAfter of a clock that ran', () => {
-    expect(judge(batch({}), of)).toEqual({ verdict: 'no progress', action: 'stall' })
-    for (const young of ['quietMs', 'ranMs', 'watchedMs'] as const)
-      expect(judge(batch({ [young]: minutes(5) - 1 }), of), young).toEqual({ verdict: 'at work', action: 'run' })
-    expect(judge(batch({ ranMs: null }), of)).toEqual({ verdict: 'at work', action: 'run' })
-  })
-
-  test('has a clock that stands while all of it waits for its time, or behind others', () => {
-    expect(action({ running: 0, ready: false })).toBe('stand')
-    expect(action({ running: 0, room: false })).toBe('stand')
-    expect(judge(batch({}), { ...of, stallAfter: null }).action).toBe('stand')
-  })
-
-  test('has nobody: that is said', () => {
-    expect(verdict({ running: 0, room: false, anybody: false })).toBe('no worker')
-    expect(action({ running: 0, room: false, anybody: false, ready: false })).toBe('stand')
-  })
-
-  test('of which all that is left waits for a person does not wait for ever', () => {
-    expect(verdict({ running: 0, ready: false, stalled: 10 })).toBe('no progress')
-    expect(action({ running: 0, ready: false, stalled: 9 })).toBe('stand')
   })
 })

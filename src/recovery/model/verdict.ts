@@ -1,5 +1,5 @@
 /**
- * Judges a job, a worker, a lane of a queue or a batch: a pure function from facts to a verdict with an action. Watchdog and
+ * Judges a job, a worker or a lane of a queue (batches: batches/model/batch-stall-verdict.ts): a pure function from facts to a verdict with an action. Watchdog and
  * janitor collect the facts and apply the action. If a single statement must judge and write (dead workers, overdue jobs), the
  * statement has the same rule in SQL, and a test compares both.
  *
@@ -9,7 +9,6 @@
  * therefore starts at the latest of: the start, the last progress, the begin of the uninterrupted checks, the instant at which
  * the worker's loop came free.
  */
-import type { BatchPolicy } from '../../batches/model/batch.ts'
 import { type Action, beatEvery, type Policy } from '../../jobs/model/policy.ts'
 import type { Duration } from '../../lib/values/duration.ts'
 import { minutes, seconds } from '../../lib/values/duration.ts'
@@ -74,25 +73,6 @@ export interface LaneFacts {
   watchedMs: number
 }
 
-export interface BatchFacts {
-  of: 'batch'
-  running: number
-  stalled: number
-  /** Jobs without a final state. */
-  left: number
-  /** A job of the batch is ready. */
-  ready: boolean
-  /** A live worker has a free slot for the batch. */
-  room: boolean
-  /** There is a live worker. */
-  anybody: boolean
-  /** Time since the end of the last attempt of the batch, or since the batch was created. */
-  quietMs: number
-  /** Running time of the stall clock; null: the clock was stopped. */
-  ranMs: number | null
-  watchedMs: number
-}
-
 export type Judgement =
   | { verdict: 'orphan'; action: Action }
   | { verdict: 'suspect'; action: 'watch' }
@@ -102,20 +82,12 @@ export type Judgement =
   | { verdict: 'hung'; action: Action }
   | { verdict: 'overdue'; action: 'fail' }
   | { verdict: 'hung' | 'slow' | 'starved'; action: 'report' }
-  /** Batch only: `run` or `stand` is for the stall clock. */
-  | { verdict: 'at work'; action: 'run' | 'stand' }
-  | { verdict: 'no worker' | 'no progress'; action: Action }
 
 type JobPolicy = Pick<Policy, 'timeout' | 'stallAfter' | 'expect' | 'maxAge' | 'onOrphan' | 'onStall'>
-type StallPolicy = Pick<BatchPolicy, 'stallAfter' | 'onStall'>
 
 export function judge(facts: JobFacts, policy: JobPolicy): Judgement | null
-export function judge(facts: BatchFacts, policy: StallPolicy): Judgement
 export function judge(facts: WorkerFacts | LaneFacts): Judgement | null
-export function judge(
-  facts: JobFacts | WorkerFacts | LaneFacts | BatchFacts,
-  policy?: JobPolicy | StallPolicy,
-): Judgement | null {
+export function judge(facts: JobFacts | WorkerFacts | LaneFacts, policy?: JobPolicy): Judgement | null {
   switch (facts.of) {
     case 'job':
       return judgeJob(facts, policy as JobPolicy)
@@ -123,8 +95,6 @@ export function judge(
       return judgeWorker(facts)
     case 'lane':
       return judgeLane(facts)
-    case 'batch':
-      return judgeBatch(facts, policy as StallPolicy)
   }
 }
 
@@ -168,19 +138,4 @@ function judgeWorker(facts: WorkerFacts): Judgement | null {
 function judgeLane({ readyMs, taken, paused, watchedMs }: LaneFacts): Judgement | null {
   if (taken || paused || Math.min(readyMs, watchedMs) < starvedAfter) return null
   return { verdict: 'starved', action: 'report' }
-}
-
-/**
- * The stall clock runs in three cases: a job of the batch runs; a job is ready, and there is a free slot or no live worker; every
- * unfinished job waits for a person. Waiting for a `run_at` or behind other jobs does not count as a stall.
- */
-function judgeBatch(facts: BatchFacts, { stallAfter, onStall }: StallPolicy): Judgement {
-  const { running, stalled, left, ready, room, anybody } = facts
-  const waitsForAPerson = stalled > 0 && stalled === left
-  const runs = running > 0 || (ready && (room || !anybody)) || waitsForAPerson
-  if (stallAfter === null || !runs) return { verdict: 'at work', action: 'stand' }
-  // The clock was stopped until now and starts at this check.
-  if (facts.ranMs === null || Math.min(facts.ranMs, facts.quietMs, facts.watchedMs) < stallAfter)
-    return { verdict: 'at work', action: 'run' }
-  return { verdict: anybody ? 'no progress' : 'no worker', action: onStall }
 }

@@ -21,7 +21,7 @@ import type { Db } from '../../database/db.ts'
 import { aloneAfter } from '../../jobs/model/crash-suspicion.ts'
 import { fingerprintOf } from '../../jobs/model/error-fingerprint.ts'
 import type { Failure } from '../../jobs/model/outcome.ts'
-import { poisonFailure } from '../../jobs/model/poison-job.ts'
+import { isPoisonSql, poisonFailure } from '../../jobs/model/poison-job.ts'
 import { defaultPolicy } from '../../jobs/model/policy.ts'
 import {
   inPolicyWords,
@@ -131,7 +131,7 @@ const recoverCrashed = {
           when unknown then ${suspicionAfterRestart('c', 'fruitless')}
           else c.care
         end as next_care
-      from costed c cross join lateral (select c.crashed >= (c.policy ->> 'maxCrashes')::int as poison) x
+      from costed c cross join lateral (select ${isPoisonSql('c.crashed', 'c.policy')} as poison) x
     ), moved as (
       update retoma.job j
       set state = d.state,

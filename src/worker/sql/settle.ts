@@ -27,7 +27,7 @@ const nothing = 0
 const failure = 1
 const crash = 2
 const noProgressCharge = -1
-// Like `nothingShown`, and the attempt does not count as a start: the provider waits, or the batch was paused meanwhile.
+// Like `noProgressCharge`, and the attempt does not count as a start: the provider waits, or the batch was paused meanwhile.
 const deferredCharge = -2
 
 // Returns the rows that did not change: usually none, and a count shows this without a check of each row. The arrays come

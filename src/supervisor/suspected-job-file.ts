@@ -1,7 +1,7 @@
 /**
- * Writes the crash report files of a supervised process: the attempts in flight and, if known, the job that ends the process. Plain files
- * in a folder made by the supervisor, which reads the files after the end of the process. Writes are synchronous, because the process may
- * end at the next instruction. Threads use this file too: nothing here has state.
+ * Writes and reads the file that names the suspected job: the job that ends a supervised process. A plain file in a folder made by the
+ * supervisor, which reads the file after the end of the process and puts the job into the crash report (build-crash-report.ts). The write
+ * is synchronous, because the process may end at the next instruction. Threads use this file too: nothing here has state.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -25,7 +25,7 @@ export function ours(variable: string): string | undefined {
   return process.env[variable] || undefined
 }
 
-const culpritFile = (folder: string): string => join(folder, 'culprit.json')
+const suspectedJobFile = (folder: string): string => join(folder, 'culprit.json')
 
 /** The maximum length of message and stack, in characters. */
 const longest = 20_000
@@ -38,7 +38,7 @@ export function recordSuspectedJob(folder: string, culprit: SuspectedJob): void 
   try {
     const { message, stack } = culprit
     const short = { ...culprit, message: message.slice(0, longest), stack: stack?.slice(0, longest) ?? null }
-    writeFileSync(culpritFile(folder), JSON.stringify(short), { flag: 'wx' })
+    writeFileSync(suspectedJobFile(folder), JSON.stringify(short), { flag: 'wx' })
   } catch {
     // A job is already named, or the folder is gone: the crash is then unexplained.
   }
@@ -47,7 +47,7 @@ export function recordSuspectedJob(folder: string, culprit: SuspectedJob): void 
 /** Null: no job was named, or the process ended during the write. */
 export function readSuspectedJob(folder: string): SuspectedJob | null {
   try {
-    const read = JSON.parse(readFileSync(culpritFile(folder), 'utf8')) as SuspectedJob
+    const read = JSON.parse(readFileSync(suspectedJobFile(folder), 'utf8')) as SuspectedJob
     const isOne = /^\d{1,19}$/.test(read.job) && Number.isInteger(read.attempt) && typeof read.message === 'string'
     return isOne ? read : null
   } catch {

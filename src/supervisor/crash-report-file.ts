@@ -1,13 +1,13 @@
 /**
- * Stores crash reports between a supervisor, which has no database, and the next process, which recovers the crashed workers with the
- * reports: a file per worker in a folder that outlives both processes.
+ * Writes, reads and removes the files of crash reports. A crash report goes from a supervisor, which has no database, to the next process,
+ * which recovers the crashed workers with the reports: a file per worker in a folder that outlives both processes.
  *
  * Invariant: a file exists completely or not at all, and stays until the reader removes the file after its work.
  */
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ours, pendingCrashReportsVariable } from './crash-report-files.ts'
 import type { CrashReport } from './model/crash-report.ts'
+import { ours, pendingCrashReportsVariable } from './suspected-job-file.ts'
 
 export const pendingCrashReportsFolder = (): string | undefined => ours(pendingCrashReportsVariable)
 

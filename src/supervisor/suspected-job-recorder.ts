@@ -5,9 +5,9 @@
  * Invariant: the recorder only observes. The process ends as without the recorder: same message, same exit code.
  */
 
-import { recordSuspectedJob } from './crash-report-files.ts'
 import { restartCode, type SuspectedJob } from './model/crash-report.ts'
 import { hasStatusFile } from './status-files.ts'
+import { recordSuspectedJob } from './suspected-job-file.ts'
 
 export interface CrashRecorderOptions {
   papers: string
