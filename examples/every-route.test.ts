@@ -63,7 +63,7 @@ async function serving() {
   const address = `http://127.0.0.1:${server.port}`
   const folder = await generatedClient(address)
   const document = (await (await fetch(`${address}/api/openapi.json`)).json()) as OpenApi
-  const made = await Promise.all(roles.map(role => engine.createToken({ user: role, role })))
+  const made = await Promise.all(roles.map(role => engine.tokens.create({ user: role, role })))
   const tokens = Object.fromEntries(made.map(({ role, token }) => [role, token])) as Record<Role, string>
   return { engine, sql, tokens, address, folder, document }
 }

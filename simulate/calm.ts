@@ -19,7 +19,7 @@ export async function calm(world: World): Promise<void> {
   for (const id of world.acknowledged)
     if (!world.last.jobs.has(id)) world.wrong('I1', `job ${id} was acknowledged and is not there`)
   await cancelSome(world)
-  await unpauseAll(world)
+  await resumeAll(world)
   // An item of a stalled batch that somebody had run again waits with it, for a person to resume it.
   const isStalled = (batch: string | null) =>
     world.last.batches.some(each => each.id === batch && each.state === 'stalled')
@@ -63,7 +63,7 @@ async function cancelSome(world: World): Promise<void> {
   const open = [...world.last.jobs.values()].filter(({ state }) => !isFinal(state)).map(({ id }) => id)
   const some = open.filter(() => world.chance.percent(20)).slice(0, 5)
   for (const id of some) {
-    const error = await pressed(world, () => engine.cancel(id))
+    const error = await pressed(world, () => engine.jobs.cancel(id))
     const state = () => world.last.jobs.get(id)!.state
     const ends = error === undefined && (await world.smoothly(() => isFinal(state()), hour))
     if (!ends && !isFinal(state()) && world.broken.length === 0)
@@ -71,12 +71,12 @@ async function cancelSome(world: World): Promise<void> {
   }
 }
 
-async function unpauseAll(world: World): Promise<void> {
+async function resumeAll(world: World): Promise<void> {
   const engine = world.alive()[0]!.engine!
   for (const { id, state } of world.last.batches) {
     if (state !== 'paused') continue
-    const error = await pressed(world, () => engine.unpause(id))
-    if (error !== undefined) world.wrong('I10', `batch ${id} cannot be unpaused: ${String(error)}`)
+    const error = await pressed(world, () => engine.batches.resume(id))
+    if (error !== undefined) world.wrong('I10', `batch ${id} cannot be resumed: ${String(error)}`)
   }
 }
 

@@ -30,13 +30,16 @@ export function press(world: World, process: Process): string {
     }
     case 'batch': {
       const { id } = chance.one(last.batches)
-      const button = chance.one(['pause', 'unpause', 'unpause', 'retryFailed', 'resume', 'cancel'] as const)
-      return say(`${button} batch ${id}`, engine[button](id))
+      const button = chance.one(['pause', 'resume', 'resume', 'resume', 'retryFailed', 'cancel'] as const)
+      return say(`${button} batch ${id}`, engine.batches[button](id))
     }
     case 'job': {
       const id = chance.one([...last.jobs.keys()])
       const button = chance.one(['cancel', 'retry', 'resume', 'rerun', 'skip'] as const)
-      return say(`${button} job ${id}`, button === 'skip' ? engine.skip(id, 'not this one') : engine[button](id))
+      return say(
+        `${button} job ${id}`,
+        button === 'skip' ? engine.jobs.skip(id, 'not this one') : engine.jobs[button](id),
+      )
     }
   }
 }

@@ -24,16 +24,20 @@ export type { SubmitOptions, Submitted } from './batches/submit-batch.ts'
 export { type Config, defineConfig } from './config.ts'
 export type { Transaction } from './database/caller-transaction.ts'
 export {
+  type BatchesApi,
   createEngine,
   type Engine,
   type EngineOptions,
   type JobActionResult,
   type JobDetail,
+  type JobsApi,
   type MaintenanceReport,
+  type MetricsApi,
   type NotifyOptions,
   type QueueActionResult,
   type RateLimits,
   type WorkerHandle,
+  type WorkersApi,
   type WorkOptions,
 } from './engine/create-engine.ts'
 export type { Enqueued } from './enqueue/enqueue.sql.ts'
@@ -129,3 +133,4 @@ export {
   type ScheduleOptions,
 } from './schedules/model/schedule.ts'
 export type { ScheduleView } from './schedules/schedule.sql.ts'
+export type { ScheduleRun } from './schedules/schedule-actions.ts'

@@ -195,7 +195,7 @@ test('an execution whose maker died is submitted by whoever asks for it, once, o
   await undo(unasked)
   await clock.advance(seconds(11))
   await run()
-  expect((await engine.batches()).items).toHaveLength(2)
+  expect((await engine.batches.list()).items).toHaveLength(2)
   for (const id of [asked, unasked]) expect((await status(id)).status).toBe('CONCLUIDO')
 })
 

@@ -128,8 +128,8 @@ test('a project that goes leaves nothing in the answer that was kept for its key
 test('viewers read, operators act', async () => {
   const { ask, engine, execution } = await classifierDoor()
   const id = await execution(['a'])
-  const { token: viewer } = await engine.createToken({ user: 'ana', role: 'viewer' })
-  const { token: operator } = await engine.createToken({ user: 'rui', role: 'operator' })
+  const { token: viewer } = await engine.tokens.create({ user: 'ana', role: 'viewer' })
+  const { token: operator } = await engine.tokens.create({ user: 'rui', role: 'operator' })
   const acts = [
     ['POST', '/projetos'],
     ['POST', '/execucoes'],

@@ -102,7 +102,7 @@ test('an error has its message, its time, and for those who act its stack', asyn
   ])
   const { body: waiting } = await ask('GET', `/execucoes/${id}/documentos?status=PENDENTE`)
   expect(waiting.items).toMatchObject([{ codigo: 'tenta', tentativas: 1, erro_mensagem: 'a IA não respondeu' }])
-  const { token } = await engine.createToken({ user: 'ana', role: 'viewer' })
+  const { token } = await engine.tokens.create({ user: 'ana', role: 'viewer' })
   const { body: seen } = await ask('GET', `/execucoes/${id}/erros`, { token })
   expect(seen.documentos).toEqual([{ ...body.documentos[0], erro_stack: null }])
 })

@@ -23,6 +23,7 @@ import {
   say,
   seconds,
 } from 'retoma'
+import { forgetResponses } from 'retoma/http'
 import { z } from 'zod'
 import { readProject } from './store/projects.ts'
 import {
@@ -213,9 +214,9 @@ export async function eraseRun(engine: Engine, id: string): Promise<boolean> {
 async function finishErasing(engine: Engine, id: string): Promise<void> {
   const hidden = await readHidden(engine, id)
   if (hidden !== undefined) {
-    await engine.eraseBatch(hidden.batch)
+    await engine.batches.erase(hidden.batch)
     // Before the last row goes: after the row is gone, no process would repeat this call.
-    await engine.forgetAnswers('post /execucoes', id)
+    await forgetResponses(engine, 'post /execucoes', id)
     if (hidden.openJob !== null) await eraseOpenJob(engine, hidden.openJob)
   }
   await removeHiddenRun(engine, id)
@@ -224,11 +225,11 @@ async function finishErasing(engine: Engine, id: string): Promise<void> {
 /** An open job with nothing left to submit need not start. */
 async function eraseOpenJob(engine: Engine, job: string): Promise<void> {
   try {
-    await engine.eraseJob(job)
+    await engine.jobs.erase(job)
   } catch (error) {
     if (!isRetomaError(error, 'wrong_state')) throw error
-    await engine.cancel(job).catch(unlessOver)
-    await engine.eraseJob(job)
+    await engine.jobs.cancel(job).catch(unlessOver)
+    await engine.jobs.erase(job)
   }
 }
 

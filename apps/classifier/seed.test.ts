@@ -127,7 +127,7 @@ test('a document of a cancelled execution is PULADO, with the reason, and the co
 
 test('the stack of an error is for operators, not for viewers', async () => {
   const { ask, engine, id } = await halfway()
-  const { token } = await engine.createToken({ user: 'vi', role: 'viewer' })
+  const { token } = await engine.tokens.create({ user: 'vi', role: 'viewer' })
   const { documentos } = (await ask('GET', `/execucoes/${id}/erros`, { token })).body
   expect(documentos).toMatchObject([{ erro_mensagem: 'o documento não pôde ser lido', erro_stack: null }])
 })

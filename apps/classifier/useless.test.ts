@@ -18,13 +18,13 @@ test.each([
     expect(body.documentos).toMatchObject([
       { codigo: 'doc-1', status: 'ERRO', resposta_ia: expect.stringContaining(written) },
     ])
-    const { token } = await engine.createToken({ user: 'vera', role: 'viewer' })
+    const { token } = await engine.tokens.create({ user: 'vera', role: 'viewer' })
     const seen = await ask('GET', `/execucoes/${id}/erros`, { token })
     expect(seen.body.documentos).toMatchObject([{ status: 'ERRO', resposta_ia: null }])
     expect(JSON.stringify([(await ask('GET', `/execucoes/${id}/documentos`, { token })).body])).not.toContain(
       'resposta_ia',
     )
-    const { token: operator } = await engine.createToken({ user: 'olga', role: 'operator' })
+    const { token: operator } = await engine.tokens.create({ user: 'olga', role: 'operator' })
     expect((await ask('GET', `/execucoes/${id}/erros`, { token: operator })).body).toEqual(body)
     expect((await ask('DELETE', `/execucoes/${id}`, { token: operator })).status).toBe(204)
     expect(await sql(`select from retoma.classifier_document`)).toEqual([])

@@ -26,7 +26,7 @@ const files = route({
 const engine = await createEngine({ databaseUrl: url, jobs: [noop], batches: [letters] })
 engine.watch()
 const [viewer, operator] = await Promise.all(
-  ['viewer', 'operator'].map(async role => (await engine.createToken({ user: role, role })).token),
+  ['viewer', 'operator'].map(async role => (await engine.tokens.create({ user: role, role })).token),
 )
 const large = []
 for (let n = 0; n < 68; n++) large.push((await engine.enqueue(noop, { pad: 'x'.repeat(8_000_000) })).id)

@@ -28,7 +28,7 @@ const fine = new Set(['batch_state', 'batch_cancelled', 'batch_paused', 'resumes
 const seen = { pressed: {}, changed: {}, refused: {}, errors: [] }
 
 const someItem = async (engine, id, state) => {
-  const { items } = await engine.items(id, state ? { state, limit: 100 } : { limit: 100 })
+  const { items } = await engine.batches.items(id, state ? { state, limit: 100 } : { limit: 100 })
   return items.length > 0 ? random.one(items).id : undefined
 }
 const ofItem = (state, press) => async (engine, id) => {
@@ -37,28 +37,27 @@ const ofItem = (state, press) => async (engine, id) => {
 }
 
 const verbs = {
-  pause: (engine, id) => engine.pause(id),
-  unpause: (engine, id) => engine.unpause(id),
-  'retry failed': (engine, id) => engine.retryFailed(id),
+  pause: (engine, id) => engine.batches.pause(id),
+  'retry failed': (engine, id) => engine.batches.retryFailed(id),
   'retry failed of one cause': async (engine, id) => {
-    const [group] = await engine.failures(id)
-    return group && engine.retryFailed(id, { cause: group.cause })
+    const [group] = await engine.batches.failures(id)
+    return group && engine.batches.retryFailed(id, { cause: group.cause })
   },
   // The watchdog's verdict, without the wait for it.
   stall: async (_, id) => ({ changed: (await stallBatch(db, id, { code: 'storm' }, null)) !== undefined }),
-  resume: (engine, id) => engine.resume(id),
-  cancel: (engine, id) => engine.cancel(id),
-  priority: (engine, id) => engine.setPriority(id, Math.floor(random.next() * 10)),
-  'skip an item': ofItem(undefined, (engine, item) => engine.skip(item, 'the storm')),
-  'skip a running item': ofItem('running', (engine, item) => engine.skip(item, 'the storm')),
-  'skip a failed item': ofItem('failed', (engine, item) => engine.skip(item, 'the storm')),
-  'cancel an item': ofItem('running', (engine, item) => engine.cancel(item)),
-  'retry an item': ofItem('failed', (engine, item) => engine.retry(item)),
-  'retry a skipped item': ofItem('skipped', (engine, item) => engine.retry(item)),
-  'resume an item': ofItem('stalled', (engine, item) => engine.resume(item)),
+  resume: (engine, id) => engine.batches.resume(id),
+  cancel: (engine, id) => engine.batches.cancel(id),
+  priority: (engine, id) => engine.batches.setPriority(id, Math.floor(random.next() * 10)),
+  'skip an item': ofItem(undefined, (engine, item) => engine.jobs.skip(item, 'the storm')),
+  'skip a running item': ofItem('running', (engine, item) => engine.jobs.skip(item, 'the storm')),
+  'skip a failed item': ofItem('failed', (engine, item) => engine.jobs.skip(item, 'the storm')),
+  'cancel an item': ofItem('running', (engine, item) => engine.jobs.cancel(item)),
+  'retry an item': ofItem('failed', (engine, item) => engine.jobs.retry(item)),
+  'retry a skipped item': ofItem('skipped', (engine, item) => engine.jobs.retry(item)),
+  'resume an item': ofItem('stalled', (engine, item) => engine.jobs.resume(item)),
 }
 /** What holds a batch up is pressed less than what lets it go on, and cancel seldom: it is the end of it. */
-const shares = { cancel: 1, pause: 6, stall: 6, unpause: 16, resume: 16 }
+const shares = { cancel: 1, pause: 6, stall: 6, resume: 32 }
 const often = Object.keys(verbs).flatMap(verb => Array(shares[verb] ?? 8).fill(verb))
 
 async function press(engine, verb, id) {

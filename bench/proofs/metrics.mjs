@@ -29,6 +29,6 @@ export async function prove({ room, scale, say, hold, atMost }) {
   )
   say(`counting ${grouped(waiting)} that wait: ${took.toFixed(0)} ms; again after ${pause.toFixed(1)} s`)
   atMost('of the time', took / 1000 / pause, 0.06)
-  const counted = (await engine.stats()).queues.find(each => each.queue === 'later')?.scheduled
+  const counted = (await engine.metrics.stats()).queues.find(each => each.queue === 'later')?.scheduled
   hold(`${grouped(counted ?? 0)} counted`, counted === waiting)
 }

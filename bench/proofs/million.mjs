@@ -72,7 +72,7 @@ const figures = times =>
 async function submit({ room, atLeast, atMost, hold }, { url, engine, view, total }) {
   const submitter = startHelper(room, 'submit', { url, name: 'million', total })
   const most = watchRss(submitter.pid)
-  const first = async () => (await engine.batches({ name: 'million' })).items[0]
+  const first = async () => (await engine.batches.list({ name: 'million' })).items[0]
   await until(first, { what: 'the batch' })
   const { id } = await first()
   view.looking = Promise.all([lookAt(engine, id, view), turnPages(engine, id, view)])
@@ -107,7 +107,7 @@ async function turnPages(engine, id, view) {
   const after = {}
   const turn = async (what, filter) => {
     const at = performance.now()
-    const { items, next } = await engine.items(id, {
+    const { items, next } = await engine.batches.items(id, {
       state: 'failed',
       ...filter,
       ...(after[what] ? { after: after[what] } : {}),
@@ -118,7 +118,7 @@ async function turnPages(engine, id, view) {
   for (; !view.over; await sleep(50)) {
     if (view.everyMs === seldom) continue
     await turn('all', {})
-    const [group] = view.cause ? [{ cause: view.cause }] : await engine.failures(id)
+    const [group] = view.cause ? [{ cause: view.cause }] : await engine.batches.failures(id)
     view.cause = group?.cause
     if (view.cause) await turn('of one cause', { cause: view.cause })
   }
@@ -137,7 +137,7 @@ const startsOf = workers => Promise.all(workers.map(worker => worker.ask('starts
 async function pause(proof, { engine, id, workers, view, database }) {
   const { hold, atMost } = proof
   const asked = now()
-  await engine.pause(id)
+  await engine.batches.pause(id)
   const paused = now()
   view.phase = 'pause'
   await sleep(pausedMs)
@@ -148,22 +148,22 @@ async function pause(proof, { engine, id, workers, view, database }) {
   hold(`nothing of it runs, and ${grouped(waiting)} wait`, running === 0 && waiting > 0)
   await checkCounters(proof, database, 'paused')
   await Promise.all(workers.map(worker => worker.ask('mark')))
-  const unpaused = now()
-  await engine.unpause(id)
+  const resumed = now()
+  await engine.batches.resume(id)
   view.phase = 'work'
   const goOn = await comesAbout(async () => (await startsOf(workers)).every(each => each.first !== null), {
     seconds: 30,
   })
   hold('both workers start items again', goOn)
   const firsts = (await startsOf(workers)).map(each => each.first)
-  if (goOn) atMost('the later of their first starts after unpause()', Math.max(...firsts) - unpaused, 2000, ' ms')
+  if (goOn) atMost('the later of their first starts after resume()', Math.max(...firsts) - resumed, 2000, ' ms')
 }
 
 async function cancel(proof, { engine, id, view, database }) {
   const { say, hold } = proof
   view.phase = 'cancel'
   const at = performance.now()
-  await engine.cancel(id)
+  await engine.batches.cancel(id)
   const answered = performance.now() - at
   await until(async () => !(await engine.batch(id)).following, { what: 'the end of all items' })
   const followed = performance.now() - at

@@ -69,7 +69,7 @@ async function open(room, server, name) {
 /** Chunk by chunk in all of them, so that a noisy minute hits each alike. */
 async function burnDown(stands, chunk, say) {
   for (const stand of stands) {
-    await stand.engine.pauseQueue('bench')
+    await stand.engine.queues.pause('bench')
     await enqueue(stand, chunks * (chunk + surplus))
   }
   for (let i = 0; i < chunks; i++) {
@@ -77,7 +77,7 @@ async function burnDown(stands, chunk, say) {
     say(stands.map(({ rates }) => grouped(rates[i]).padStart(8)).join(''))
   }
   for (const { database, engine } of stands) {
-    await engine.unpauseQueue('bench')
+    await engine.queues.resume('bench')
     await untilFinished(database)
     await database.sql('vacuum analyze')
   }
@@ -87,9 +87,9 @@ async function burnChunk({ database, engine, reports }, chunk) {
   await database.sql('vacuum analyze')
   const from = reports.length
   const begun = reports.at(-1).ran
-  await engine.unpauseQueue('bench')
+  await engine.queues.resume('bench')
   await until(() => reports.at(-1).ran >= begun + chunk, { everyMs: 5 })
-  await engine.pauseQueue('bench')
+  await engine.queues.pause('bench')
   const [first, last] = [reports[from], reports.find(each => each.ran >= begun + chunk)]
   await until(() => isIdle(database), { what: 'a paused worker at rest' })
   return ((last.ran - first.ran) / (last.at - first.at)) * 1000
@@ -99,17 +99,17 @@ async function burnChunk({ database, engine, reports }, chunk) {
 async function reads(stands, say, atMost) {
   const costs = new Map()
   for (const stand of stands) {
-    await stand.engine.pauseQueue('bench')
+    await stand.engine.queues.pause('bench')
     await enqueue(stand, 100)
     const [{ id }] = await stand.database.sql(
       `select id::text as id from retoma.job where state = 'waiting' order by id desc limit 1`,
     )
     const asked = {
-      queues: () => stand.engine.queues(),
-      stats: () => stand.engine.stats(),
+      queues: () => stand.engine.queues.list(),
+      stats: () => stand.engine.metrics.stats(),
       'explain a queue': () => stand.engine.explain({ queue: 'bench' }),
       'explain a job': () => stand.engine.explain({ job: id }),
-      workers: () => stand.engine.workers(),
+      workers: () => stand.engine.workers.list(),
     }
     for (const [name, ask] of Object.entries(asked)) {
       const times = []
@@ -125,7 +125,7 @@ async function reads(stands, say, atMost) {
         .map(name => `${name} ${round(costs.get(`${name} ${stand.name}`), 1)} ms`)
         .join(', ')}`,
     )
-    await stand.engine.unpauseQueue('bench')
+    await stand.engine.queues.resume('bench')
     await untilFinished(stand.database)
   }
   const [free, ...pinned] = stands

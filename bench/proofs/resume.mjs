@@ -39,9 +39,9 @@ export async function prove({ room, scale, say, hold, atMost, atLeast }) {
   // At 80 of 2,000, and twice more further on. All four begin together, so that it is 80.
   const deaths = []
   for (const share of [0.04, 0.4, 0.8]) {
-    await engine.pause(id)
+    await engine.batches.pause(id)
     const workers = await hire()
-    await engine.unpause(id)
+    await engine.batches.resume(id)
     await until(() => read(ledger).end.length >= total * share, { everyMs: 1, what: `${share} of all` })
     await Promise.all(workers.map(worker => worker.kill()))
     deaths.push(await remains(database, ledger, workers))

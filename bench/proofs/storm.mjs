@@ -22,16 +22,7 @@ const callers = 10
 const open = 8
 /** Three chunks of its submit, so that there is something between them, and cancel has more than one bite. */
 const items = 2500
-const mustChange = [
-  'pause',
-  'unpause',
-  'retry failed',
-  'retry failed of one cause',
-  'stall',
-  'resume',
-  'cancel',
-  'skip an item',
-]
+const mustChange = ['pause', 'retry failed', 'retry failed of one cause', 'stall', 'resume', 'cancel', 'skip an item']
 /** What a dead worker held comes back after 20 to 25 s. */
 const calmSeconds = 120
 
@@ -120,11 +111,10 @@ async function calm(engine, database) {
   for (const { id, state } of await database.sql(
     `select id::text as id, state from retoma.batch where finished_at is null`,
   )) {
-    if (state === 'paused') await engine.unpause(id)
-    if (state === 'stalled') await engine.resume(id)
+    if (state === 'paused' || state === 'stalled') await engine.batches.resume(id)
   }
   for (const { id } of await database.sql(`select id::text as id from retoma.job where state = 'stalled'`))
-    await engine.resume(id)
+    await engine.jobs.resume(id)
   const [{ left }] = await database.sql(
     `select exists (select from retoma.batch where finished_at is null or todo is not null)
        or exists (select from retoma.job where finished_at is null) as left`,

@@ -32,7 +32,7 @@ export async function measure(url, jobs) {
   const began = performance.now()
   await engine.enqueueMany(work, inputs)
   await done
-  while ((await engine.queues()).some(({ ready, running }) => ready + running > 0)) await sleep(5)
+  while ((await engine.queues.list()).some(({ ready, running }) => ready + running > 0)) await sleep(5)
   const rate = (jobs * five.length * 1000) / (performance.now() - began)
   await engine.close()
   return { rate, latency }

@@ -24,7 +24,7 @@ export async function play(stage) {
   if (after > bound) stage.broke(`stalled after ${after.toFixed(1)} s`)
   const pressed = await Promise.all(
     ids.flatMap(id =>
-      [engine.resume(id), engine.resume(id), engine.resume(id)].map(each => each.catch(error => error)),
+      [engine.jobs.resume(id), engine.jobs.resume(id), engine.jobs.resume(id)].map(each => each.catch(error => error)),
     ),
   )
   const wrong = pressed.filter(each => each instanceof Error)

@@ -62,10 +62,10 @@ async function follow(): Promise<void> {
 }
 
 await follow()
-for (const { cause, count, message } of await engine.failures(id)) {
+for (const { cause, count, message } of await engine.batches.failures(id)) {
   console.log(`${count} failed for one cause: ${message}`)
   withoutKey.clear() // Somebody has put it right.
-  const { retried } = await engine.retryFailed(id, { cause })
+  const { retried } = await engine.batches.retryFailed(id, { cause })
   console.log(`${retried} run again`)
 }
 await follow()

@@ -199,10 +199,6 @@ const table: Record<JsonRoute, Line> = {
     good: async () => retoma.POST('/api/v1/batches/{id}/pause', on(await submit('drafts'))),
     wrongState: async () => retoma.POST('/api/v1/batches/{id}/pause', on(await endedBatch())),
   },
-  'POST /api/v1/batches/{id}/unpause': {
-    good: async () => retoma.POST('/api/v1/batches/{id}/unpause', on(await submit('drafts'))),
-    wrongState: async () => retoma.POST('/api/v1/batches/{id}/unpause', on(await endedBatch())),
-  },
   'POST /api/v1/batches/{id}/cancel': {
     good: async () => retoma.POST('/api/v1/batches/{id}/cancel', on(await submit('drafts'))),
     wrongState: async () => retoma.POST('/api/v1/batches/{id}/cancel', on(await endedBatch())),
@@ -219,7 +215,7 @@ const table: Record<JsonRoute, Line> = {
 
   'GET /api/v1/queues': { good: () => retoma.GET('/api/v1/queues') },
   'POST /api/v1/queues/{name}/pause': { good: () => retoma.POST('/api/v1/queues/{name}/pause', named('drawer')) },
-  'POST /api/v1/queues/{name}/unpause': { good: () => retoma.POST('/api/v1/queues/{name}/unpause', named('drawer')) },
+  'POST /api/v1/queues/{name}/resume': { good: () => retoma.POST('/api/v1/queues/{name}/resume', named('drawer')) },
   'GET /api/v1/queues/{name}/explain': { good: () => retoma.GET('/api/v1/queues/{name}/explain', named('drawer')) },
   'POST /api/v1/queues/{name}/explain': { good: () => retoma.POST('/api/v1/queues/{name}/explain', named('drawer')) },
   'GET /api/v1/schedules': { good: () => retoma.GET('/api/v1/schedules') },

@@ -60,7 +60,7 @@ test('a job that makes no progress is stalled, and the person who resumes it fin
   await running
 
   hangs = false
-  await t.engine.resume(id)
+  await t.engine.jobs.resume(id)
   await t.run()
   expect(await t.engine.job(id)).toMatchObject({ state: 'succeeded', result: 'done' })
 })

@@ -13,7 +13,7 @@
 import { isRetomaError, RetomaError } from '../errors/errors.ts'
 import { formatDuration, minutes } from '../lib/values/duration.ts'
 import type { Allowance } from '../limits/model/rate-window.ts'
-import type { RateLimiter } from '../limits/rate-limiter.ts'
+import type { RateLimiter, RateLimitPeek } from '../limits/rate-limiter.ts'
 
 const per = minutes(1)
 const told = 10
@@ -41,7 +41,7 @@ interface Line {
   lastRandom: Promise<unknown>
 }
 
-export function createGuessThrottle(limits: RateLimiter): GuessThrottle {
+export function createGuessThrottle(limits: RateLimiter & RateLimitPeek): GuessThrottle {
   const lines = new Map<string, Line>()
 
   async function counted<T>(from: string, look: () => Promise<T | null>): Promise<T | null> {

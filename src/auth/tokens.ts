@@ -40,10 +40,21 @@ export interface NewToken {
 /** `token` is the secret: answered here and never again. */
 type MadeToken = TokenView & { token: string }
 
-export interface Tokens {
-  createToken(options: NewToken): Promise<MadeToken>
+/** The namespace `engine.tokens`. */
+export interface TokenActions {
+  create(options: NewToken): Promise<MadeToken>
+  list(filter?: tokens.TokenFilter & PageOptions): Promise<Page<TokenView>>
   /**
-   * The same as an idempotent request: stores `answer` of the result, which must not contain the secret; a repetition gets the
+   * Revokes a token: at once in this process and in processes that listen, in others within five seconds. Throws `last_admin` for
+   * the last admin token, unless `evenLast`.
+   */
+  revoke(id: string, options?: { by?: string; evenLast?: boolean }): Promise<TokenView & { changed: boolean }>
+}
+
+/** Authenticates requests, for HTTP alone. */
+export interface Authentication {
+  /**
+   * `tokens.create` as an idempotent request: stores `answer` of the result, which must not contain the secret; a repetition gets the
    * stored response and creates nothing.
    */
   createTokenOnce(
@@ -51,12 +62,6 @@ export interface Tokens {
     once: IdempotencyKey,
     answer: (made: MadeToken) => StoredResponse,
   ): Promise<Replayable<MadeToken>>
-  tokens(filter?: tokens.TokenFilter & PageOptions): Promise<Page<TokenView>>
-  /**
-   * Revokes a token: at once in this process and in processes that listen, in others within five seconds. Throws `last_admin` for
-   * the last admin token, unless `evenLast`.
-   */
-  revokeToken(id: string, options?: { by?: string; evenLast?: boolean }): Promise<TokenView & { changed: boolean }>
   /**
    * Answers whether any token was ever created, including revoked tokens. A change is known at once in processes that listen,
    * within seconds in the others.
@@ -73,7 +78,8 @@ export interface Tokens {
   logOut(secret: string): Promise<void>
 }
 
-export interface TokenActions extends Tokens {
+interface TokenService extends Authentication {
+  tokens: TokenActions
   /** Drops the cached credentials: the next request is looked up. */
   recheck(): void
 }
@@ -94,7 +100,7 @@ export function createTokens(given: {
   log: Log
   guessThrottle: GuessThrottle
   changed: () => void
-}): TokenActions {
+}): TokenService {
   const { db, clock, log, guessThrottle, changed } = given
   const keys = new CredentialCache<Known>(clock, lookUpToken)
   const cookies = new CredentialCache<Known & { expiresAt: Date }>(clock, lookUpLogIn)
@@ -180,31 +186,33 @@ export function createTokens(given: {
   }
 
   return {
-    async createToken(options) {
-      const token = await newToken(options)(db.run)
-      announce(token)
-      return token
+    tokens: {
+      async create(options) {
+        const token = await newToken(options)(db.run)
+        announce(token)
+        return token
+      },
+
+      async list(filter = {}) {
+        const limit = checkPage(filter)
+        return pageOf(await tokens.viewTokens(db, filter, filter.after, limit + 1), limit)
+      },
+
+      async revoke(id, { by, evenLast = false } = {}) {
+        const revoked = isId(id) ? await tokens.revokeToken(db, id, evenLast, clock.instant()) : undefined
+        forget()
+        if (revoked?.changed) changed()
+        if (revoked === undefined) throw new RetomaError('not_found', { what: 'token', id })
+        if (revoked.revokedAt === null) throw new RetomaError('last_admin', { id })
+        if (revoked.changed) log.info({ id, user: revoked.user, by: by ?? null }, 'a token was revoked')
+        return revoked
+      },
     },
 
     async createTokenOnce(options, once, answer) {
       const done = await exactlyOnce({ db, clock }, once, async () => newToken(options), answer)
       if (done.made !== undefined) announce(done.made)
       return done
-    },
-
-    async tokens(filter = {}) {
-      const limit = checkPage(filter)
-      return pageOf(await tokens.viewTokens(db, filter, filter.after, limit + 1), limit)
-    },
-
-    async revokeToken(id, { by, evenLast = false } = {}) {
-      const revoked = isId(id) ? await tokens.revokeToken(db, id, evenLast, clock.instant()) : undefined
-      forget()
-      if (revoked?.changed) changed()
-      if (revoked === undefined) throw new RetomaError('not_found', { what: 'token', id })
-      if (revoked.revokedAt === null) throw new RetomaError('last_admin', { id })
-      if (revoked.changed) log.info({ id, user: revoked.user, by: by ?? null }, 'a token was revoked')
-      return revoked
     },
 
     async anyToken() {

@@ -1,5 +1,5 @@
 /**
- * Reads batches and applies actions to batches: pause, unpause, resume, cancel, retry the failed items, change the priority.
+ * Reads batches and applies actions to batches: pause, resume, cancel, retry the failed items, change the priority.
  *
  * Invariant: an action is safe to repeat and safe from many callers at once; a batch in an unsuitable state is reported by an
  * error code. An action is in effect from its first commit. If jobs must change too, this process runs the first chunks of the
@@ -7,7 +7,7 @@
  */
 
 import type { Db } from '../database/db.ts'
-import { RetomaError, say } from '../errors/errors.ts'
+import { isRetomaError, RetomaError, say } from '../errors/errors.ts'
 import { refuseOption } from '../errors/invalid-option.ts'
 import { type ActedBy, checkActor } from '../jobs/model/actor.ts'
 import { type State, states } from '../jobs/model/state.ts'
@@ -37,27 +37,34 @@ export type ResumedBatch = BatchActionResult & { resumed: number }
 /** `retried`: items that wait again; `held`: items that stay failed because another job has their unique key now. */
 export type RetriedBatch = BatchActionResult & { retried: number; held: number }
 
-export interface Batches {
-  batch(id: string): Promise<BatchView | null>
+export interface ResumeOptions extends ActedBy {
+  /** Resumes only a batch in this state. Default: both. */
+  from?: 'paused' | 'stalled'
+}
+
+/** The namespace `engine.batches`, without the methods of other files. */
+export interface BatchActions {
   /** The newest first. */
-  batches(filter?: PageOptions & { state?: BatchState; name?: string }): Promise<Page<BatchView>>
+  list(filter?: PageOptions & { state?: BatchState; name?: string }): Promise<Page<BatchView>>
   /** A page may be short even if a next page exists. */
   items(batchId: string, filter?: ItemFilter & PageOptions): Promise<ItemPage>
   /** The failed items grouped by error fingerprint, the largest group first. */
   failures(batchId: string): Promise<FailureGroup[]>
   /** No further item starts; running items continue to their end. */
   pause(id: string, options?: ActedBy): Promise<BatchActionResult>
-  unpause(id: string, options?: ActedBy): Promise<BatchActionResult>
+  /** Resumes a paused or a stalled batch. The resume of a stalled batch counts towards `maxResumes`. */
+  resume(id: string, options?: ResumeOptions): Promise<ResumedBatch>
+  /** Cancels the batch at once; a cascade cancels the items in chunks. */
+  cancel(id: string, options?: ActedBy): Promise<BatchActionResult>
   /** Runs the failed items, or only the items with the fingerprint `cause`, again with a new attempt budget; checkpoints stay. */
   retryFailed(id: string, options?: { cause?: string } & ActedBy): Promise<RetriedBatch>
   /** 0 (first) to 9; applies to waiting items and to items still to be submitted. */
   setPriority(id: string, priority: number, options?: ActedBy): Promise<BatchActionResult & { moved: number }>
 }
 
-/** Adds the batch side of `cancel` and `resume`, which also accept a job id. */
-export interface BatchActions extends Batches {
-  cancelBatch(id: string, options?: ActedBy): Promise<BatchActionResult>
-  resumeBatch(id: string, options?: ActedBy): Promise<ResumedBatch>
+/** Methods of the engine itself. */
+export interface BatchReads {
+  batch(id: string): Promise<BatchView | null>
 }
 
 /** An action waits this long for its cascade; ticks do the rest. */
@@ -68,16 +75,16 @@ const maxConflictRetries = 20
 /** By action: states in which the action has nothing to do and does not fail. */
 const noOpStates: Record<BatchActionName, readonly BatchState[]> = {
   pause: ['paused'],
-  unpause: ['submitting', 'waiting', 'running'],
-  resume: ['submitting', 'waiting', 'running', 'succeeded'],
+  resumePaused: ['submitting', 'waiting', 'running'],
+  resumeStalled: ['submitting', 'waiting', 'running', 'succeeded'],
   cancel: ['cancelled'],
 }
 
 /** By action: states in which the action should have changed the batch. */
 const allowedStates: Record<BatchActionName, readonly BatchState[]> = {
   pause: ['submitting', 'waiting', 'running'],
-  unpause: ['paused'],
-  resume: ['stalled'],
+  resumePaused: ['paused'],
+  resumeStalled: ['stalled'],
   cancel: ['submitting', 'waiting', 'running', 'paused', 'stalled'],
 }
 
@@ -92,7 +99,7 @@ export function createBatchActions(given: {
   /** Workers release the claimed jobs of the batch that have not started. */
   blockClaims: (queue: string, batch: string) => void
   changed: (batch: string) => void
-}): BatchActions {
+}): BatchReads & { batches: BatchActions } {
   const { db, clock, completion, wake, wakeUnblocked, blockClaims, changed } = given
 
   async function found(id: string): Promise<BatchView> {
@@ -117,6 +124,19 @@ export function createBatchActions(given: {
     }
   }
 
+  /** Without `from` the state of the batch decides; the batch may change state between the read and the action. */
+  async function resume(id: string, { from, ...by }: ResumeOptions) {
+    for (let left = maxConflictRetries; ; left--) {
+      const state = from ?? ((await found(id)).state === 'paused' ? 'paused' : 'stalled')
+      try {
+        return await applyAction(state === 'paused' ? 'resumePaused' : 'resumeStalled', id, by)
+      } catch (error) {
+        const changed = isRetomaError(error, state === 'paused' ? 'batch_state' : 'batch_paused')
+        if (!changed || from !== undefined || left === 0) throw error
+      }
+    }
+  }
+
   const ask = (id: string) => completion.check([id])
   const answer = ({ batch, moved }: { batch: BatchView; moved: boolean }): BatchActionResult => ({
     id: batch.id,
@@ -127,10 +147,8 @@ export function createBatchActions(given: {
   /** Finishes the cascade of an earlier action first. */
   const settled = (id: string) => continueCascade(db, clock, id, Number.POSITIVE_INFINITY)
 
-  return {
-    batch: async id => (isId(id) ? await viewBatch(db, id, clock.instant()) : undefined) ?? null,
-
-    async batches(filter = {}) {
+  const batches: BatchActions = {
+    async list(filter = {}) {
       const limit = checkPage(filter)
       const { after, state, name } = filter
       checkState(state, batchStates)
@@ -162,18 +180,8 @@ export function createBatchActions(given: {
       return answer(applied)
     },
 
-    async unpause(id, options) {
-      const applied = await applyAction('unpause', id, options)
-      if (applied.moved) {
-        await ask(id)
-        wakeUnblocked(applied.batch.queue)
-        changed(id)
-      }
-      return answer(applied)
-    },
-
-    async resumeBatch(id, options) {
-      const applied = await applyAction('resume', id, options)
+    async resume(id, options = {}) {
+      const applied = await resume(id, options)
       const { total, succeeded, failed, skipped, cancelled } = applied.batch
       if (!applied.moved) return { ...answer(applied), resumed: 0 }
       await ask(id)
@@ -182,7 +190,7 @@ export function createBatchActions(given: {
       return { ...answer(applied), resumed: total - succeeded - failed - skipped - cancelled }
     },
 
-    async cancelBatch(id, options) {
+    async cancel(id, options) {
       const applied = await applyAction('cancel', id, options)
       if (applied.moved) {
         blockClaims(applied.batch.queue, id)
@@ -205,7 +213,7 @@ export function createBatchActions(given: {
         await settled(id)
         // Retrying also resumes a stalled batch, and the resume is counted.
         if ((await found(id)).state === 'stalled')
-          resumed = (await applyAction('resume', id, pressing)).moved || resumed
+          resumed = (await applyAction('resumeStalled', id, pressing)).moved || resumed
         const number = await beginRetry(db, id, { cause, by }, clock.instant())
         const begun = number !== undefined
         if (begun) {
@@ -248,13 +256,19 @@ export function createBatchActions(given: {
       return { id, state: batch.state, changed: batch.priority !== priority || moved > 0, moved }
     },
   }
+
+  return {
+    batch: async id => (isId(id) ? await viewBatch(db, id, clock.instant()) : undefined) ?? null,
+    batches,
+  }
 }
 
-function refusal({ id, state, resumes }: BatchView, verb: string): RetomaError {
-  if (verb === 'resume' && state === 'paused') return new RetomaError('batch_paused', { id })
-  if (verb === 'resume' && state === 'failed')
+function refusal({ id, state, resumes }: BatchView, action: BatchActionName | 'setPriority'): RetomaError {
+  if (action === 'resumeStalled' && state === 'paused') return new RetomaError('batch_paused', { id })
+  if (action === 'resumeStalled' && state === 'failed')
     return new RetomaError('resumes_spent', { what: say('batch', 'o lote'), id, resumes })
   if (state === 'cancelled') return new RetomaError('batch_cancelled', { id })
+  const verb = action === 'resumePaused' || action === 'resumeStalled' ? 'resume' : action
   return new RetomaError('batch_state', { id, state, verb })
 }
 

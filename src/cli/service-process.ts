@@ -5,8 +5,10 @@
  * The port is taken first, so that a taken port is reported before anything slow begins. But a second start in the same folder is
  * reported as such, not as a conflict about the port of the first process.
  */
+
 import { isIPv6 } from 'node:net'
 import { createEngineOn, type Engine, openDb, rateLimitsOf, type WorkerHandle } from '../engine/create-engine.ts'
+import { internalsOf } from '../engine/internals.ts'
 import { isRetomaError, RetomaError } from '../errors/errors.ts'
 import { createApp } from '../http/index.ts'
 import { startedFrom } from '../isolation/isolation-mode.ts'
@@ -131,8 +133,8 @@ class House {
   /** True if requests need a token; refuses to listen on the network without a token. */
   async #lock(engine: Engine): Promise<boolean> {
     const { RETOMA_ADMIN_TOKEN } = this.#context.settings
-    if (RETOMA_ADMIN_TOKEN !== undefined) await engine.keepAdminToken(RETOMA_ADMIN_TOKEN)
-    const closed = await engine.anyToken()
+    if (RETOMA_ADMIN_TOKEN !== undefined) await internalsOf(engine).keepAdminToken(RETOMA_ADMIN_TOKEN)
+    const closed = await internalsOf(engine).anyToken()
     this.#refuseUnless(closed)
     return closed
   }

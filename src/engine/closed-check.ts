@@ -11,8 +11,8 @@ import { RetomaError } from '../errors/errors.ts'
 import { withDeadline } from '../lib/with-deadline.ts'
 import { checkArguments, type Parameter } from './method-parameters.ts'
 
-/** Methods that do not return a promise. */
-const atOnce = ['kind', 'kinds', 'batchNamed', 'watch', 'events']
+/** Methods that do not return a promise; `watch` returns a promise only with `once`. */
+const atOnce = ['kind', 'kinds', 'batchNamed', 'watch', 'events', 'include']
 const lastAnswersMs = 5000
 
 export class ClosedCheck {
@@ -56,7 +56,8 @@ export class ClosedCheck {
     if (atOnce.includes(name))
       return (...given) => {
         check(given)
-        return verb(...given)
+        const answer = verb(...given)
+        return answer instanceof Promise ? this.#tracked(answer) : answer
       }
     const begin = (given: unknown[]): Promise<unknown> => {
       try {
@@ -66,12 +67,14 @@ export class ClosedCheck {
         return Promise.reject(error)
       }
     }
-    return (...given) => {
-      const answer = begin(given).catch(withCode)
-      this.#underWay.add(answer)
-      const done = () => void this.#underWay.delete(answer)
-      answer.then(done, done)
-      return answer
-    }
+    return (...given) => this.#tracked(begin(given))
+  }
+
+  #tracked(result: Promise<unknown>): Promise<unknown> {
+    const answer = result.catch(withCode)
+    this.#underWay.add(answer)
+    const done = () => void this.#underWay.delete(answer)
+    answer.then(done, done)
+    return answer
   }
 }

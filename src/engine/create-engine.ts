@@ -47,7 +47,7 @@ import { checkLimits } from '../limits/model/queue-limits.ts'
 import { applyLimits, createQueues } from '../limits/queue-actions.ts'
 import { createRateLimiter, type RateLimits } from '../limits/rate-limiter.ts'
 import { readTick } from '../maintenance/sql/read-doctor-facts.ts'
-import { createMeter } from '../metrics/metrics-registry.ts'
+import { createMeter, type MetricSource } from '../metrics/metrics-registry.ts'
 import { createStats } from '../metrics/stats.ts'
 import { createProviders } from '../providers/provider-actions.ts'
 import { viewFindings } from '../recovery/sql/findings.ts'
@@ -56,7 +56,7 @@ import { checkSchedules, createScheduleActions } from '../schedules/schedule-act
 import { WorkerPool } from '../worker/worker-pool.ts'
 import { BackgroundServices } from './background-services.ts'
 import { ClosedCheck } from './closed-check.ts'
-import type { DrivenEngine, Engine } from './engine-api.ts'
+import type { Engine } from './engine-api.ts'
 import {
   checkEngineOptions,
   checkRateLimits,
@@ -65,7 +65,8 @@ import {
   type ResolvedOptions,
   withSettings,
 } from './engine-options.ts'
-import { fileParameters, parameters } from './method-parameters.ts'
+import { type InternalMethods, withInternals } from './internals.ts'
+import { type FlatMethods, parameters } from './method-parameters.ts'
 
 export { openDb } from '../database/db.ts'
 export { checkedInputs } from '../enqueue/check-inputs.ts'
@@ -79,8 +80,9 @@ export type { RateLimits } from '../limits/rate-limiter.ts'
 export type { WorkOptions } from '../worker/work-options.ts'
 export type { WorkerHandle } from '../worker/worker-pool.ts'
 export type { MaintenanceReport } from './background-services.ts'
-export type { DrivenEngine, Engine } from './engine-api.ts'
+export type { BatchesApi, Engine, JobsApi, MetricsApi, WorkersApi } from './engine-api.ts'
 export { type EngineOptions, rateLimitsOf } from './engine-options.ts'
+export { internalsOf } from './internals.ts'
 
 /**
  * Missing options come from the environment and from `.env` in the working folder, as for the command line. Throws `bad_option`,
@@ -157,7 +159,7 @@ interface Parts {
   workerMemory: number | undefined
 }
 
-function assemble(parts: Parts, changed: readonly string[], leave: () => Promise<void>): DrivenEngine {
+function assemble(parts: Parts, changed: readonly string[], leave: () => Promise<void>): Engine {
   const { db, log, clock, registry, schedules, guards, workerMemory } = parts
   const closing = new AbortController()
   setMaxListeners(0, closing.signal) // every enqueue in a transaction listens for half a second
@@ -218,7 +220,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     workerPool.claimsUnblocked(queue)
     wakeHints.claimsUnblocked(queue)
   }
-  const { cancelBatch, resumeBatch, ...batches } = createBatchActions({
+  const { batch, batches } = createBatchActions({
     db,
     clock,
     completion,
@@ -231,12 +233,57 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     changed: batch => settleListeners.settled(batch),
   })
   const batchMoved = (batch: string) => completion.check([batch])
-  const rateLimiter = createRateLimiter(parts)
-  const guessThrottle = createGuessThrottle(rateLimiter)
+  const { limit, peekLimit } = createRateLimiter(parts)
+  const guessThrottle = createGuessThrottle({ limit, peekLimit })
   const appTransactions = createAppTransactions({ db })
-  const { recheck, ...tokens } = createTokens({ db, clock, log, guessThrottle, changed: () => wakeHints.doors() })
-  const verbs: Omit<DrivenEngine, 'clock' | 'close' | 'meter' | 'files' | typeof Symbol.asyncDispose> = {
+  const { recheck, tokens, ...authentication } = createTokens({
+    db,
+    clock,
+    log,
+    guessThrottle,
+    changed: () => wakeHints.doors(),
+  })
+  const { jobs, job, wait, jobAsText, jobListed } = createJobActions({
+    db,
+    clock,
+    settleListeners,
+    batch,
+    batchMoved,
+    wake,
+    closing: closing.signal,
+  })
+  const eraser = createEraser({ db, clock })
+  const { schedules: scheduleActions, runScheduleOnce } = createScheduleActions({
+    db,
+    clock,
+    schedules,
+    queueDepths,
+    wake,
+  })
+  const meter = createMeter()
+
+  const flat: FlatMethods = {
     ...createEnqueuer({ db, clock, registry, writeShared, admission, wake, closing: closing.signal }),
+    ...createBatchSubmitter({ db, clock, registry, queueDepths, wake, ask: batchMoved }),
+    job,
+    batch,
+    wait,
+    ...createExplainer({ db, clock }),
+    ...createEvents({ db, clock, eventFeed, closing: closing.signal }),
+    ...appTransactions,
+    limit,
+    async work(options = {}) {
+      // First recover the jobs of the previous process by its crash reports, now instead of after a missed heartbeat.
+      await backgroundServices.applyCrashReports()
+      const worker = await workerPool.work(workerMemory === undefined ? options : { memory: workerMemory, ...options })
+      backgroundServices.watch()
+      return worker
+    },
+    watch: ((options?: { once: true }) =>
+      options?.once ? backgroundServices.once() : backgroundServices.watch()) as Engine['watch'],
+  }
+
+  const internalMethods: InternalMethods = {
     ...createMixedEnqueuer({
       db,
       clock,
@@ -246,47 +293,18 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
       wake,
     }),
     ...createIdempotentRequests({ db, clock, transaction: appTransactions.transaction }),
-    ...appTransactions,
-    ...createQueues({ db, clock, wake: wakeUnblocked }),
-    ...createBatchSubmitter({ db, clock, registry, queueDepths, wake, ask: batchMoved }),
-    ...createJobActions({
-      db,
-      clock,
-      settleListeners,
-      batches: { ...batches, cancelBatch, resumeBatch },
-      batchMoved,
-      wake,
-      closing: closing.signal,
-    }),
-    ...batches,
-    ...createEraser({ db, clock }),
-    ...createBulkActions({ db, clock, batchMoved, wake }),
-    ...createEvents({ db, clock, eventFeed, closing: closing.signal }),
-    ...createExplainer({ db, clock }),
-    ...createStats({ db, clock }),
-    ...createScheduleActions({ db, clock, schedules, queueDepths, wake }),
-    ...createGuardActions({ db, clock, guards, wake, closing: closing.signal }),
-    ...rateLimiter,
-    ...createProviders({ db, clock, goOn: () => workerPool.goOn() }),
+    runScheduleOnce,
+    jobAsText,
+    jobListed,
+    peekLimit,
     ...guessThrottle,
-    ...tokens,
+    ...authentication,
     kind: name => registry.find(name),
     kinds: () => [...registry.jobs.values()],
     batchNamed: name => findBatch(parts.batches, name),
-    workers: () => viewWorkers(db, clock.instant()),
     ping: () => pingDatabase(db, 2000),
     watchdogLag: () => readTick(db, clock.instant()),
     claimLag: async () => workerPool.claimLag(),
-    async work(options = {}) {
-      // First recover the jobs of the previous process by its crash reports, now instead of after a missed heartbeat.
-      await backgroundServices.applyCrashReports()
-      const worker = await workerPool.work(workerMemory === undefined ? options : { memory: workerMemory, ...options })
-      backgroundServices.watch()
-      return worker
-    },
-    watch: () => backgroundServices.watch(),
-    watchOnce: () => backgroundServices.once(),
-    findings: () => viewFindings(db),
     begin: (options, mode) => workerPool.begin(options, mode),
     tick: () => backgroundServices.tick(),
     clean: async () => void (await backgroundServices.clean()),
@@ -296,14 +314,33 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     sample: () => backgroundServices.sample(),
     endBatches: () => completion.now(),
   }
-  const files = closedCheck.open(createFiles({ db, clock, closing: closing.signal }), fileParameters)
+
+  const checked = closedCheck.open.bind(closedCheck) as typeof closedCheck.open
   const end = () => closedCheck.close()
-  return {
-    ...closedCheck.open(verbs, parameters),
-    files,
-    clock,
-    meter: createMeter(),
+  const engine: Engine = {
+    ...checked(flat, parameters.flat),
+    jobs: checked(
+      { ...jobs, ...createBulkActions({ db, clock, batchMoved, wake }), erase: eraser.job },
+      parameters.jobs,
+    ),
+    batches: checked({ ...batches, erase: eraser.batch }, parameters.batches),
+    queues: checked(createQueues({ db, clock, wake: wakeUnblocked }), parameters.queues),
+    schedules: checked(scheduleActions, parameters.schedules),
+    guards: checked(createGuardActions({ db, clock, guards, wake, closing: closing.signal }), parameters.guards),
+    providers: checked(createProviders({ db, clock, goOn: () => workerPool.goOn() }), parameters.providers),
+    workers: checked({ list: () => viewWorkers(db, clock.instant()) }, parameters.workers),
+    tokens: checked(tokens, parameters.tokens),
+    metrics: checked(
+      {
+        ...createStats({ db, clock }),
+        findings: () => viewFindings(db),
+        include: (source: MetricSource) => meter.include(source),
+      },
+      parameters.metrics,
+    ),
+    files: checked(createFiles({ db, clock, closing: closing.signal }), parameters.files),
     close: end,
     [Symbol.asyncDispose]: end,
   }
+  return withInternals(engine, { ...checked(internalMethods, parameters.internals), clock, meter })
 }

@@ -9,6 +9,7 @@
 import { roles } from '../auth/model/token.ts'
 import type { TokenFilter } from '../auth/sql/token-rows.ts'
 import type { NewToken } from '../auth/tokens.ts'
+import type { ResumeOptions } from '../batches/batch-actions.ts'
 import { batchOverrides } from '../batches/model/batch.ts'
 import { batchStates } from '../batches/model/batch-state.ts'
 import type { ItemFilter } from '../batches/sql/batch-items.ts'
@@ -17,7 +18,7 @@ import type { EnqueueManyOptions } from '../enqueue/enqueue.ts'
 import type { EnqueueOptions } from '../enqueue/model/enqueue-options.ts'
 import { refuseOption, refuseUnknownOptions } from '../errors/invalid-option.ts'
 import type { EventsFilter } from '../events/model/event.ts'
-import type { FileHome, Files } from '../files/file-streams.ts'
+import type { FileHome } from '../files/file-streams.ts'
 import type { FileOptions } from '../files/model/file.ts'
 import type { IdempotencyKey } from '../idempotency/stored-response.sql.ts'
 import type { BulkFilter } from '../jobs/bulk-actions.ts'
@@ -29,7 +30,8 @@ import { asText, isStorableText } from '../lib/values/json.ts'
 import type { PageOptions } from '../lib/values/page.ts'
 import type { LimitOptions } from '../limits/model/rate-window.ts'
 import { checkMemory, type WorkOptions } from '../worker/work-options.ts'
-import type { DrivenEngine } from './engine-api.ts'
+import type { Engine } from './engine-api.ts'
+import type { InternalMethods } from './internals.ts'
 
 /** Throws `bad_option`. `at`: the name of the option or of the parameter. */
 type Check = (value: unknown, at: string) => void
@@ -43,7 +45,23 @@ export interface Parameter {
   readonly known?: readonly string[]
 }
 
-type Method = Exclude<keyof DrivenEngine, 'clock' | 'close' | 'meter' | 'files' | typeof Symbol.asyncDispose>
+/** The methods of the engine itself, without the namespaces and without `close`, which is never refused. */
+export type FlatMethods = Pick<
+  Engine,
+  | 'enqueue'
+  | 'enqueueMany'
+  | 'submit'
+  | 'job'
+  | 'batch'
+  | 'wait'
+  | 'explain'
+  | 'events'
+  | 'work'
+  | 'watch'
+  | 'query'
+  | 'transaction'
+  | 'limit'
+>
 
 const wrong = (value: unknown, at: string, en: string, pt: string): never => {
   const shown = asText(value).slice(0, 100)
@@ -224,7 +242,10 @@ const workOptions = object<WorkOptions>('options', {
   killWhenHung: bool,
 })
 
-export const parameters: { readonly [Name in Method]: readonly Parameter[] } = {
+type Namespace = Exclude<keyof Engine, keyof FlatMethods | 'close' | typeof Symbol.asyncDispose>
+type ParametersOf<Methods> = { readonly [Name in keyof Methods]: readonly Parameter[] }
+
+const flat: ParametersOf<FlatMethods> = {
   enqueue: [job, value('input', left), object('options', { ...enqueueOptions, tx: left })],
   enqueueMany: [
     job,
@@ -235,16 +256,9 @@ export const parameters: { readonly [Name in Method]: readonly Parameter[] } = {
       each: fn,
     }),
   ],
-  enqueueTogether: [list('orders')],
-  enqueueOnce: [list('orders'), once, value('answer', fn)],
-  once: [once, work],
-  transactionOnce: [once, work],
-  forgetAnswers: [named('route'), id],
   submit: [value('batch', left), list('items'), object('options', { ...submitOptions, keyUntil: left })],
   job: [id],
-  jobAsText: [id],
-  jobListed: [id],
-  jobs: [object<JobFilter & PageOptions>('filter', { ...jobFilter, ...page })],
+  batch: [id],
   wait: [
     object<{ job: string; batch: string }>(
       'wait',
@@ -253,57 +267,6 @@ export const parameters: { readonly [Name in Method]: readonly Parameter[] } = {
     ),
     object<{ signal?: AbortSignal }>('options', { signal }),
   ],
-  cancel: [id, by],
-  retry: [id, by],
-  rerun: [id, by],
-  resume: [id, by],
-  skip: [id, value('reason', left), by],
-  cancelJobs: [allOf, by],
-  retryJobs: [allOf, object<ActedBy & { after?: string }>('options', { by: left, after: text })],
-  batch: [id],
-  batches: [object('filter', { state: oneOf(...batchStates), name: text, ...page })],
-  items: [id, object<ItemFilter & PageOptions>('filter', { state: oneOf(...states), cause: left, ...page })],
-  failures: [id],
-  pause: [id, by],
-  unpause: [id, by],
-  retryFailed: [id, object<ActedBy & { cause?: string }>('options', { by: left, cause: text }, { defined: ['cause'] })],
-  setPriority: [id, value('priority', left), by],
-  queues: [],
-  pauseQueue: [named('queue'), by],
-  unpauseQueue: [named('queue'), by],
-  schedules: [],
-  runSchedule: [named('schedule'), by],
-  runScheduleOnce: [named('schedule'), once, value('answer', fn), by],
-  guards: [],
-  runGuard: [
-    value('guard', (given, at) => {
-      if (typeof given !== 'string' && !isObject(given))
-        wrong(
-          given,
-          at,
-          'the name of a guard, or what defineGuard made',
-          'o nome de um guard, ou o que defineGuard fez',
-        )
-    }),
-    object<ActedBy & { dryRun?: boolean }>('options', { by: left, dryRun: bool }),
-  ],
-  limit: [limit],
-  peekLimit: [limit],
-  providers: [],
-  clearProvider: [named('provider'), by],
-  guess: [value('from', left), value('look', fn)],
-  createToken: [newToken],
-  createTokenOnce: [newToken, once, value('answer', fn)],
-  tokens: [
-    object<TokenFilter & PageOptions>('filter', { user: storedText, role: oneOf(...roles), live: bool, ...page }),
-  ],
-  revokeToken: [id, object<{ by?: string; evenLast?: boolean }>('options', { by: storedText, evenLast: bool })],
-  anyToken: [],
-  keepAdminToken: [named('secret')],
-  findToken: [named('secret'), value('from', left)],
-  logIn: [named('secret'), value('from', left)],
-  findLogIn: [named('secret')],
-  logOut: [named('secret')],
   events: [object<EventsFilter>('events', { job: left, batch: left, after: left, signal })],
   explain: [
     object<{ job: string; batch: string; queue: string }>(
@@ -313,8 +276,9 @@ export const parameters: { readonly [Name in Method]: readonly Parameter[] } = {
     ),
     object<{ language?: string }>('options', { language: oneOf('en', 'pt') }),
   ],
-  stats: [],
-  metrics: [],
+  work: [workOptions],
+  watch: [object<{ once: true }>('options', { once: bool })],
+  limit: [limit],
   query: [
     value('query', (given, at) => {
       const text = typeof given === 'string' ? given : (given as { text?: unknown } | null | undefined)?.text
@@ -330,19 +294,117 @@ export const parameters: { readonly [Name in Method]: readonly Parameter[] } = {
     }),
   ],
   transaction: [work],
-  eraseBatch: [id],
-  eraseJob: [id],
+}
+
+const namespaces: { readonly [Name in Namespace]: ParametersOf<Engine[Name]> } = {
+  jobs: {
+    list: [object<JobFilter & PageOptions>('filter', { ...jobFilter, ...page })],
+    cancel: [id, by],
+    retry: [id, by],
+    rerun: [id, by],
+    resume: [id, by],
+    skip: [id, value('reason', left), by],
+    cancelMany: [allOf, by],
+    retryMany: [allOf, object<ActedBy & { after?: string }>('options', { by: left, after: text })],
+    erase: [id],
+  },
+  batches: {
+    list: [object('filter', { state: oneOf(...batchStates), name: text, ...page })],
+    items: [id, object<ItemFilter & PageOptions>('filter', { state: oneOf(...states), cause: left, ...page })],
+    failures: [id],
+    pause: [id, by],
+    resume: [id, object<ResumeOptions>('options', { by: left, from: oneOf('paused', 'stalled') })],
+    cancel: [id, by],
+    retryFailed: [
+      id,
+      object<ActedBy & { cause?: string }>('options', { by: left, cause: text }, { defined: ['cause'] }),
+    ],
+    setPriority: [id, value('priority', left), by],
+    erase: [id],
+  },
+  queues: {
+    list: [],
+    pause: [named('queue'), by],
+    resume: [named('queue'), by],
+  },
+  schedules: {
+    list: [],
+    run: [named('schedule'), by],
+  },
+  guards: {
+    list: [],
+    run: [
+      value('guard', (given, at) => {
+        if (typeof given !== 'string' && !isObject(given))
+          wrong(
+            given,
+            at,
+            'the name of a guard, or what defineGuard made',
+            'o nome de um guard, ou o que defineGuard fez',
+          )
+      }),
+      object<ActedBy & { dryRun?: boolean }>('options', { by: left, dryRun: bool }),
+    ],
+  },
+  providers: {
+    list: [],
+    clear: [named('provider'), by],
+  },
+  workers: {
+    list: [],
+  },
+  tokens: {
+    create: [newToken],
+    list: [
+      object<TokenFilter & PageOptions>('filter', { user: storedText, role: oneOf(...roles), live: bool, ...page }),
+    ],
+    revoke: [id, object<{ by?: string; evenLast?: boolean }>('options', { by: storedText, evenLast: bool })],
+  },
+  metrics: {
+    stats: [],
+    read: [],
+    findings: [],
+    include: [value('source', fn)],
+  },
+  files: {
+    put: [list('source'), object<FileOptions>('options', { name: left, type: left, most: left }, { required: true })],
+    open: [id],
+    keep: [
+      ids,
+      object<Record<keyof FileHome, unknown>>(
+        'home',
+        { tx: left, batch: text, job: text },
+        { required: true, exactlyOne: ['batch', 'job'] },
+      ),
+    ],
+    remove: [ids],
+  },
+}
+
+const internals: ParametersOf<InternalMethods> = {
+  enqueueTogether: [list('orders')],
+  enqueueOnce: [list('orders'), once, value('answer', fn)],
+  once: [once, work],
+  transactionOnce: [once, work],
+  forgetAnswers: [named('route'), id],
+  runScheduleOnce: [named('schedule'), once, value('answer', fn), by],
+  jobAsText: [id],
+  jobListed: [id],
+  peekLimit: [limit],
+  guess: [value('from', left), value('look', fn)],
+  createTokenOnce: [newToken, once, value('answer', fn)],
+  anyToken: [],
+  keepAdminToken: [named('secret')],
+  findToken: [named('secret'), value('from', left)],
+  logIn: [named('secret'), value('from', left)],
+  findLogIn: [named('secret')],
+  logOut: [named('secret')],
   kind: [named('kind')],
   kinds: [],
   batchNamed: [named('batch')],
-  workers: [],
   ping: [],
   watchdogLag: [],
   claimLag: [],
-  work: [workOptions],
-  watch: [],
-  watchOnce: [],
-  findings: [],
   begin: [workOptions, value('mode', left)],
   tick: [],
   clean: [],
@@ -353,19 +415,7 @@ export const parameters: { readonly [Name in Method]: readonly Parameter[] } = {
   endBatches: [],
 }
 
-export const fileParameters: { readonly [Name in keyof Files]: readonly Parameter[] } = {
-  put: [list('source'), object<FileOptions>('options', { name: left, type: left, most: left }, { required: true })],
-  open: [id],
-  keep: [
-    ids,
-    object<Record<keyof FileHome, unknown>>(
-      'home',
-      { tx: left, batch: text, job: text },
-      { required: true, exactlyOne: ['batch', 'job'] },
-    ),
-  ],
-  remove: [ids],
-}
+export const parameters = { flat, ...namespaces, internals }
 
 /** Throws `bad_option` for the first invalid argument. */
 export function checkArguments(taken: readonly Parameter[] | undefined, given: readonly unknown[]): void {

@@ -16,18 +16,25 @@ import { isId } from '../lib/values/id.ts'
 import { markBatchErased } from './sql/erase-batch.ts'
 import { eraseJob } from './sql/erase-job.ts'
 
+/** `erased`: this call erased the batch or the job. */
+export interface Erased {
+  id: string
+  erased: boolean
+}
+
+/** `batch` is `engine.batches.erase`, `job` is `engine.jobs.erase`. */
 export interface Eraser {
   /**
    * Erases a finished batch with its jobs, checkpoints, failures, events, files, incidents and notices. A missing batch counts as
    * already erased. Throws `batch_state`.
    */
-  eraseBatch(id: string): Promise<{ id: string; erased: boolean }>
+  batch(id: string): Promise<Erased>
   /**
    * Erases a finished job with its checkpoints, failures, events, files, incidents and notices. The batch of an item still counts
    * the item. The unique key becomes free: an enqueue with the same key creates another job. A missing job counts as already
    * erased. Throws `wrong_state`.
    */
-  eraseJob(id: string): Promise<{ id: string; erased: boolean }>
+  job(id: string): Promise<Erased>
 }
 
 /** Retries while the cascade of an earlier action must finish first. */
@@ -41,7 +48,7 @@ export function createEraser({ db, clock }: { db: Db; clock: Clock }): Eraser {
   const bites = (id: string) => continueCascade(db, clock, id, Number.POSITIVE_INFINITY)
 
   return {
-    async eraseBatch(id) {
+    async batch(id) {
       if (!isId(id)) return { id, erased: false }
       let erased = false
       for (let left = maxConflictRetries; ; left--) {
@@ -56,7 +63,7 @@ export function createEraser({ db, clock }: { db: Db; clock: Clock }): Eraser {
       return { id, erased }
     },
 
-    async eraseJob(id) {
+    async job(id) {
       if (!isId(id)) return { id, erased: false }
       for (let left = maxConflictRetries; ; left--) {
         const found = await eraseJob(db, id, clock.instant())

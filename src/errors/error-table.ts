@@ -626,8 +626,8 @@ export const errorTable = define({
   },
   batch_paused: {
     status: 409,
-    en: 'batch {id} is paused; unpause it to go on',
-    pt: 'o lote {id} está pausado; tire a pausa para continuar',
+    en: 'batch {id} is paused, not stalled',
+    pt: 'o lote {id} está pausado, não travado',
   },
   resumes_spent: {
     status: 409,

@@ -14,14 +14,15 @@ import { asGuardError, refusalOf } from './guard-tick.ts'
 import type { Guard } from './model/guard.ts'
 import { aboutOf, type GuardView, noteTurn, takeTurn, viewGuards } from './sql/guard-runs.ts'
 
+/** The namespace `engine.guards`. */
 export interface GuardActions {
   /** The guards of this engine and the guards of other processes, by name. */
-  guards(): Promise<GuardView[]>
+  list(): Promise<GuardView[]>
   /**
    * Runs a guard now, regardless of the schedule of its sweeps, and marks all lost rows. `which` may be a guard object the engine
    * was not created with. Throws `unknown_guard`, or the reason of a failed run.
    */
-  runGuard(which: string | Guard, options?: { dryRun?: boolean } & ActedBy): Promise<GuardRun>
+  run(which: string | Guard, options?: { dryRun?: boolean } & ActedBy): Promise<GuardRun>
 }
 
 export function createGuardActions(given: {
@@ -33,13 +34,13 @@ export function createGuardActions(given: {
 }): GuardActions {
   const { db, clock, guards, wake, closing } = given
   return {
-    async guards() {
+    async list() {
       const found = await viewGuards(db, clock.instant())
       const missing = guards.filter(({ name }) => found.every(each => each.name !== name))
       return [...found, ...missing.map(notYet)].sort((a, b) => (a.name < b.name ? -1 : 1))
     },
 
-    async runGuard(which, { dryRun = false, ...pressing } = {}) {
+    async run(which, { dryRun = false, ...pressing } = {}) {
       const by = checkActor(pressing)
       const guard = typeof which === 'string' ? find(guards, which) : which
       checkGuards([guard])

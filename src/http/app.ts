@@ -5,8 +5,10 @@
  * Invariant: an error leaves as `{ error: { code, message } }` in the reader's language and never with a stack; every response carries
  * the headers of http/security/security-headers.ts.
  */
+
 import { Hono } from 'hono'
 import type { Engine } from '../engine/create-engine.ts'
+import { internalsOf } from '../engine/internals.ts'
 import { RetomaError } from '../errors/errors.ts'
 import { refuseOption, refuseUnknownOptions } from '../errors/invalid-option.ts'
 import { systemClock } from '../lib/clock.ts'
@@ -70,12 +72,14 @@ const known = Object.keys({
 } satisfies Record<keyof AppOptions, true>)
 
 export function createApp(engine: Engine, options: AppOptions = {}): FetchHandler {
-  if (typeof engine?.meter?.add !== 'function' || typeof engine.enqueue !== 'function')
+  if (typeof engine?.enqueue !== 'function' || internalsOf(engine) === undefined)
     refuseOption('engine', 'it is made by createEngine', 'é feito por createEngine')
   refuseUnknownOptions(options, known)
   const { log = silentLog, basePath = '' } = options
   const authenticator = createAuthenticator(engine, options)
-  const streams = new Streams(engine.clock, more => engine.meter.add(processMetrics.sseClients, more))
+  const streams = new Streams(internalsOf(engine).clock, more =>
+    internalsOf(engine).meter.add(processMetrics.sseClients, more),
+  )
   const bodies = new BodyBudget()
   const heavyBodies = new HeavyRequests()
   // At most one for each processor at a time: more would take processor time from GET /health, and end no sooner. A page of many widgets

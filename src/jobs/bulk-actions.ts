@@ -39,13 +39,14 @@ export interface BulkActionResult {
   next: string | null
 }
 
+/** Methods of the namespace `engine.jobs`. */
 export interface BulkActions {
   /**
    * Cancels all matching jobs that are not in a final state, including items of batches; the batches continue without the items.
    */
-  cancelJobs(filter: BulkFilter, options?: ActedBy): Promise<BulkActionResult>
+  cancelMany(filter: BulkFilter, options?: ActedBy): Promise<BulkActionResult>
   /** Runs the matching jobs again with a new attempt budget; saved steps do not run again. */
-  retryJobs(filter: BulkFilter, options?: ActedBy & { after?: string | undefined }): Promise<BulkActionResult>
+  retryMany(filter: BulkFilter, options?: ActedBy & { after?: string | undefined }): Promise<BulkActionResult>
 }
 
 const chunkSize = 1000
@@ -103,7 +104,7 @@ export function createBulkActions(given: {
   }
 
   return {
-    async cancelJobs(filter, options) {
+    async cancelMany(filter, options) {
       const by = checkActor(options)
       const states = await checked(filter, cancellable, cancellable)
       const until = clock.elapsed() + longestMs
@@ -126,7 +127,7 @@ export function createBulkActions(given: {
       return { changed, held: 0, done: true, next: null }
     },
 
-    async retryJobs(filter, options = {}) {
+    async retryMany(filter, options = {}) {
       const by = checkActor(options)
       const states = await checked(filter, retryable, ['failed'])
       if (options.after !== undefined && !isId(options.after))

@@ -1,6 +1,5 @@
 /** Reads jobs, waits for jobs and batches, and applies job actions: cancel, retry, rerun, resume, skip. */
 
-import type { BatchActionResult, BatchActions, ResumedBatch } from '../batches/batch-actions.ts'
 import { continueCascade } from '../batches/batch-tick.ts'
 import { isFinalBatch } from '../batches/model/batch-state.ts'
 import type { BatchView } from '../batches/sql/batch-view.ts'
@@ -40,19 +39,28 @@ export interface JobActionResult {
   changed: boolean
 }
 
-export interface JobActions {
+/** Methods of the engine itself. */
+export interface JobReads {
   job(id: string): Promise<JobDetail | null>
-  /** The same with input, result and progress as JSON texts, which HTTP forwards unchanged. */
-  jobAsText(id: string): Promise<JobDetail | null>
-  /** The job as `jobs` lists jobs: without the large fields. */
-  jobListed(id: string): Promise<JobView | null>
-  /** The newest first. A page may be short even if a next page exists. */
-  jobs(filter?: JobFilter & PageOptions): Promise<Page<JobView>>
   /** Resolves when the job or batch is final or `stalled`; survives a database outage. */
   wait(what: { job: string }, options?: { signal?: AbortSignal }): Promise<JobDetail>
   wait(what: { batch: string }, options?: { signal?: AbortSignal }): Promise<BatchView>
-  /** Cancels a job, or a batch: a cascade cancels the items in chunks. */
-  cancel(id: string, options?: ActedBy): Promise<JobActionResult | BatchActionResult>
+}
+
+/** Reads for HTTP alone. */
+export interface JobReadsOfHttp {
+  /** The same as `job`, with input, result and progress as JSON texts, which HTTP forwards unchanged. */
+  jobAsText(id: string): Promise<JobDetail | null>
+  /** The job as `jobs.list` lists jobs: without the large fields. */
+  jobListed(id: string): Promise<JobView | null>
+}
+
+/** The namespace `engine.jobs`, without the methods of other files. */
+export interface JobActions {
+  /** The newest first. A page may be short even if a next page exists. */
+  list(filter?: JobFilter & PageOptions): Promise<Page<JobView>>
+  /** Ends a job as `cancelled`; a running attempt loses its lease at once. */
+  cancel(id: string, options?: ActedBy): Promise<JobActionResult>
   /**
    * Runs a failed, skipped or cancelled job again, with a new attempt budget. Saved steps do not run again. A finished batch of
    * the job resumes.
@@ -60,8 +68,8 @@ export interface JobActions {
   retry(id: string, options?: ActedBy): Promise<JobActionResult>
   /** Runs a finished job again from scratch: deletes the checkpoints, so that every step runs again. */
   rerun(id: string, options?: ActedBy): Promise<JobActionResult>
-  /** Resumes a stalled job or a stalled batch, and counts the resume. */
-  resume(id: string, options?: ActedBy): Promise<JobActionResult | ResumedBatch>
+  /** Resumes a stalled job. */
+  resume(id: string, options?: ActedBy): Promise<JobActionResult>
   /** Ends a job as `skipped` with the reason; the job does not run, or not again. */
   skip(id: string, reason: string, options?: ActedBy): Promise<JobActionResult>
 }
@@ -81,13 +89,13 @@ export function createJobActions(given: {
   db: Db
   clock: Clock
   settleListeners: SettleListeners
-  batches: BatchActions
+  batch: (id: string) => Promise<BatchView | null>
   /** A job of the batch ended or waits again. */
   batchMoved: (batch: string) => Promise<unknown>
   wake: (queue: string) => void
   closing: AbortSignal
-}): JobActions {
-  const { db, clock, settleListeners, batches, batchMoved, wake, closing } = given
+}): JobReads & JobReadsOfHttp & { jobs: JobActions } {
+  const { db, clock, settleListeners, batch: batchOf, batchMoved, wake, closing } = given
 
   async function detailOf(id: string, view: typeof viewJob): Promise<JobDetail | null> {
     if (!isId(id)) return null
@@ -145,10 +153,10 @@ export function createJobActions(given: {
     id: string,
     fine: readonly State[],
     pressing: JobActionRequest = {},
-  ): Promise<JobActionResult | undefined> {
+  ): Promise<JobActionResult> {
     const by = checkActor(pressing)
     const result = isId(id) ? await pressSurely(verb, id, { ...pressing, by }) : undefined
-    if (result === undefined) return undefined
+    if (result === undefined) throw new RetomaError('not_found', { what: 'job', id: String(id) })
     const { state, moved, queue, heldBy, batch } = result
     if (heldBy !== undefined && !fine.includes(state)) throw new RetomaError('key_held', { id, holder: heldBy })
     if (!moved && !fine.includes(state)) throw new RetomaError('wrong_state', { id, state, verb })
@@ -167,16 +175,10 @@ export function createJobActions(given: {
       const result = await applyJobAction(db, verb, id, clock.instant(), pressing)
       if (result === undefined || result.moved || result.batch === null || result.heldBy !== undefined) return result
       if (!runsAgain[verb]?.includes(result.state) || left === 0) return result
-      const batch = await batches.batch(result.batch)
+      const batch = await batchOf(result.batch)
       if (batch?.state === 'cancelled') throw new RetomaError('batch_cancelled', { id: batch.id })
       await continueCascade(db, clock, result.batch, Number.POSITIVE_INFINITY)
     }
-  }
-
-  async function ofJob(...asked: Parameters<typeof applyAction>): Promise<JobActionResult> {
-    const answer = await applyAction(...asked)
-    if (answer === undefined) throw new RetomaError('not_found', { what: 'job', id: String(asked[1]) })
-    return answer
   }
 
   return {
@@ -184,20 +186,12 @@ export function createJobActions(given: {
     jobAsText: id => detailOf(id, viewJobText),
     jobListed: async id => (isId(id) ? ((await viewJobListed(db, id)) ?? null) : null),
 
-    async jobs(filter = {}) {
-      const limit = checkPage(filter)
-      const { kind, queue, groupKey, ref, key } = filter
-      const texts = [kind, queue, groupKey, ref, key].filter(text => text !== undefined)
-      if (!texts.every(isStorableText)) return { items: [], next: null }
-      return listJobs(db, filter, filter.after, limit)
-    },
-
     wait: ((what: { job: string } | { batch: string }, { signal }: { signal?: AbortSignal } = {}) =>
       'batch' in what
         ? waitFor(
             'batch',
             what.batch,
-            () => batches.batch(what.batch),
+            () => batchOf(what.batch),
             ({ state }) => isFinalBatch(state) || state === 'stalled',
             signal,
           )
@@ -207,17 +201,25 @@ export function createJobActions(given: {
             () => job(what.job),
             ({ state }) => isFinal(state) || state === 'stalled',
             signal,
-          )) as JobActions['wait'],
+          )) as JobReads['wait'],
 
-    cancel: async (id, by) => (await applyAction('cancel', id, ['cancelled'], by)) ?? batches.cancelBatch(id, by),
-    retry: (id, by) => ofJob('retry', id, ['waiting', 'running'], by),
-    rerun: (id, by) => ofJob('rerun', id, ['waiting', 'running'], by),
-    resume: async (id, by) =>
-      (await applyAction('resume', id, ['waiting', 'running'], by)) ?? batches.resumeBatch(id, by),
-    async skip(id, reason, by) {
-      if (typeof reason !== 'string' || reason === '')
-        refuseOption('reason', 'it is a text that says why', 'é um texto que diz o porquê')
-      return ofJob('skip', id, ['skipped'], { ...by, reason: cleanText(reason.slice(0, 1000)) })
+    jobs: {
+      async list(filter = {}) {
+        const limit = checkPage(filter)
+        const { kind, queue, groupKey, ref, key } = filter
+        const texts = [kind, queue, groupKey, ref, key].filter(text => text !== undefined)
+        if (!texts.every(isStorableText)) return { items: [], next: null }
+        return listJobs(db, filter, filter.after, limit)
+      },
+      cancel: (id, by) => applyAction('cancel', id, ['cancelled'], by),
+      retry: (id, by) => applyAction('retry', id, ['waiting', 'running'], by),
+      rerun: (id, by) => applyAction('rerun', id, ['waiting', 'running'], by),
+      resume: (id, by) => applyAction('resume', id, ['waiting', 'running'], by),
+      async skip(id, reason, by) {
+        if (typeof reason !== 'string' || reason === '')
+          refuseOption('reason', 'it is a text that says why', 'é um texto que diz o porquê')
+        return applyAction('skip', id, ['skipped'], { ...by, reason: cleanText(reason.slice(0, 1000)) })
+      },
     },
   }
 }

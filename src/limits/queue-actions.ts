@@ -1,4 +1,4 @@
-/** Lists, pauses and unpauses queues, and applies their limits. */
+/** Lists, pauses and resumes queues, and applies their limits. */
 
 import type { Db } from '../database/db.ts'
 import { RetomaError, say } from '../errors/errors.ts'
@@ -17,14 +17,16 @@ export interface QueueActionResult {
   changed: boolean
 }
 
-export interface Queues {
-  queues(): Promise<QueueView[]>
+/** The namespace `engine.queues`. */
+export interface QueueActions {
+  /** All queues with their counts and limits. */
+  list(): Promise<QueueView[]>
   /** No worker starts another job of the queue; running jobs continue to their end. */
-  pauseQueue(name: string, options?: ActedBy): Promise<QueueActionResult>
-  unpauseQueue(name: string, options?: ActedBy): Promise<QueueActionResult>
+  pause(name: string, options?: ActedBy): Promise<QueueActionResult>
+  resume(name: string, options?: ActedBy): Promise<QueueActionResult>
 }
 
-export function createQueues(given: { db: Db; clock: Clock; wake: (queue: string) => void }): Queues {
+export function createQueues(given: { db: Db; clock: Clock; wake: (queue: string) => void }): QueueActions {
   const { db, clock, wake } = given
 
   async function applyAction(queue: string, paused: boolean, given: ActedBy | undefined): Promise<QueueActionResult> {
@@ -37,9 +39,9 @@ export function createQueues(given: { db: Db; clock: Clock; wake: (queue: string
     return { queue, paused, changed: applied.changed }
   }
   return {
-    queues: () => viewQueues(db, clock.instant()),
-    pauseQueue: (name, options) => applyAction(name, true, options),
-    unpauseQueue: (name, options) => applyAction(name, false, options),
+    list: () => viewQueues(db, clock.instant()),
+    pause: (name, options) => applyAction(name, true, options),
+    resume: (name, options) => applyAction(name, false, options),
   }
 }
 

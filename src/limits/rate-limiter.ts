@@ -26,6 +26,10 @@ export interface RateLimiter {
    * length `per`, for any number of concurrent callers and processes. A bucket has a single limit.
    */
   limit(asked: LimitOptions): Promise<Allowance>
+}
+
+/** For the throttle of guesses and for HTTP alone. */
+export interface RateLimitPeek {
   /** Answers whether a hit would be allowed, without counting. */
   peekLimit(asked: LimitOptions): Promise<Allowance>
 }
@@ -33,7 +37,12 @@ export interface RateLimiter {
 /** Storage of rate windows: PostgreSQL or Upstash; 'off': no limits, for development. */
 export type RateLimits = 'postgresql' | 'off' | Upstash
 
-export function createRateLimiter(given: { db: Db; clock: Clock; log: Log; rateLimits: RateLimits }): RateLimiter {
+export function createRateLimiter(given: {
+  db: Db
+  clock: Clock
+  log: Log
+  rateLimits: RateLimits
+}): RateLimiter & RateLimitPeek {
   const windows = windowsOf(given)
   return {
     limit: async asked => allowanceOf(checkLimit(asked), await windows.take(asked)),

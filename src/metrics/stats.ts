@@ -50,20 +50,21 @@ export interface Stats {
   sampledAt: Date | null
 }
 
-export interface StatsDesk {
+/** The namespace `engine.metrics`, without the methods of other files. */
+export interface MetricReads {
   /** The state of the system. A tick counts jobs about every ten seconds, in any process that works or watches. */
   stats(): Promise<Stats>
   /** The same and more, as metrics: see docs/metrics.md. */
-  metrics(): Promise<MetricFamily[]>
+  read(): Promise<MetricFamily[]>
 }
 
 /** A scraper waits ten seconds, a person less. */
 const deadlineMs = 3000
 
-export function createStats({ db, clock }: { db: Db; clock: Clock }): StatsDesk {
+export function createStats({ db, clock }: { db: Db; clock: Clock }): MetricReads {
   return {
     stats: async () => statsOf(await readStats(db, clock.instant())),
-    async metrics() {
+    async read() {
       const now = clock.instant()
       const [readings, counted, providers] = await Promise.all([
         readStats(db, now, deadlineMs),

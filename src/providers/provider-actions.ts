@@ -16,18 +16,19 @@ export interface ClearedProvider {
   changed: boolean
 }
 
-export interface Providers {
+/** The namespace `engine.providers`. */
+export interface ProviderActions {
   /** Providers with a provider wait or stop now or in the past, with their state. */
-  providers(): Promise<ProviderView[]>
+  list(): Promise<ProviderView[]>
   /** Ends the provider wait or stop: jobs ask the provider at once, waiting jobs become ready and paused batches resume. */
-  clearProvider(name: string, options?: ActedBy): Promise<ClearedProvider>
+  clear(name: string, options?: ActedBy): Promise<ClearedProvider>
 }
 
-export function createProviders(given: { db: Db; clock: Clock; goOn: () => Promise<void> }): Providers {
+export function createProviders(given: { db: Db; clock: Clock; goOn: () => Promise<void> }): ProviderActions {
   const { db, clock, goOn } = given
   return {
-    providers: () => viewProviders(db, clock.instant()),
-    async clearProvider(name, options) {
+    list: () => viewProviders(db, clock.instant()),
+    async clear(name, options) {
       const by = checkActor(options)
       const cleared = namePattern.test(name) ? await clearProvider(db, name, by, clock.instant()) : undefined
       if (cleared === undefined)

@@ -17,26 +17,32 @@ import { inputFor, type Schedule } from './model/schedule.ts'
 import { fireByHand, type ScheduleView, viewSchedules } from './schedule.sql.ts'
 import { jobFor } from './scheduler.ts'
 
+/** The namespace `engine.schedules`. */
 export interface ScheduleActions {
   /** The schedules of this engine and the schedules of other processes, by name. */
-  schedules(): Promise<ScheduleView[]>
+  list(): Promise<ScheduleView[]>
   /**
    * Enqueues the job of a schedule of this engine now, in addition to the recurrence: the next occurrence stays. If another job
    * has the unique key, answers the other job with `created: false`. Throws `unknown_schedule`, `queue_full`, `key_locked`.
    */
-  runSchedule(name: string, options?: ActedBy): Promise<Fired>
+  run(name: string, options?: ActedBy): Promise<ScheduleRun>
+}
+
+/** For HTTP alone. */
+export interface IdempotentSchedules {
   /**
-   * The same as an idempotent request: stores `answer` of the result; a repetition gets the stored response and enqueues nothing.
+   * `schedules.run` as an idempotent request: stores `answer` of the result; a repetition gets the stored response and enqueues nothing.
    */
   runScheduleOnce(
     name: string,
     once: IdempotencyKey,
-    answer: (made: Fired) => StoredResponse,
+    answer: (made: ScheduleRun) => StoredResponse,
     options?: ActedBy,
-  ): Promise<Replayable<Fired>>
+  ): Promise<Replayable<ScheduleRun>>
 }
 
-interface Fired {
+export interface ScheduleRun {
+  /** The id of the job. */
   id: string
   created: boolean
 }
@@ -47,15 +53,15 @@ export function createScheduleActions(given: {
   schedules: readonly Schedule[]
   queueDepths: QueueDepths
   wake: (queue: string) => void
-}): ScheduleActions {
-  const { db, clock, schedules, queueDepths, wake } = given
+}): IdempotentSchedules & { schedules: ScheduleActions } {
+  const { db, clock, schedules: defined, queueDepths, wake } = given
 
   /** Answers the function that fires the schedule inside a transaction. */
   async function firing(name: string, options: ActedBy | undefined) {
     const by = checkActor(options)
-    const schedule = schedules.find(each => each.name === name)
+    const schedule = defined.find(each => each.name === name)
     if (schedule === undefined) {
-      const known = schedules.map(each => each.name)
+      const known = defined.map(each => each.name)
       throw new RetomaError('unknown_schedule', { name, hint: hintFor(name, known) })
     }
     const job = await jobFor(schedule, clock.now())
@@ -63,22 +69,24 @@ export function createScheduleActions(given: {
     return (run: Run) => fireByHand(run, name, job, by, clock.instant()).catch(lockedKeyOf([job]))
   }
 
-  function announce(name: string, made: Fired | undefined): void {
-    if (made?.created) wake(schedules.find(each => each.name === name)!.job.queue)
+  function announce(name: string, made: ScheduleRun | undefined): void {
+    if (made?.created) wake(defined.find(each => each.name === name)!.job.queue)
   }
 
   return {
-    async schedules() {
-      const found = await viewSchedules(db, clock.instant())
-      const missing = schedules.filter(({ name }) => found.every(each => each.name !== name))
-      return [...found, ...missing.map(each => notYet(each, clock.now()))].sort((a, b) => (a.name < b.name ? -1 : 1))
-    },
+    schedules: {
+      async list() {
+        const found = await viewSchedules(db, clock.instant())
+        const missing = defined.filter(({ name }) => found.every(each => each.name !== name))
+        return [...found, ...missing.map(each => notYet(each, clock.now()))].sort((a, b) => (a.name < b.name ? -1 : 1))
+      },
 
-    async runSchedule(name, options) {
-      const fire = await firing(name, options)
-      const made = await db.transaction(client => fire(runOn(client)))
-      announce(name, made)
-      return made
+      async run(name, options) {
+        const fire = await firing(name, options)
+        const made = await db.transaction(client => fire(runOn(client)))
+        announce(name, made)
+        return made
+      },
     },
 
     async runScheduleOnce(name, once, answer, options) {

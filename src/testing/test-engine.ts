@@ -2,16 +2,11 @@
  * Creates a whole engine for a test: a real PostgreSQL, a database of its own, a virtual clock, and a worker that works on request.
  * Nothing happens in the background, so that a test need not wait.
  */
+
 import type { AnyBatch } from '../batches/model/batch.ts'
-import {
-  createEngineOn,
-  type DrivenEngine,
-  type Engine,
-  type NotifyOptions,
-  openDb,
-  type RateLimits,
-} from '../engine/create-engine.ts'
+import { createEngineOn, type Engine, type NotifyOptions, openDb, type RateLimits } from '../engine/create-engine.ts'
 import { checkEngineOptions } from '../engine/engine-options.ts'
+import { internalsOf } from '../engine/internals.ts'
 import { refuseUnknownOptions } from '../errors/invalid-option.ts'
 import type { Guard } from '../guards/model/guard.ts'
 import type { AnyJob } from '../jobs/model/job.ts'
@@ -86,7 +81,7 @@ export async function testEngine(options: TestEngineOptions = {}): Promise<TestE
   const clock = new VirtualClock(start)
   const { databaseUrl: url } = options
   const database = url ? { url, drop: async () => {} } : await createTestDatabase(options.serverUrl)
-  const engine = (await createEngineOn(openDb, {
+  const engine = await createEngineOn(openDb, {
     databaseUrl: database.url,
     jobs: options.jobs ?? [],
     batches: options.batches ?? [],
@@ -102,7 +97,7 @@ export async function testEngine(options: TestEngineOptions = {}): Promise<TestE
   }).catch(async error => {
     await database.drop()
     throw error
-  })) as DrivenEngine
+  })
 
   const close = async () => {
     await engine.close()
@@ -113,24 +108,24 @@ export async function testEngine(options: TestEngineOptions = {}): Promise<TestE
     clock,
     databaseUrl: database.url,
     async run() {
-      const worker = await engine.begin({}, 'by hand')
+      const worker = await internalsOf(engine).begin({}, 'by hand')
       worker.beat()
       try {
         for (let total = 0; ; ) {
           total += await worker.drain()
           // The onComplete job of a completed batch is ready, too.
-          if (!(await engine.endBatches())) return total
+          if (!(await internalsOf(engine).endBatches())) return total
         }
       } finally {
         await worker.stop()
       }
     },
-    tick: () => engine.tick(),
-    clean: () => engine.clean(),
-    schedule: async () => void (await engine.schedule()),
-    guard: async () => void (await engine.guard()),
-    notify: async () => void (await engine.notify()),
-    sample: async () => void (await engine.sample()),
+    tick: () => internalsOf(engine).tick(),
+    clean: () => internalsOf(engine).clean(),
+    schedule: async () => void (await internalsOf(engine).schedule()),
+    guard: async () => void (await internalsOf(engine).guard()),
+    notify: async () => void (await internalsOf(engine).notify()),
+    sample: async () => void (await internalsOf(engine).sample()),
     close,
     [Symbol.asyncDispose]: close,
   }

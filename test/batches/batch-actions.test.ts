@@ -1,11 +1,12 @@
 /** Every verb in every state of a batch on a real database, against the table the docs are printed from. */
+
 import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type BatchState, batchStates, batchTransitions } from '../../src/batches/model/batch-state.ts'
 import { stallBatch } from '../../src/batches/sql/batch-actions.ts'
 import { finishBatches } from '../../src/batches/sql/batch-finish.ts'
 import { openDb } from '../../src/database/db.ts'
-import type { DrivenEngine } from '../../src/engine/create-engine.ts'
+import { internalsOf } from '../../src/engine/internals.ts'
 import { defineBatch, defineJob, doNotRetry, isRetomaError, seconds } from '../../src/index.ts'
 import { silentLog } from '../../src/lib/logging/log.ts'
 import { auditBatches } from '../support/batches.ts'
@@ -38,7 +39,7 @@ async function batchIn(state: BatchState, { engine, run, db, clock }: World): Pr
     case 'submitting': {
       async function* broken() {
         yield* [0, 1, 2]
-        await engine.batches()
+        await engine.batches.list()
         throw new Error('gone')
       }
       const half = async function* () {
@@ -47,7 +48,7 @@ async function batchIn(state: BatchState, { engine, run, db, clock }: World): Pr
       }
       await engine.submit(define(3), half(), later).catch(() => {})
       await run()
-      return (await engine.batches()).items[0]!.id
+      return (await engine.batches.list()).items[0]!.id
     }
     case 'waiting':
       return submit([2])
@@ -58,7 +59,7 @@ async function batchIn(state: BatchState, { engine, run, db, clock }: World): Pr
     }
     case 'paused': {
       const id = await batchIn('running', { engine, run, db, clock } as World)
-      await engine.pause(id)
+      await engine.batches.pause(id)
       return id
     }
     case 'stalled': {
@@ -79,24 +80,22 @@ async function batchIn(state: BatchState, { engine, run, db, clock }: World): Pr
     }
     case 'cancelled': {
       const id = await batchIn('running', { engine, run, db, clock } as World)
-      await engine.cancel(id)
+      await engine.batches.cancel(id)
       return id
     }
   }
 }
 
 const verbs: Record<string, (id: string, world: World) => Promise<unknown>> = {
-  pause: (id, { engine }) => engine.pause(id),
-  unpause: (id, { engine }) => engine.unpause(id),
-  resume: (id, { engine }) => engine.resume(id),
-  'retry failed': (id, { engine }) => engine.retryFailed(id),
-  cancel: (id, { engine }) => engine.cancel(id),
+  pause: (id, { engine }) => engine.batches.pause(id),
+  resume: (id, { engine }) => engine.batches.resume(id),
+  'retry failed': (id, { engine }) => engine.batches.retryFailed(id),
+  cancel: (id, { engine }) => engine.batches.cancel(id),
 }
 
 const refusals: Record<string, Partial<Record<BatchState, string>>> = {
   pause: { stalled: 'batch_state', succeeded: 'batch_state', failed: 'batch_state', cancelled: 'batch_cancelled' },
-  unpause: { stalled: 'batch_state', succeeded: 'batch_state', failed: 'batch_state', cancelled: 'batch_cancelled' },
-  resume: { paused: 'batch_paused', failed: 'resumes_spent', cancelled: 'batch_cancelled' },
+  resume: { failed: 'resumes_spent', cancelled: 'batch_cancelled' },
   'retry failed': { cancelled: 'batch_cancelled' },
   cancel: { succeeded: 'batch_state', failed: 'batch_state' },
 }
@@ -160,10 +159,44 @@ async function inWorld(work: (here: World) => Promise<void>): Promise<void> {
   }
 }
 
+test('resume with `from` continues only a batch in that state', () =>
+  inWorld(async here => {
+    const { engine } = here
+    const press = (id: string, from: 'paused' | 'stalled') =>
+      engine.batches.resume(id, { from }).catch(error => (isRetomaError(error) ? error.code : error))
+    const paused = await batchIn('paused', here)
+    expect(await press(paused, 'stalled')).toBe('batch_paused')
+    expect(await engine.batch(paused)).toMatchObject({ state: 'paused', resumes: 0 })
+    expect(await press(paused, 'paused')).toMatchObject({ state: 'running', changed: true, resumed: 1 })
+    expect(await engine.batch(paused)).toMatchObject({ resumes: 0 })
+    const stalledBatch = await batchIn('stalled', here)
+    expect(await press(stalledBatch, 'paused')).toBe('batch_state')
+    expect(await press(stalledBatch, 'stalled')).toMatchObject({ state: 'running', changed: true })
+    const succeeded = await batchIn('succeeded', here)
+    expect(await press(succeeded, 'paused')).toBe('batch_state')
+    expect(await press(succeeded, 'stalled')).toMatchObject({ state: 'succeeded', changed: false, resumed: 0 })
+  }))
+
+test('a job id is no batch, and a batch id is no job', () =>
+  inWorld(async ({ engine, ...here }) => {
+    const batch = await batchIn('paused', { engine, ...here } as World)
+    const [item] = (await engine.batches.items(batch)).items
+    const other = `${Number(item!.id) + 1_000_000}`
+    for (const press of [
+      engine.batches.pause,
+      engine.batches.resume,
+      engine.batches.cancel,
+      engine.batches.retryFailed,
+    ])
+      await expect(press(other)).rejects.toMatchObject({ code: 'not_found' })
+    for (const press of [engine.jobs.cancel, engine.jobs.resume, engine.jobs.retry, engine.jobs.rerun])
+      await expect(press(other)).rejects.toMatchObject({ code: 'not_found', facts: { what: 'job' } })
+  }))
+
 test('resume is counted once by ten who press it at once, and answers what is not final', () =>
   inWorld(async here => {
     const id = await batchIn('stalled', here)
-    const answers = await Promise.all(Array.from({ length: 10 }, () => here.engine.resume(id)))
+    const answers = await Promise.all(Array.from({ length: 10 }, () => here.engine.batches.resume(id)))
     expect(answers.filter(each => each.changed)).toMatchObject([{ state: 'running', resumed: 1 }])
     expect(await here.engine.batch(id)).toMatchObject({ state: 'running', resumes: 1, maxResumes: 3 })
   }))
@@ -175,7 +208,7 @@ test('a stall with the resumes spent makes it failed, and what had not ended fai
     for (const resumes of [1, 2, 3]) {
       expect(await stallBatch(db, id, stalled, clock.instant())).toBe('stalled')
       expect(await engine.batch(id)).toMatchObject({ state: 'stalled', reason: stalled })
-      await engine.resume(id)
+      await engine.batches.resume(id)
       expect(await engine.batch(id)).toMatchObject({ state: 'running', resumes, reason: null })
     }
     expect(await stallBatch(db, id, stalled, clock.instant())).toBe('failed')
@@ -187,10 +220,10 @@ test('a stall with the resumes spent makes it failed, and what had not ended fai
       failed: 2,
       following: false,
     })
-    const { items } = await engine.items(id, { state: 'failed' })
+    const { items } = await engine.batches.items(id, { state: 'failed' })
     const ended = items.find(each => each.error?.code === 'resumes_spent')
     expect(ended?.error).toMatchObject({ what: 'stalled', message: 'batch ended after 3 resumes; item not processed' })
-    expect(await engine.retryFailed(id)).toMatchObject({ state: 'running', retried: 2, held: 0, changed: true })
+    expect(await engine.batches.retryFailed(id)).toMatchObject({ state: 'running', retried: 2, held: 0, changed: true })
     expect(await engine.batch(id)).toMatchObject({ resumes: 0, succeeded: 1, failed: 0, waiting: 2 })
     await run()
     expect(await engine.batch(id)).toMatchObject({ state: 'succeeded', succeeded: 2, failed: 1 })
@@ -213,17 +246,20 @@ test('retryFailed of one cause leaves the others, and keeps checkpoints', () =>
     const { engine, run } = made
     const { id } = await engine.submit(batch, ['a', 'aa', 'aaa', 'b', 'bb'], { ref: name => name })
     await run()
-    const groups = await engine.failures(id)
+    const groups = await engine.batches.failures(id)
     expect(groups).toMatchObject([
       { count: 3, more: false, code: null, refs: ['a', 'aa', 'aaa'], message: 'no such page 3' },
       { count: 2, refs: ['b', 'bb'] },
     ])
     broken = false
-    expect(await engine.retryFailed(id, { cause: groups[0]!.cause })).toMatchObject({ retried: 3, state: 'running' })
+    expect(await engine.batches.retryFailed(id, { cause: groups[0]!.cause })).toMatchObject({
+      retried: 3,
+      state: 'running',
+    })
     await run()
     expect(await engine.batch(id)).toMatchObject({ state: 'succeeded', succeeded: 3, failed: 2 })
     expect(ran).toEqual(['a', 'aa', 'aaa', 'b', 'bb'])
-    expect(await engine.failures(id)).toMatchObject([{ count: 2, refs: ['b', 'bb'] }])
+    expect(await engine.batches.failures(id)).toMatchObject([{ count: 2, refs: ['b', 'bb'] }])
     expect(await auditBatches(made.databaseUrl)).toEqual([])
     expect(here.databaseUrl).toBeDefined()
   }))
@@ -231,11 +267,11 @@ test('retryFailed of one cause leaves the others, and keeps checkpoints', () =>
 test('retryFailed in a pause waits again and stays paused; of a stalled one it is a resume', () =>
   inWorld(async here => {
     const paused = await batchIn('paused', here)
-    expect(await here.engine.retryFailed(paused)).toMatchObject({ state: 'paused', retried: 1 })
+    expect(await here.engine.batches.retryFailed(paused)).toMatchObject({ state: 'paused', retried: 1 })
     expect(await here.run()).toBe(0)
     expect(await here.engine.batch(paused)).toMatchObject({ failed: 0, waiting: 2 })
     const stood = await batchIn('stalled', here)
-    expect(await here.engine.retryFailed(stood)).toMatchObject({ state: 'running', retried: 1 })
+    expect(await here.engine.batches.retryFailed(stood)).toMatchObject({ state: 'running', retried: 1 })
     expect(await here.engine.batch(stood)).toMatchObject({ resumes: 1 })
   }))
 
@@ -247,7 +283,7 @@ test('retryFailed pressed by ten at once moves each item once', () =>
       Array.from({ length: 3000 }, () => 1),
     )
     await run()
-    const answers = await Promise.all(Array.from({ length: 10 }, () => engine.retryFailed(id)))
+    const answers = await Promise.all(Array.from({ length: 10 }, () => engine.batches.retryFailed(id)))
     expect(answers.reduce((sum, each) => sum + each.retried, 0)).toBe(3000)
     expect(await engine.batch(id)).toMatchObject({ state: 'running', failed: 0, waiting: 3000 })
     await run()
@@ -264,7 +300,7 @@ test('a retry that waited for the last bite of another begins none: each is told
     await rival.connect()
     await rival.query('begin')
     await rival.query(`select from retoma.batch where id = $1 for update`, [id])
-    const second = engine.retryFailed(id)
+    const second = engine.batches.retryFailed(id)
     const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
     await until(async () => (await sql(waiting)).length > 0)
     await rival.query(
@@ -285,7 +321,7 @@ test('an item whose key another job has by now is left, and counted as held', ()
     })
     await run()
     await engine.enqueue(work, 2, { key: 'k0', delay: seconds(60) })
-    expect(await engine.retryFailed(id)).toMatchObject({ retried: 1, held: 1, state: 'running' })
+    expect(await engine.batches.retryFailed(id)).toMatchObject({ retried: 1, held: 1, state: 'running' })
   }))
 
 test('a retry that broke off is finished by a tick, and only then can the batch end', () =>
@@ -335,15 +371,15 @@ test('cancel is at once; what was claimed loses its lease, and a broken-off canc
     expect(await sql(`select from retoma.batch where held`)).toEqual([])
   }))
 
-test('nothing of a paused batch is claimed, from the commit on; unpaused, all of it is', () =>
+test('nothing of a paused batch is claimed, from the commit on; resumed, all of it is', () =>
   inWorld(async ({ engine, run }) => {
     const { id } = await engine.submit(define(3), [0, 0, 0])
     const { id: other } = await engine.submit(define(3), [0])
-    await engine.pause(id)
+    await engine.batches.pause(id)
     expect(await engine.batch(id)).toMatchObject({ state: 'paused', reason: { code: 'person' }, rate: null })
     expect(await run()).toBe(1)
     expect(await engine.batch(other)).toMatchObject({ state: 'succeeded' })
-    await engine.unpause(id)
+    await engine.batches.resume(id)
     expect(await run()).toBe(3)
     expect(await engine.batch(id)).toMatchObject({ state: 'succeeded' })
   }))
@@ -351,11 +387,11 @@ test('nothing of a paused batch is claimed, from the commit on; unpaused, all of
 test('a batch that was paused when its last item ended is over once the pause is', () =>
   inWorld(async ({ engine, sql }) => {
     const { id } = await engine.submit(define(3), [0])
-    await engine.pause(id)
-    const { items } = await engine.items(id)
-    await engine.skip(items[0]!.id, 'not needed')
+    await engine.batches.pause(id)
+    const { items } = await engine.batches.items(id)
+    await engine.jobs.skip(items[0]!.id, 'not needed')
     expect(await engine.batch(id)).toMatchObject({ state: 'paused', skipped: 1, waiting: 0 })
-    expect(await engine.unpause(id)).toMatchObject({ changed: true })
+    expect(await engine.batches.resume(id)).toMatchObject({ changed: true })
     expect(await engine.batch(id)).toMatchObject({ state: 'succeeded', skipped: 1 })
     expect(await sql(`select from retoma.batch where held`)).toEqual([])
   }))
@@ -373,15 +409,15 @@ test('the progress time of a batch is the end of its last attempt, of one that f
     expect(await progress()).toEqual({ progressAt: null, lastRef: null })
     const begun = clock.now().getTime()
     // One worker: what a worker ends is counted in one row.
-    const worker = await (engine as DrivenEngine).begin({}, 'by hand')
+    const worker = await internalsOf(engine).begin({}, 'by hand')
     for (let n = 0; n < 3; n++) {
       await worker.drain()
       expect(await progress()).toEqual({ progressAt: new Date(begun + n * 10_000), lastRef: `item ${n}` })
       await clock.advance(seconds(10))
     }
     await worker.stop()
-    await engine.pause(id)
-    await engine.skip((await engine.items(id)).items[3]!.id, 'known')
+    await engine.batches.pause(id)
+    await engine.jobs.skip((await engine.batches.items(id)).items[3]!.id, 'known')
     expect(await progress()).toEqual({ progressAt: new Date(begun + 20_000), lastRef: 'item 2' })
   }))
 
@@ -390,14 +426,14 @@ describe('one item', () => {
     inWorld(async here => {
       const { engine } = here
       const id = await batchIn('running', here)
-      const { items } = await engine.items(id)
+      const { items } = await engine.batches.items(id)
       const [done, failed, waiting] = items
-      expect(await engine.skip(failed!.id, 'known')).toMatchObject({ state: 'skipped', changed: true })
+      expect(await engine.jobs.skip(failed!.id, 'known')).toMatchObject({ state: 'skipped', changed: true })
       expect(await engine.batch(id)).toMatchObject({ state: 'running', failed: 0, skipped: 1 })
-      expect(await engine.skip(waiting!.id, 'known')).toMatchObject({ changed: true })
-      expect(await engine.skip(waiting!.id, 'known')).toMatchObject({ changed: false })
+      expect(await engine.jobs.skip(waiting!.id, 'known')).toMatchObject({ changed: true })
+      expect(await engine.jobs.skip(waiting!.id, 'known')).toMatchObject({ changed: false })
       expect(await engine.job(waiting!.id)).toMatchObject({ error: { what: 'skipped', message: 'known' } })
-      await expect(engine.skip(done!.id, 'known')).rejects.toThrow(/wrong_state/)
+      await expect(engine.jobs.skip(done!.id, 'known')).rejects.toThrow(/wrong_state/)
       expect(await engine.batch(id)).toMatchObject({ state: 'succeeded', skipped: 2 })
     }))
 
@@ -405,15 +441,15 @@ describe('one item', () => {
     inWorld(async ({ engine, run, databaseUrl }) => {
       const { id } = await engine.submit(define(3), [2, 2, 1, 2], later)
       await run()
-      const [skipped, cancelled, failed] = (await engine.items(id)).items
-      await engine.skip(skipped!.id, 'known')
-      await engine.cancel(cancelled!.id)
+      const [skipped, cancelled, failed] = (await engine.batches.items(id)).items
+      await engine.jobs.skip(skipped!.id, 'known')
+      await engine.jobs.cancel(cancelled!.id)
       expect(await engine.batch(id)).toMatchObject({ skipped: 1, cancelled: 1, failed: 1, waiting: 1, percent: 75 })
-      await engine.retry(skipped!.id)
+      await engine.jobs.retry(skipped!.id)
       expect(await engine.batch(id)).toMatchObject({ skipped: 0, cancelled: 1, failed: 1, waiting: 2, percent: 50 })
-      await engine.retry(cancelled!.id)
+      await engine.jobs.retry(cancelled!.id)
       expect(await engine.batch(id)).toMatchObject({ skipped: 0, cancelled: 0, failed: 1, waiting: 3, percent: 25 })
-      await engine.retry(failed!.id)
+      await engine.jobs.retry(failed!.id)
       expect(await engine.batch(id)).toMatchObject({ skipped: 0, cancelled: 0, failed: 0, waiting: 4, percent: 0 })
       expect(await auditBatches(databaseUrl)).toEqual([])
     }))
@@ -429,8 +465,8 @@ describe('one item', () => {
       const { engine, run, databaseUrl } = await engineOf({ batches: [batch] })
       const { id } = await engine.submit(batch, [0, 1])
       await run()
-      const [item] = (await engine.items(id, { state: 'failed' })).items
-      expect(await engine.retry(item!.id)).toMatchObject({ state: 'waiting', changed: true })
+      const [item] = (await engine.batches.items(id, { state: 'failed' })).items
+      expect(await engine.jobs.retry(item!.id)).toMatchObject({ state: 'waiting', changed: true })
       expect(await engine.batch(id)).toMatchObject({ state: 'running', failed: 0, finishedAt: null })
       await run()
       expect(await engine.batch(id)).toMatchObject({ state: 'succeeded', failed: 1 })
@@ -444,8 +480,8 @@ describe('one item', () => {
   test('of a cancelled batch does not run again', () =>
     inWorld(async here => {
       const id = await batchIn('cancelled', here)
-      const [item] = (await here.engine.items(id, { state: 'cancelled' })).items
-      await expect(here.engine.retry(item!.id)).rejects.toThrow(/batch_cancelled/)
+      const [item] = (await here.engine.batches.items(id, { state: 'cancelled' })).items
+      await expect(here.engine.jobs.retry(item!.id)).rejects.toThrow(/batch_cancelled/)
     }))
 })
 
@@ -453,16 +489,16 @@ test('another priority is for what waits and for what is still to come', () =>
   inWorld(async ({ engine }) => {
     async function* slow() {
       for (let n = 0; n < 2001; n++) yield 0
-      const [{ id } = { id: '' }] = (await engine.batches()).items
-      expect(await engine.setPriority(id, 1)).toMatchObject({ moved: expect.any(Number) })
+      const [{ id } = { id: '' }] = (await engine.batches.list()).items
+      expect(await engine.batches.setPriority(id, 1)).toMatchObject({ moved: expect.any(Number) })
       for (let n = 0; n < 1500; n++) yield 0
     }
     const { id } = await engine.submit(define(3), slow())
-    await engine.setPriority(id, 1)
+    await engine.batches.setPriority(id, 1)
     const priorities = new Set<number>()
     let after: string | null | undefined
     do {
-      const page = await engine.items(id, { limit: 500, ...(after ? { after } : {}) })
+      const page = await engine.batches.items(id, { limit: 500, ...(after ? { after } : {}) })
       for (const { priority } of page.items) priorities.add(priority)
       after = page.next
     } while (after)
@@ -481,10 +517,10 @@ describe('stopAfter', () => {
       state: 'paused',
       reason: { code: 'stop_after', failed: 3, ended: 3 },
     })
-    await engine.unpause(id)
+    await engine.batches.resume(id)
     await tick()
     expect(await engine.batch(id)).toMatchObject({ state: 'running', reason: null })
-    await engine.retryFailed(id)
+    await engine.batches.retryFailed(id)
     await run()
     expect(await engine.batch(id)).toMatchObject({ state: 'paused', reason: { failed: 3 } })
     expect(await auditBatches(databaseUrl)).toEqual([])
@@ -495,9 +531,9 @@ describe('stopAfter', () => {
     const { engine, run } = await engineOf({ batches: [batch] })
     const { id } = await engine.submit(batch, [1, 1, 2], later)
     await run()
-    await engine.unpause(id)
-    const { items } = await engine.jobs({ state: 'failed' })
-    for (const each of items) await engine.retry(each.id)
+    await engine.batches.resume(id)
+    const { items } = await engine.jobs.list({ state: 'failed' })
+    for (const each of items) await engine.jobs.retry(each.id)
     await run()
     expect(await engine.batch(id)).toMatchObject({ state: 'paused', reason: { code: 'stop_after', failed: 2 } })
   })
@@ -521,7 +557,7 @@ test('rate and time left come from samples that ticks keep, and are unknown whil
     await clock.advance(seconds(10))
     await run()
     expect(await engine.batch(id)).toMatchObject({ rate: 10, etaSeconds: 1 })
-    await engine.pause(id)
+    await engine.batches.pause(id)
     expect(await engine.batch(id)).toMatchObject({ rate: null, etaSeconds: null })
   }))
 

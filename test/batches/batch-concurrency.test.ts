@@ -112,13 +112,13 @@ test('the counters equal a recount in every snapshot while connections are kille
   await until(() => ran.size > 1000)
   const ten = <T>(press: (engine: Engine) => Promise<T>) =>
     Promise.all(Array.from({ length: 10 }, (_, n) => surely(() => press(engines[n % 4]!))))
-  await ten(engine => engine.cancel(a))
-  await ten(engine => engine.retryFailed(b))
+  await ten(engine => engine.batches.cancel(a))
+  await ten(engine => engine.batches.retryFailed(b))
   storming = false
   await storm
   await surely(() => one.wait({ batch: b }))
   await surely(() => one.wait({ batch: c }))
-  await ten(engine => engine.retryFailed(c))
+  await ten(engine => engine.batches.retryFailed(c))
   const last = await surely(() => one.wait({ batch: c }))
   await until(async () => !(await one.batch(a))!.following)
   const { wrong, looks } = await auditor.stop()
@@ -139,7 +139,7 @@ test('pause stops new starts within a second, also of what was claimed ahead in 
   )
   await until(async () => (await one.batch(id))!.succeeded > 2000)
   const began = performance.now()
-  await one.pause(id)
+  await one.batches.pause(id)
   const pressMs = performance.now() - began
   const [pressed] = await sql<{ at: Date }>(`select clock_timestamp() as at`)
   await until(async () => (await one.batch(id))!.running === 0)
@@ -152,7 +152,7 @@ test('pause stops new starts within a second, also of what was claimed ahead in 
   const { waiting } = (await one.batch(id))!
   expect(waiting).toBeGreaterThan(0)
   // And they are found again at once: no poll is waited for.
-  await one.unpause(id)
+  await one.batches.resume(id)
   await until(async () => (await one.batch(id))!.waiting < waiting)
   expect(await one.wait({ batch: id })).toMatchObject({ state: 'succeeded', succeeded: 20_000 })
 })

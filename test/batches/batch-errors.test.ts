@@ -35,7 +35,7 @@ test('two failed items with one key: one of them is retried, the other is held, 
   async function* stream() {
     yield* ones(1001)
     // The first has failed, and its key is free, when the last comes in.
-    await until(async () => (await engine.batches()).items[0]!.total === 1000)
+    await until(async () => (await engine.batches.list()).items[0]!.total === 1000)
     await run()
     yield 1
   }
@@ -44,7 +44,7 @@ test('two failed items with one key: one of them is retried, the other is held, 
   await run()
   expect(held).toBe(0)
   expect(await engine.batch(id)).toMatchObject({ state: 'succeeded', failed: 1002 })
-  expect(await engine.retryFailed(id)).toMatchObject({ retried: 1001, held: 1, state: 'running' })
+  expect(await engine.batches.retryFailed(id)).toMatchObject({ retried: 1001, held: 1, state: 'running' })
   await tick()
   await run()
   expect(await engine.batch(id)).toMatchObject({ state: 'succeeded', failed: 1002, following: false })
@@ -59,7 +59,12 @@ test('a retry that can run nothing leaves the batch ended as it was: no end more
   await engine.enqueue(work, 2, { key: 'k', delay: seconds(60) })
   const before = await engine.batch(id)
   for (const _ of [1, 2, 3])
-    expect(await engine.retryFailed(id)).toMatchObject({ retried: 0, held: 1, changed: false, state: 'succeeded' })
+    expect(await engine.batches.retryFailed(id)).toMatchObject({
+      retried: 0,
+      held: 1,
+      changed: false,
+      state: 'succeeded',
+    })
   await run()
   expect(ends).toMatchObject([{ batch: id, end: 1 }])
   expect(await engine.batch(id)).toEqual(before)
@@ -105,7 +110,7 @@ test('a database that has gone back behind what was taken is told, and nothing i
     for (const item of items) {
       if (item === 1500)
         await withClient(databaseUrl, async client => {
-          await until(async () => (await engine.batches()).items[0]!.total === 1000)
+          await until(async () => (await engine.batches.list()).items[0]!.total === 1000)
           // As after a failover that lost the last commits.
           await client.query(`delete from retoma.job`)
           await client.query(`delete from retoma.batch_chunk`)
@@ -147,7 +152,7 @@ test('a list that gives nothing more is left when the signal says so', async () 
   stop.abort(new Error('enough'))
   await expect(submit).rejects.toThrow('enough')
   expect(left).toBe(true)
-  expect((await engine.batches()).items).toMatchObject([{ state: 'submitting', taken: 0 }])
+  expect((await engine.batches.list()).items).toMatchObject([{ state: 'submitting', taken: 0 }])
 })
 
 test('what is no list, no batch or no function is refused at the door, before a batch is made of it', async () => {
@@ -161,7 +166,7 @@ test('what is no list, no batch or no function is refused at the door, before a 
   for (const wrong of [undefined, null, {}, work]) expect(await refused(wrong, [1])).toBe('bad_definition')
   for (const options of [null, { ref: 'r' }, { each: {} }, { signal: {} }, { keys: 'k' }, { key: 5 }])
     expect(await refused(batch, [1], options)).toBe('bad_option')
-  expect((await engine.batches()).items).toEqual([])
+  expect((await engine.batches.list()).items).toEqual([])
 })
 
 test('a place that no list has given is refused, not sent to the database', async () => {
@@ -173,19 +178,19 @@ test('a place that no list has given is refused, not sent to the database', asyn
       error => (isRetomaError(error) ? error.code : error),
     )
   const beyond = '9999999999999999999'
-  expect(await code(engine.items(id, { after: beyond }))).toBe('bad_option')
-  expect(await code(engine.items(id, { state: 'failed', after: `ab.${beyond}` }))).toBe('bad_option')
-  expect(await code(engine.items(id, { state: 'failed', cause: '\u0000' }))).toBe('bad_option')
-  expect(await code(engine.items(id, { state: 'gone' as never }))).toBe('bad_option')
-  expect(await code(engine.batches({ state: 'gone' as never }))).toBe('bad_option')
-  expect(await code(engine.batches({ name: '\u0000' }))).toBe('bad_option')
+  expect(await code(engine.batches.items(id, { after: beyond }))).toBe('bad_option')
+  expect(await code(engine.batches.items(id, { state: 'failed', after: `ab.${beyond}` }))).toBe('bad_option')
+  expect(await code(engine.batches.items(id, { state: 'failed', cause: '\u0000' }))).toBe('bad_option')
+  expect(await code(engine.batches.items(id, { state: 'gone' as never }))).toBe('bad_option')
+  expect(await code(engine.batches.list({ state: 'gone' as never }))).toBe('bad_option')
+  expect(await code(engine.batches.list({ name: '\u0000' }))).toBe('bad_option')
 })
 
 test('an item that is pressed while others have all failed ones retried is retried, by whomever', async () => {
   const { engine, run, clock, databaseUrl } = await engineOf({ batches: [batch] })
   const { id } = await engine.submit(batch, [1])
   await run()
-  const [item] = (await engine.items(id)).items
+  const [item] = (await engine.batches.items(id)).items
   const real = openDb({ url: databaseUrl, log: silentLog, clock, connections: 2 })
   try {
     const db: Db = {
@@ -202,12 +207,12 @@ test('an item that is pressed while others have all failed ones retried is retri
       db,
       clock,
       settleListeners: new SettleListeners(),
-      batches: engine as never,
+      batch: engine.batch,
       batchMoved: async () => {},
       wake: () => {},
       closing: new AbortController().signal,
     })
-    expect(await jobActions.retry(item!.id)).toEqual({ id: item!.id, state: 'waiting', changed: false })
+    expect(await jobActions.jobs.retry(item!.id)).toEqual({ id: item!.id, state: 'waiting', changed: false })
   } finally {
     await real.close()
   }
@@ -234,8 +239,8 @@ test('a share of failures is judged anew, by those that have ended since, when f
   })
   await run()
   expect(await engine.batch(id)).toMatchObject({ state: 'paused', reason: { failed: 10, ended: 20 } })
-  await engine.retryFailed(id)
-  await engine.unpause(id)
+  await engine.batches.retryFailed(id)
+  await engine.batches.resume(id)
   await clock.advance(seconds(60))
   await run()
   expect(await engine.batch(id)).toMatchObject({ state: 'paused', reason: { failed: 10, ended: 30 } })

@@ -82,7 +82,7 @@ test('goes on after each of its events without a gap, and repeats none, its prog
 
 test('an item of it is told to its own stream as its state, and only what is of the batch to the batch', async () => {
   const t = await submitted('bad1')
-  const { items } = await t.engine.items(t.id)
+  const { items } = await t.engine.batches.items(t.id)
   await t.engine.enqueue(check, { code: 'bad elsewhere' })
   await t.run()
   const [job] = items
@@ -163,10 +163,10 @@ test('a state that is stored and in the row as well is told once', async () => {
   expect(stream.seen[2]!.data).toMatchObject({ reason: 'stop_after' })
   // What somebody pressed is told as that, and the state with it.
   await t.sql(
-    `with ${move('running', false)}, ${noteBatchActions('unpause', 'moved', 'now()', 'null')} select id from moved`,
+    `with ${move('running', false)}, ${noteBatchActions('resume', 'moved', 'now()', 'null')} select id from moved`,
   )
   await t.clock.advance(seconds(1))
-  expect(stream.brief().slice(3)).toEqual(['action unpause', 'paused -> running'])
+  expect(stream.brief().slice(3)).toEqual(['action resume', 'paused -> running'])
 })
 
 test('one that is cancelled is over when its items are, too', async () => {
@@ -208,22 +208,22 @@ test('what somebody presses on it, and what the engine does to it, is stored onc
     await verb()
     await verb().catch(() => {})
   }
-  await twice(() => t.engine.pause(id))
-  await twice(() => t.engine.unpause(id))
+  await twice(() => t.engine.batches.pause(id))
+  await twice(() => t.engine.batches.resume(id))
   await t.run()
-  await t.engine.unpause(id)
+  await t.engine.batches.resume(id)
   await t.clock.advance(days(1))
   await t.run()
-  await t.engine.retryFailed(id)
-  await twice(() => t.engine.cancel(id))
+  await t.engine.batches.retryFailed(id)
+  await twice(() => t.engine.batches.cancel(id))
   const rows = await sql<{ type: string; data: Record<string, string> }>(
     `select type, data from retoma.event where batch_id = ${id} and job_id is null order by id`,
   )
   expect(rows.map(({ type, data: { what, from, to, reason } }) => [type, what ?? reason, from, to])).toEqual([
     ['action', 'pause', 'running', 'paused'],
-    ['action', 'unpause', 'paused', 'running'],
+    ['action', 'resume', 'paused', 'running'],
     ['state', 'stop_after', 'running', 'paused'],
-    ['action', 'unpause', 'paused', 'running'],
+    ['action', 'resume', 'paused', 'running'],
     ['state', null, 'running', 'succeeded'],
     ['action', 'retry failed', 'succeeded', 'succeeded'],
     ['state', null, 'succeeded', 'running'],
@@ -234,10 +234,10 @@ test('what somebody presses on it, and what the engine does to it, is stored onc
 test('an item that is run again opens its batch anew, and that is told', async () => {
   const t = await submitted('bad1')
   await t.run()
-  const { items } = await t.engine.items(t.id)
+  const { items } = await t.engine.batches.items(t.id)
   const after = follow(t.events())
   await after.ended
-  await t.engine.retry(items[0]!.id)
+  await t.engine.jobs.retry(items[0]!.id)
   const stream = t.events(after.seen.at(-1)!.position)
   const told = (await take(t, stream, 3)).map(brief)
   expect(told.toSorted()).toEqual(['action retry', 'progress', 'succeeded -> running'])
@@ -272,8 +272,8 @@ describe('its states are a chain, each told once and in order,', () => {
     const id = String((await sql<{ id: string }>('select id from retoma.batch'))[0]!.id)
     const press = async () => {
       for (let twice = 0; twice < 2; twice++) {
-        await t.engine.pause(id)
-        await t.engine.unpause(id)
+        await t.engine.batches.pause(id)
+        await t.engine.batches.resume(id)
       }
     }
     const submitted = async () => {
@@ -295,9 +295,9 @@ describe('its states are a chain, each told once and in order,', () => {
     expect(states(stream.brief())).toEqual(whole)
     expect(stream.brief().filter(told => told.startsWith('action'))).toEqual([
       'action pause',
-      'action unpause',
+      'action resume',
       'action pause',
-      'action unpause',
+      'action resume',
     ])
   })
 
@@ -326,7 +326,7 @@ describe('its states are a chain, each told once and in order,', () => {
 
   test('and one that was pressed says so', async () => {
     const t = await submitted('a')
-    await t.engine.pause(t.id)
+    await t.engine.batches.pause(t.id)
     const told = await take(t, t.events('0'), 3)
     expect(told.map(brief)).toEqual(['progress', 'action pause', 'running -> paused'])
     expect(told[2]).toMatchObject({ jobId: null, batchId: t.id, data: { reason: 'person' } })

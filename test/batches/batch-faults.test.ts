@@ -121,7 +121,7 @@ test('a submit that gives up can be continued: what is there stays', async () =>
   const { db, submit, desk } = await world()
   db.fail('batch_chunk_alike', 'after', new Error('a mistake'), { matches: values => values[1] === 1000 })
   await expect(submit(batch, list(3500), { key: 'k' })).rejects.toThrow('a mistake')
-  const [left] = (await desk.batches()).items
+  const [left] = (await desk.batches.list()).items
   expect(left).toMatchObject({ state: 'submitting', taken: 2000, total: 2000 })
   expect(await submit(batch, list(3500), { key: 'k' })).toMatchObject({ id: left!.id, total: 3500, created: false })
 })
@@ -132,9 +132,9 @@ test('a retry whose answers are lost moves each item once; pressed again it goes
   await end(id, 'failed', 5000)
   for (const statement of ['transaction', 'batch_bite_retry']) {
     db.fail(statement, 'after', unreachable())
-    await expect(desk.retryFailed(id)).rejects.toThrow()
+    await expect(desk.batches.retryFailed(id)).rejects.toThrow()
   }
-  await desk.retryFailed(id)
+  await desk.batches.retryFailed(id)
   expect(await desk.batch(id)).toMatchObject({ state: 'waiting', failed: 0, waiting: 5000, following: false })
   expect(await auditBatches(url)).toEqual([])
 })
@@ -143,7 +143,7 @@ test('a cancel whose answers are lost is a cancel; a tick has its items follow',
   const { url, db, submit, desk, tick } = await world()
   const { id } = await submit(batch, list(5000))
   db.fail('batch_cancel', 'after', unreachable())
-  await expect(desk.cancelBatch(id)).rejects.toThrow()
+  await expect(desk.batches.cancel(id)).rejects.toThrow()
   expect(await desk.batch(id)).toMatchObject({ state: 'cancelled', following: true, waiting: 5000 })
   db.fail('batch_bite_end', 'after', unreachable())
   await expect(tick()).rejects.toThrow()

@@ -1,9 +1,10 @@
 /** The stall clock of a batch on the virtual clock: what runs it, what does not, and what a stall does. */
+
 import { expect, onTestFinished, test } from 'vitest'
 import { stallBatch } from '../../src/batches/sql/batch-actions.ts'
 import { readBatchClocks } from '../../src/batches/sql/batch-stall-clock.ts'
 import { openDb } from '../../src/database/db.ts'
-import type { DrivenEngine } from '../../src/engine/create-engine.ts'
+import { internalsOf } from '../../src/engine/internals.ts'
 import {
   type Action,
   type BatchView,
@@ -102,13 +103,13 @@ test('five minutes without the end of any attempt stalls it, within one tick and
     await clock.advance(seconds(6))
     expect(ended).toHaveLength(2 * (resumes + 1))
     expect(await stateOf(t, id)).toBe('stalled')
-    await Promise.all(Array.from({ length: 10 }, () => engine.resume(id)))
+    await Promise.all(Array.from({ length: 10 }, () => engine.batches.resume(id)))
     expect(await engine.batch(id)).toMatchObject({ resumes: resumes + 1 })
   }
   await timeTo(t, id, 'failed', minutes(4.9))
   await clock.advance(seconds(10))
   expect(await engine.batch(id)).toMatchObject({ failed: 3, resumes: 3, reason: { code: 'resumes_spent' } })
-  const items = await engine.items(id)
+  const items = await engine.batches.items(id)
   expect(items.items.map(each => each.error?.message)).toEqual(
     Array.from({ length: 3 }, () => 'batch ended after 3 resumes; item not processed'),
   )
@@ -119,12 +120,12 @@ test('two watchdogs that judge at once, and ten people who press resume: one sta
   const { batch, begun } = hanging()
   const t = await engineOf({ batches: [batch] })
   const { engine, clock } = t
-  const rival = (await createEngine({
+  const rival = await createEngine({
     databaseUrl: t.databaseUrl,
     batches: [batch],
     clock,
     connections: 4,
-  })) as DrivenEngine
+  })
   onTestFinished(() => rival.close())
   await engine.work({ queues: { q: 1 } })
   const { id } = await engine.submit(batch, ['a'])
@@ -133,17 +134,17 @@ test('two watchdogs that judge at once, and ten people who press resume: one sta
     await clock.advance(minutes(4))
     expect(await stateOf(t, id)).toBe('running')
     while ((await stateOf(t, id)) === 'running') {
-      await Promise.all([t.tick(), rival.tick(), t.tick(), rival.tick()])
+      await Promise.all([t.tick(), internalsOf(rival).tick(), t.tick(), internalsOf(rival).tick()])
       await clock.advance(seconds(1))
     }
     await Promise.all([
       t.tick(),
-      rival.tick(),
-      ...Array.from({ length: 10 }, (_, i) => (i % 2 ? engine : rival).resume(id)),
+      internalsOf(rival).tick(),
+      ...Array.from({ length: 10 }, (_, i) => (i % 2 ? engine : rival).batches.resume(id)),
       t.tick(),
-      rival.tick(),
+      internalsOf(rival).tick(),
     ])
-    await Promise.all([t.tick(), rival.tick()])
+    await Promise.all([t.tick(), internalsOf(rival).tick()])
     await timePasses(clock, () => begun.length === round + 1)
     expect(await engine.batch(id)).toMatchObject({ state: 'running', resumes: round })
   }
@@ -167,7 +168,7 @@ test('a watchdog whose facts are old stalls nothing: another was first and a per
     stallBatch(db, id, { code: 'no_progress' }, t.clock.instant(), judged)
   const first = await seen()
   expect(await stall(first)).toBe('stalled')
-  await t.engine.resume(id)
+  await t.engine.batches.resume(id)
   expect(await stall(first)).toBeUndefined()
   await timePasses(t.clock, () => begun.length === 4)
   await t.clock.advance(seconds(10))
@@ -203,17 +204,17 @@ test('while every unfinished item waits for its run_at it does not stall, howeve
   expect(await t.engine.batch(id)).toMatchObject({ failed: 2 })
 })
 
-test('while it is paused it does not stall; unpaused its clock begins anew', async () => {
+test('while it is paused it does not stall; resumed its clock begins anew', async () => {
   const { batch, begun } = hanging()
   const t = await engineOf({ batches: [batch] })
   await t.engine.work()
   const { id } = await t.engine.submit(batch, ['a'])
   await until(() => begun.length === 1)
   await t.clock.advance(minutes(4))
-  await t.engine.pause(id)
+  await t.engine.batches.pause(id)
   await t.clock.advance(minutes(6))
   expect(await t.engine.batch(id)).toMatchObject({ state: 'paused', running: 1 })
-  await t.engine.unpause(id)
+  await t.engine.batches.resume(id)
   expect(await timeTo(t, id, 'stalled', minutes(4.9))).toBeGreaterThanOrEqual(minutes(5))
 })
 
@@ -227,12 +228,12 @@ test('a system that was switched off does not stall it: after a start its clock 
   await worker.stop()
   await t.engine.close()
   await t.clock.advance(hours(10))
-  const again = (await createEngine({
+  const again = await createEngine({
     databaseUrl: t.databaseUrl,
     batches: [batch],
     clock: t.clock,
     connections: 4,
-  })) as DrivenEngine
+  })
   onTestFinished(() => again.close())
   await again.work()
   await until(() => begun.length === 2)
@@ -260,9 +261,9 @@ test('behind other work that takes all slots it does not stall, nor in a queue t
   await t.engine.enqueue(job, 'first')
   await until(() => begun.length === 1)
   const { id } = await t.engine.submit(batch, ['a'])
-  await t.engine.pauseQueue('q')
+  await t.engine.queues.pause('q')
   await t.clock.advance(minutes(6))
-  await t.engine.unpauseQueue('q')
+  await t.engine.queues.resume('q')
   await t.clock.advance(minutes(6))
   expect(await stateOf(t, id)).toBe('waiting')
 })
@@ -285,10 +286,10 @@ test('in a queue that is paused it does not stall either while no worker is ther
   const t = await engineOf({ batches: [batch] })
   t.engine.watch()
   const { id } = await t.engine.submit(batch, ['a'])
-  await t.engine.pauseQueue('q')
+  await t.engine.queues.pause('q')
   await t.clock.advance(minutes(6))
   expect(await stateOf(t, id)).toBe('waiting')
-  await t.engine.unpauseQueue('q')
+  await t.engine.queues.resume('q')
   expect(await timeTo(t, id, 'stalled', minutes(4.9))).toBeGreaterThanOrEqual(minutes(5))
 })
 
@@ -302,7 +303,7 @@ test("with onStall 'retry' what runs of it runs again, at no charge, as often as
   await until(() => begun.length === 2)
   await t.clock.advance(justOver(minutes(5)))
   await until(() => begun.length === 3)
-  const [item] = (await t.engine.items(id)).items
+  const [item] = (await t.engine.batches.items(id)).items
   const detail = await t.engine.job(item!.id)
   expect(detail).toMatchObject({ state: 'running', failures: 0, crashes: 0 })
   expect(detail!.history.map(each => each.what)).toEqual(['stalled', 'stalled'])
@@ -319,7 +320,7 @@ test("with onStall 'fail' it is failed, and what had not ended says why", async 
   await timeTo(t, id, 'failed', minutes(4.9))
   await t.clock.advance(seconds(10))
   expect(await t.engine.batch(id)).toMatchObject({ failed: 2, reason: { code: 'no_progress' } })
-  const { items } = await t.engine.items(id)
+  const { items } = await t.engine.batches.items(id)
   expect(items.map(each => each.error?.code)).toEqual(['batch_stalled', 'batch_stalled'])
 })
 
@@ -344,6 +345,6 @@ test('one that was over long ago and has an item run again begins a new clock', 
   await until(async () => (await stateOf(t, id)) === 'succeeded')
   await t.clock.advance(minutes(6))
   bad = false
-  await t.engine.retryFailed(id)
+  await t.engine.batches.retryFailed(id)
   expect(await timeTo(t, id, 'stalled', minutes(4.9))).toBeGreaterThanOrEqual(minutes(5))
 })

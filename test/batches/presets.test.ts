@@ -159,7 +159,7 @@ test('planner: a PENDING job that no worker takes is reported, and failed with a
     await t.tick()
     await t.clock.advance(seconds(5))
   }
-  expect(await t.engine.findings()).toMatchObject([
+  expect(await t.engine.metrics.findings()).toMatchObject([
     { verdict: 'starved', facts: { queue: 'planner', kind: 'generate_schedule_job' } },
   ])
   expect(await t.engine.job(id)).toMatchObject({ state: 'waiting' })

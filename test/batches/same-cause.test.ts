@@ -50,7 +50,7 @@ test('the same failure in 20 different items in a row pauses the batch with its 
   })
   const { sentence } = await t.engine.explain({ batch: id })
   expect(sentence).toMatch(/paused because \d+ items in a row failed the same way: connect ECONNREFUSED/)
-  expect(await t.engine.providers()).toEqual([])
+  expect(await t.engine.providers.list()).toEqual([])
 })
 
 test('one item a minute tries while the outage lasts, pays nothing for it, and the first that succeeds has the batch go on', async () => {
@@ -84,7 +84,7 @@ test('items on their last try lose no try to an outage: each that tries waits ag
   world.fails = () => undefined
   for (let passed = 0; passed < 3; passed++) await passes(t, minutes(1))
   expect(await t.engine.batch(id)).toMatchObject({ state: 'succeeded', succeeded: 80 - failed, failed })
-  await t.engine.eraseBatch(id)
+  await t.engine.batches.erase(id)
   for (let passed = 0; passed < 2; passed++) await passes(t, minutes(1))
   expect((await t.engine.query(`select name from retoma.provider`)).rows).toEqual([])
 })
@@ -95,7 +95,7 @@ async function noting(count: number) {
   const job = defineJob({ kind: 'other', queue: 'q', run: () => null })
   const batch = defineBatch({ name: 'other', job, stopAfter: { sameCause: 2 } })
   const { id } = await t.engine.submit(batch, Array.from({ length: count }))
-  const items = (await t.engine.items(id)).items.map(each => ({ id: each.id }))
+  const items = (await t.engine.batches.items(id)).items.map(each => ({ id: each.id }))
   const run = async (statement: Statement, values: unknown[]) => (await t.engine.query(statement.text, values)).rows
   const streak = { batch: id, cause: 'c', code: null, message: 'm', isAll: true }
   const note = (failed: { id: string }[]) => recordStreak({ run } as unknown as Db, { ...streak, items: failed }, null)
@@ -116,18 +116,18 @@ test('a failure that is noted after the end of its batch does not switch sameCau
   expect(await note(items)).toMatchObject({ paused: false })
 })
 
-test('a person who unpauses has it go on at once, and the next 20 in a row pause it again', async () => {
+test('a person who resumes has it go on at once, and the next 20 in a row pause it again', async () => {
   const { t, world, submit } = await outage()
   world.fails = () => 'the AI is away'
   const id = await submit(100)
   await t.run()
-  await t.engine.unpause(id)
+  await t.engine.batches.resume(id)
   expect(await t.engine.batch(id)).toMatchObject({ state: 'running' })
   // All may have run before the pause was written: then all wait for their backoff.
   await passes(t, seconds(6))
   expect(await t.engine.batch(id)).toMatchObject({ state: 'paused', reason: { code: 'same_cause' } })
   world.fails = () => undefined
-  await t.engine.unpause(id)
+  await t.engine.batches.resume(id)
   for (let passed = 0; passed < 3; passed++) await passes(t, minutes(1))
   expect(await t.engine.batch(id)).toMatchObject({ state: 'succeeded', succeeded: 100 })
 })

@@ -95,7 +95,7 @@ describe('a submit that broke off', () => {
     const { engine, run, databaseUrl } = await engineWith()
     ends.length = 0
     await expect(engine.submit(numbers, broken(2500), { key: 'may' })).rejects.toThrow('the source is gone')
-    const [left] = (await engine.batches()).items
+    const [left] = (await engine.batches.list()).items
     expect(left).toMatchObject({ state: 'submitting', key: 'may', submittedAt: null })
     // What ran of it does not end it.
     const ran = await run()
@@ -112,8 +112,8 @@ describe('a submit that broke off', () => {
   test('can be cancelled, and then takes nothing more', async () => {
     const { engine } = await engineWith()
     await engine.submit(numbers, broken(1500), { key: 'may' }).catch(() => {})
-    const [left] = (await engine.batches()).items
-    expect(await engine.cancel(left!.id)).toMatchObject({ state: 'cancelled', changed: true })
+    const [left] = (await engine.batches.list()).items
+    expect(await engine.batches.cancel(left!.id)).toMatchObject({ state: 'cancelled', changed: true })
     expect(await engine.batch(left!.id)).toMatchObject({ cancelled: left!.total, waiting: 0 })
     expect(await code(engine.submit(numbers, list(1500), { key: 'may' }))).toBe('batch_cancelled')
   })
@@ -134,7 +134,7 @@ describe('a submit that broke off', () => {
       }
     }
     await expect(engine.submit(numbers, stopped(), { key: 'k', signal: stop.signal })).rejects.toThrow('enough')
-    expect((await engine.batches()).items).toMatchObject([{ state: 'submitting' }])
+    expect((await engine.batches.list()).items).toMatchObject([{ state: 'submitting' }])
   })
 })
 
@@ -143,7 +143,7 @@ test('a bad item stops the submit at its chunk, with an error that names it; put
   const items = list(1800) as { n: unknown }[]
   items[1700] = { n: 'many' }
   await expect(engine.submit(numbers, items as { n: number }[], { key: 'k' })).rejects.toThrow(/item 1700: n:/)
-  const [batch] = (await engine.batches()).items
+  const [batch] = (await engine.batches.list()).items
   expect(batch).toMatchObject({ state: 'submitting', total: 1000 })
   items[1700] = { n: 1700 }
   expect(await engine.submit(numbers, items as { n: number }[], { key: 'k' })).toMatchObject({ total: 1800 })
@@ -172,7 +172,7 @@ test('several processes that submit one list with one key at once make one batch
     expect(new Set(answers.map(each => each.id)).size).toBe(1)
     expect(answers.filter(each => each.created)).toHaveLength(1)
     expect(answers.map(each => each.total)).toEqual([7300, 7300, 7300, 7300])
-    const { items: page } = await engine.items(answers[0]!.id, { limit: 500 })
+    const { items: page } = await engine.batches.items(answers[0]!.id, { limit: 500 })
     expect(page.map(each => (each.input as { n: number }).n)).toEqual(list(500).map(({ n }) => n))
     expect(await auditBatches(url)).toEqual([])
   } finally {
@@ -189,7 +189,7 @@ test('what differs from item to item is said by each; an item whose key another 
     each: ({ n }) => ({ key: `n${n}`, ref: `r${n}`, ...(n === 2 ? { priority: 1, delay: minutes(5) } : {}) }),
   })
   expect(submitted).toMatchObject({ total: 2, held: 1 })
-  const { items } = await engine.items(submitted.id)
+  const { items } = await engine.batches.items(submitted.id)
   expect(items).toMatchObject([
     { ref: 'r0', key: 'n0', priority: 7, groupKey: 'ana' },
     { ref: 'r2', key: 'n2', priority: 1 },
@@ -201,7 +201,7 @@ test('what differs from item to item is said by each; an item whose key another 
 test('a full queue stops a submit at its chunk; when some have run it can be continued', async () => {
   const { engine, run, clock } = await engineWith({ numbers: { maxDepth: 1500 } })
   expect(await code(engine.submit(numbers, list(2000), { key: 'k' }))).toBe('queue_full')
-  expect((await engine.batches()).items).toMatchObject([{ state: 'submitting', total: 1000 }])
+  expect((await engine.batches.list()).items).toMatchObject([{ state: 'submitting', total: 1000 }])
   await run()
   await clock.advance(seconds(2))
   expect(await engine.submit(numbers, list(2000), { key: 'k' })).toMatchObject({ total: 2000 })
@@ -215,7 +215,7 @@ test('what is no batch, no list or no function of an item is refused, and leaves
   expect(await submit(numbers, list(1), { ref: 'r' })).toBe('bad_option')
   expect(await submit(numbers, list(1), { each: {} })).toBe('bad_option')
   expect(await submit(numbers, list(1), { key: 'k', keyUntil: 'final' })).toBe('bad_option')
-  expect(await engine.batches()).toMatchObject({ items: [] })
+  expect(await engine.batches.list()).toMatchObject({ items: [] })
 })
 
 test('a typo, a job that none made, a stop that stops nothing: refused when it is defined', () => {

@@ -2,8 +2,10 @@
  * A job that is ready while a slot is free does not wait for the next poll, whatever got in between: a failed claim, a
  * slot that was not free when the hint came, a commit behind the mark, the moment it fell due, a clock that was set.
  */
+
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
+import { internalsOf } from '../../src/engine/internals.ts'
 import { defineBatch, defineJob, hours, milliseconds, seconds } from '../../src/index.ts'
 import { testEngine, VirtualClock } from '../../src/testing/index.ts'
 import { aborted, engineWith, gate, until } from '../support/engine.ts'
@@ -214,9 +216,9 @@ test('what a watchdog recovers is taken at once by a worker of another process',
   onTestFinished(() => working.close())
   await working.engine.work()
   const { id } = await watching.engine.enqueue(job, undefined, { delay: hours(1) })
-  await until(async () => (await watching.engine.workers()).length === 1)
+  await until(async () => (await watching.engine.workers.list()).length === 1)
   await until(() => working.clock.sleepers >= 3)
-  await working.engine.ping()
+  await internalsOf(working.engine).ping()
   const client = new pg.Client({ connectionString: watching.databaseUrl })
   await client.connect()
   const listening = async () =>

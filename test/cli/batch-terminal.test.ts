@@ -119,7 +119,7 @@ test('a batch that was cancelled ends the watch with exit 1; with --json its las
   const id = await submitted()
   const program = start(['batch', 'show', id, '--watch', '--json'], { folder, env: { DATABASE_URL: database.url } })
   await program.said('"waiting"')
-  await here.engine.cancel(id)
+  await here.engine.batches.cancel(id)
   const { code, stdout } = await program.ended
   const documents = stdout.trimEnd().split('\n').map(line => JSON.parse(line)) // biome-ignore format: one thought
   expect({ code, states: documents.map(each => each.state) }).toEqual({ code: 1, states: ['waiting', 'cancelled'] })
@@ -131,7 +131,7 @@ test('with nobody left to read it the watch ends', async () => {
   const surroundings = { folder, env: { DATABASE_URL: database.url }, pipe: 'head -n 1' }
   const program = start(['batch', 'show', id, '--watch'], surroundings)
   await program.said('3 waiting')
-  await here.engine.pause(id)
+  await here.engine.batches.pause(id)
   expect(await program.ended).toMatchObject({ code: 0, stderr: '' })
-  await here.engine.cancel(id)
+  await here.engine.batches.cancel(id)
 })

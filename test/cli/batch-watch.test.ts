@@ -147,7 +147,7 @@ test('a paused batch is watched on, with what to press', async () => {
     expect.stringContaining('50.0 %'),
     '980 succeeded, 20 failed, 10 running, 990 waiting',
     'last item A-1000, 1 min. ago',
-    'it is paused; go on: retoma batch unpause 7',
+    'it is paused; go on: retoma batch resume 7',
     'Ctrl-C stops the watching, not the batch',
   ])
   await watch.pass(1)

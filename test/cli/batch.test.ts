@@ -223,7 +223,7 @@ describe('a batch that is over with failures', () => {
   })
 })
 
-test('pause, unpause and priority say what happened, pressed twice as well', async () => {
+test('pause, resume and priority say what happened, pressed twice as well', async () => {
   const id = await submitted(good(3))
   expect(await said('batch', 'show', id)).toContain('state     waiting: nothing of it has started yet\n')
   expect(await said('batch', 'pause', id)).toBe(
@@ -232,21 +232,23 @@ test('pause, unpause and priority say what happened, pressed twice as well', asy
   expect(await said('batch', 'pause', id)).toBe(`batch ${id} was paused already`)
   const shown = await said('batch', 'show', id)
   expect(shown).toContain('state     paused by a person: nothing more of it starts\n')
-  expect(shown).toContain(`next:\n  retoma batch unpause ${id}  goes on`)
-  const refused = await retoma('batch', 'resume', id)
-  expect(refused).toMatchObject({ code: 1, stderr: `error batch_paused: batch ${id} is paused; unpause it to go on\n` })
+  expect(shown).toContain(`next:\n  retoma batch resume ${id}  goes on`)
   expect(await said('batch', 'priority', id, '1')).toBe(`batch ${id} has priority 1; 3 items that wait moved`)
   expect(await said('batch', 'priority', id, '1')).toBe(`batch ${id} had priority 1 already`)
   expect(await json('batch', 'priority', id, '2')).toEqual({ id, state: 'paused', changed: true, moved: 3 })
-  expect(await said('batch', 'unpause', id)).toBe(`batch ${id} goes on`)
-  expect(await json('batch', 'unpause', id)).toEqual({ id, state: 'waiting', changed: false })
-  expect((await emPortugues('batch', 'unpause', id)).stdout).toBe(`o lote ${id} não estava pausado; está em waiting\n`)
+  expect(await said('batch', 'resume', id)).toBe(`batch ${id} goes on with 3 items`)
+  expect(await json('batch', 'resume', id)).toEqual({ id, state: 'waiting', changed: false, resumed: 0 })
+  expect((await emPortugues('batch', 'resume', id)).stdout).toBe(
+    `o lote ${id} está em waiting, nem pausado nem travado; nada a retomar\n`,
+  )
   await work()
 })
 
 test('resume goes on with a stalled batch and counts it; otherwise there is nothing to resume', async () => {
   const id = await submitted(good(4))
-  expect(await said('batch', 'resume', id)).toBe(`batch ${id} is waiting, not stalled; nothing to resume`)
+  expect(await said('batch', 'resume', id)).toBe(
+    `batch ${id} is waiting, neither paused nor stalled; nothing to resume`,
+  )
   await stallBatch(db, id, { code: 'no_progress' }, null)
   const shown = await said('batch', 'show', id)
   expect(shown).toContain('state     stalled: no item of it has ended for too long; it waits for a person\n')
@@ -294,7 +296,7 @@ test('cancel ends a batch for good', async () => {
 
 test('skip takes items of batches, each by itself', async () => {
   const id = await submitted(good(2))
-  const { items } = await here.engine.items(id)
+  const { items } = await here.engine.batches.items(id)
   const [one, two] = items.map(item => item.id)
   const alone = (await here.engine.enqueue(classify, { n: 9 })).id
   expect(await said('batch', 'skip', one!, '--reason', 'not ours')).toBe(`item ${one} is skipped`)

@@ -92,14 +92,14 @@ test('a failed job shows its evidence, and an end that needs nothing shows no mo
 
 test('a batch and a queue; show has the sentence too', async () => {
   const { id } = await here.engine.submit(newsletter, [{ do: 'ok' }])
-  await here.engine.pause(id)
+  await here.engine.batches.pause(id)
   const { stdout } = await retoma('explain', 'batch', id)
   expect(stdout).toBe(
-    `batch ${id} was paused by a person\n\nwhat to do: unpause it when it is time\n  retoma batch unpause ${id}\n`,
+    `batch ${id} was paused by a person\n\nwhat to do: resume it when it is time\n  retoma batch resume ${id}\n`,
   )
   expect((await retoma('explain', id)).stdout).toBe(stdout)
   expect((await retoma('batch', 'show', id)).stdout).toContain(`\n\nbatch ${id} was paused by a person\n\n`)
-  const [item] = (await here.engine.jobs({})).items
+  const [item] = (await here.engine.jobs.list({})).items
   expect((await retoma('jobs', 'show', item!.id)).stdout).toContain(
     `\n\njob ${item!.id} waits because its batch ${id} is paused\n\n`,
   )

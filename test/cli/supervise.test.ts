@@ -104,7 +104,7 @@ test('SIGTERM to the parent: jobs are handed back, it exits 0, and no process, p
   expect(processesIn(folder)).toEqual([])
   expect(readdirSync(temporary)).toEqual([])
   expect(await engine.job(job)).toMatchObject({ state: 'waiting', failures: 0, restarts: 0 })
-  expect(await engine.workers()).toEqual([])
+  expect(await engine.workers.list()).toEqual([])
 })
 
 test('Ctrl-C in a terminal, which tells both processes, stops them once', async () => {
@@ -144,7 +144,7 @@ test('a parent that is killed leaves nobody behind: the worker notices, hands it
   program.tell('SIGKILL')
   await expect.poll(() => processesIn(folder)).toEqual([])
   expect(await engine.job(job)).toMatchObject({ state: 'waiting', failures: 0, restarts: 0 })
-  expect(await engine.workers()).toEqual([])
+  expect(await engine.workers.list()).toEqual([])
   // The next one clears up behind it.
   const next = await worker()
   next.tell('SIGTERM')

@@ -218,15 +218,15 @@ describe('the next page of a list has the filter of the first page:', () => {
       await engine.enqueue(other, undefined)
       await engine.submit(night, [undefined, undefined, undefined])
       await engine.submit(day, [undefined])
-      await engine.createToken({ user: 'ana maria', role: 'viewer' })
-      await engine.createToken({ user: 'rui', role: 'operator' })
+      await engine.tokens.create({ user: 'ana maria', role: 'viewer' })
+      await engine.tokens.create({ user: 'rui', role: 'operator' })
     }
     return engine
   }
 
   test('jobs, batches, items and tokens', async () => {
     const engine = await filled()
-    const [batch] = (await engine.batches({ name: 'night' })).items
+    const [batch] = (await engine.batches.list({ name: 'night' })).items
     const lists: [string[], RegExp][] = [
       [['jobs', 'list', '--kind', 'other', '--queue', 'mail', '--state', 'waiting'], / other +mail +waiting /],
       [['batch', 'list', '--name', 'night'], / night /],

@@ -31,7 +31,7 @@ async function eventful() {
   await t.run()
   await t.clock.advance(seconds(30))
   await t.run()
-  await t.engine.retry(id)
+  await t.engine.jobs.retry(id)
   const db = openDb({ url: t.databaseUrl, log: silentLog, connections: 1 })
   onTestFinished(() => db.close())
   const lost = `update retoma.job set state = 'running', attempt = attempt + 1, worker_id = 'gone', started_at = $2 where id = $1`

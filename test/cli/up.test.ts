@@ -119,7 +119,7 @@ test('queues shows what a queue allows, pauses it for up, and lets it go on', as
   expect(await run(['queues', 'pause', 'default'], { folder, env })).toMatchObject({
     stdout: 'a fila default já estava pausada\n',
   })
-  expect(await run(['queues', 'unpause', 'default'], { folder })).toMatchObject({ stdout: 'queue default goes on\n' })
+  expect(await run(['queues', 'resume', 'default'], { folder })).toMatchObject({ stdout: 'queue default goes on\n' })
   await expect
     .poll(() => answer(['jobs', 'show', id], { folder }))
     .toMatchObject({ state: 'succeeded', result: { greeting: 'Olá, Caio' } })

@@ -1,7 +1,9 @@
 /** A database that does not answer: each error says whether what was being written may have been committed. */
+
 import pg from 'pg'
 import { expect, test } from 'vitest'
 import { openDb } from '../../src/database/db.ts'
+import { internalsOf, withInternals } from '../../src/engine/internals.ts'
 import { createApp } from '../../src/http/index.ts'
 import { createEngine, defineJob, isRetomaError } from '../../src/index.ts'
 import { silentLog } from '../../src/lib/logging/log.ts'
@@ -64,7 +66,8 @@ test('so does a statement that is not answered in time say it, and one that foun
 test('over HTTP it is a field of the error', async () => {
   const any = defineJob({ kind: 'any', run: () => 1 })
   const { engine } = await liveEngine([any])
-  const away = { ...engine, jobs: () => createEngine({ databaseUrl: 'postgres://127.0.0.1:1/app' }) as never }
+  const list = () => createEngine({ databaseUrl: 'postgres://127.0.0.1:1/app' }) as never
+  const away = withInternals({ ...engine, jobs: { ...engine.jobs, list } }, internalsOf(engine))
   const app = createApp(away, { open: true })
   const answer = await app.fetch(new Request('http://127.0.0.1/api/v1/jobs'))
   expect(answer.status).toBe(503)
@@ -73,7 +76,7 @@ test('over HTTP it is a field of the error', async () => {
 
 test('the version of the schema is public', async () => {
   const { engine } = await liveEngine([])
-  const { schemaVersion } = await engine.stats()
+  const { schemaVersion } = await engine.metrics.stats()
   const { rows } = await engine.query<{ version: number }>('select max(version) as version from retoma.migration')
   expect(schemaVersion).toBe(rows[0]!.version)
   const answer = await createApp(engine, { open: true }).fetch(new Request('http://127.0.0.1/api/v1/stats'))

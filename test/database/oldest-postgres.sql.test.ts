@@ -1,4 +1,5 @@
 /** The oldest PostgreSQL we promise: every statement of the store runs there, too. */
+
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -6,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { stallBatch } from '../../src/batches/sql/batch-actions.ts'
 import { openDb } from '../../src/database/db.ts'
 import { checkSchema, migrate } from '../../src/database/migrate.ts'
+import { internalsOf } from '../../src/engine/internals.ts'
 import { savedCheckpoint } from '../../src/execution/sql/fenced-transaction.ts'
 import {
   createEngine,
@@ -91,8 +93,8 @@ describe.skipIf(!isInstalled('oldest'))('on PostgreSQL 14', () => {
     const states = await Promise.all(ids.map(async id => (await engine.job(id))?.state))
     expect(states).toEqual(['succeeded', 'skipped', 'failed', 'succeeded'])
     expect((await engine.job(ids[2]!))?.history).toHaveLength(2)
-    await engine.retry(ids[2]!)
-    await engine.cancel(ids[2]!)
+    await engine.jobs.retry(ids[2]!)
+    await engine.jobs.cancel(ids[2]!)
 
     const { id } = await engine.enqueue(held, undefined)
     const db = openDb({ url: t.databaseUrl, log: silentLog })
@@ -103,12 +105,12 @@ describe.skipIf(!isInstalled('oldest'))('on PostgreSQL 14', () => {
     await db.close()
     await t.tick()
     expect(await engine.job(id)).toMatchObject({ state: 'stalled', restarts: 1 })
-    await engine.resume(id)
+    await engine.jobs.resume(id)
     await t.run()
     expect(await engine.job(id)).toMatchObject({ state: 'succeeded', result: 'went on' })
-    expect(await engine.queues()).toMatchObject([{ queue: 'default', ready: 0, running: 0, stalled: 0 }])
-    expect((await engine.jobs({ state: 'cancelled' })).items).toHaveLength(1)
-    expect(await engine.workers()).toEqual([])
+    expect(await engine.queues.list()).toMatchObject([{ queue: 'default', ready: 0, running: 0, stalled: 0 }])
+    expect((await engine.jobs.list({ state: 'cancelled' })).items).toHaveLength(1)
+    expect(await engine.workers.list()).toEqual([])
   })
 
   test('steps, places and transactions are kept, also of another version, and go when it is run anew', async () => {
@@ -138,7 +140,7 @@ describe.skipIf(!isInstalled('oldest'))('on PostgreSQL 14', () => {
     const db = openDb({ url: t.databaseUrl, log: silentLog })
     expect(await savedCheckpoint(db, id, 't')).toEqual({ value: 3, attempt: 1 })
     await db.close()
-    await t.engine.rerun(id)
+    await t.engine.jobs.rerun(id)
     await t.run()
     expect(ran.slice(4)).toEqual([undefined, 's', { one: 1 }, 3])
   })
@@ -151,9 +153,9 @@ describe.skipIf(!isInstalled('oldest'))('on PostgreSQL 14', () => {
     const many = Array.from({ length: 10 }, () => undefined)
     await t.engine.enqueueMany(job, many, { each: (_, i) => ({ groupKey: i < 5 ? 'a' : `b${i}` }) })
     await expect(t.engine.enqueue(job, undefined)).rejects.toMatchObject({ code: 'queue_full' })
-    await t.engine.pauseQueue('q')
+    await t.engine.queues.pause('q')
     expect(await t.run()).toBe(0)
-    await t.engine.unpauseQueue('q')
+    await t.engine.queues.resume('q')
     expect(await t.run()).toBe(8)
     await t.clean()
     await t.clock.advance(seconds(60))
@@ -168,7 +170,7 @@ describe.skipIf(!isInstalled('oldest'))('on PostgreSQL 14', () => {
       const asked = { bucket: `b${limit}`, who: 'ana', limit, per: seconds(60) }
       for (let i = 0; i < limit; i++) expect(await t.engine.limit(asked)).toMatchObject({ remaining: limit - i - 1 })
       expect(await t.engine.limit(asked)).toMatchObject({ allowed: false, retryAfterSeconds: 60 })
-      expect(await t.engine.peekLimit(asked)).toMatchObject({ allowed: false })
+      expect(await internalsOf(t.engine).peekLimit(asked)).toMatchObject({ allowed: false })
     }
     const each = (_: unknown, i: number) => ({ groupKey: i < 2 ? 'a' : 'b' })
     await t.engine.enqueueMany(job, [undefined, undefined, undefined], { each })
@@ -183,9 +185,9 @@ describe.skipIf(!isInstalled('oldest'))('on PostgreSQL 14', () => {
     const many = defineBatch({ name: 'many', job: fails })
     await using t = await testEngine({ batches: [many], serverUrl: server.url })
     const { id } = await t.engine.submit(many, [undefined, undefined])
-    const { items } = await t.engine.items(id)
-    await t.engine.pause(id)
-    await t.engine.unpause(id)
+    const { items } = await t.engine.batches.items(id)
+    await t.engine.batches.pause(id)
+    await t.engine.batches.resume(id)
     await t.run()
     const told = async (filter: EventsFilter) => {
       const types: string[] = []
@@ -228,23 +230,25 @@ describe.skipIf(!isInstalled('oldest'))('on PostgreSQL 14', () => {
     const { id } = await engine.submit(many, [0, 1, 2, 3], { key: 'k', each: later, ref: n => `r${n}` })
     await t.run()
     expect(await engine.batch(id)).toMatchObject({ state: 'paused', reason: { code: 'stop_after' }, failed: 2 })
-    await engine.unpause(id)
-    expect(await engine.setPriority(id, 1)).toMatchObject({ moved: 1 })
-    const [group] = await engine.failures(id)
-    expect(await engine.retryFailed(id, { cause: group!.cause })).toMatchObject({ retried: 2, held: 0 })
+    await engine.batches.resume(id)
+    expect(await engine.batches.setPriority(id, 1)).toMatchObject({ moved: 1 })
+    const [group] = await engine.batches.failures(id)
+    expect(await engine.batches.retryFailed(id, { cause: group!.cause })).toMatchObject({ retried: 2, held: 0 })
     expect(await stallBatch(db, id, { code: 'no_progress' }, clock.instant())).toBe('stalled')
-    expect(await engine.resume(id)).toMatchObject({ state: 'running', resumed: 3 })
+    expect(await engine.batches.resume(id)).toMatchObject({ state: 'running', resumed: 3 })
     expect(await stallBatch(db, id, { code: 'no_progress' }, clock.instant())).toBe('failed')
     await t.tick()
-    expect(await engine.retryFailed(id)).toMatchObject({ retried: 3, state: 'running' })
+    expect(await engine.batches.retryFailed(id)).toMatchObject({ retried: 3, state: 'running' })
     const pages = await Promise.all(
-      ([undefined, 'waiting', 'running', 'stalled', 'failed'] as const).map(state => engine.items(id, { state })),
+      ([undefined, 'waiting', 'running', 'stalled', 'failed'] as const).map(state =>
+        engine.batches.items(id, { state }),
+      ),
     )
     expect(pages.map(page => page.items.length)).toEqual([4, 3, 0, 0, 0])
-    await engine.skip(pages[1]!.items[0]!.id, 'known')
-    await engine.rerun(pages[0]!.items[0]!.id)
-    expect(await engine.cancel(id)).toMatchObject({ state: 'cancelled' })
-    expect(await engine.batches({ state: 'cancelled' })).toMatchObject({ items: [{ skipped: 1, cancelled: 3 }] })
+    await engine.jobs.skip(pages[1]!.items[0]!.id, 'known')
+    await engine.jobs.rerun(pages[0]!.items[0]!.id)
+    expect(await engine.batches.cancel(id)).toMatchObject({ state: 'cancelled' })
+    expect(await engine.batches.list({ state: 'cancelled' })).toMatchObject({ items: [{ skipped: 1, cancelled: 3 }] })
     expect(await engine.submit(many, [])).toMatchObject({ total: 0 })
     expect(await t.run()).toBe(1)
     await clock.advance(days(91))
@@ -277,7 +281,7 @@ describe.skipIf(!isInstalled('oldest'))('on PostgreSQL 14', () => {
     await using _worker = await t.engine.work()
     const { id } = await t.engine.enqueue(greet, undefined)
     expect(await t.engine.wait({ job: id })).toMatchObject({ state: 'succeeded' })
-    expect(await t.engine.workers()).toMatchObject([{ running: 0, dead: false }])
+    expect(await t.engine.workers.list()).toMatchObject([{ running: 0, dead: false }])
   })
 
   test('schedules are begun, fired, changed, caught up with and fired by hand', async () => {
@@ -287,13 +291,13 @@ describe.skipIf(!isInstalled('oldest'))('on PostgreSQL 14', () => {
     await t.schedule()
     await t.clock.advance(hours(2))
     await t.schedule()
-    await t.engine.runSchedule('tidy')
+    await t.engine.schedules.run('tidy')
     expect(await t.run()).toBe(3)
     const changed = defineSchedule({ name: 'tidy', job: tidy, cron: '30 4 * * *', timeZone: 'America/Sao_Paulo' })
     const next = await testEngine({ schedules: [changed], databaseUrl: t.databaseUrl, start: t.clock.now() })
     onTestFinished(() => next.close())
     await next.schedule()
-    expect(await t.engine.schedules()).toMatchObject([{ name: 'tidy', nextAt: new Date('2030-01-02T07:30:00Z') }])
+    expect(await t.engine.schedules.list()).toMatchObject([{ name: 'tidy', nextAt: new Date('2030-01-02T07:30:00Z') }])
   })
 
   test('guards look at a partitioned table, in bites, and make jobs of its rows', async () => {
@@ -321,9 +325,9 @@ describe.skipIf(!isInstalled('oldest'))('on PostgreSQL 14', () => {
         from generate_series(1, 5) i`),
     )
     await t.clock.advance(minutes(11))
-    expect(await t.engine.runGuard('docs', { dryRun: true })).toMatchObject({ marked: 5 })
+    expect(await t.engine.guards.run('docs', { dryRun: true })).toMatchObject({ marked: 5 })
     await t.guard()
-    expect(await t.engine.guards()).toMatchObject([{ total: 5, lastError: null }])
+    expect(await t.engine.guards.list()).toMatchObject([{ total: 5, lastError: null }])
     expect(await t.run()).toBe(5)
   })
 })

@@ -91,11 +91,11 @@ describe.skipIf(pgbouncer === undefined)('through PgBouncer (skipped where `pgbo
       set: { status: 'FAILED' },
     })
     const engines = await Promise.all([1, 2].map(() => engineOn({ databaseUrl: pooler.url, guards: [guard] })))
-    expect(await engines[0]!.runGuard('docs', { dryRun: true })).toMatchObject({ marked: 50 })
-    const runs = await Promise.all(engines.map(engine => engine.runGuard('docs')))
+    expect(await engines[0]!.guards.run('docs', { dryRun: true })).toMatchObject({ marked: 50 })
+    const runs = await Promise.all(engines.map(engine => engine.guards.run('docs')))
     expect(runs.reduce((sum, run) => sum + run.marked, 0)).toBe(49)
     expect(new Set(runs.flatMap(run => run.refused.map(each => each.key.id)))).toEqual(new Set([3]))
-    expect(await engines[0]!.guards()).toMatchObject([{ total: 49 }])
+    expect(await engines[0]!.guards.list()).toMatchObject([{ total: 49 }])
     expect(await traces(pooler)).toMatchObject([untouched, untouched])
     expect(pooler.said()).not.toMatch(/prepared statement|26000|42P05|08P01/)
   })
@@ -168,7 +168,7 @@ describe.skipIf(pgbouncer === undefined)('through PgBouncer (skipped where `pgbo
     const { id } = await engine.enqueue(job, undefined, { priority: 0 })
     await using worker = await engine.work()
     await started.passed
-    expect(await engine.cancel(id)).toMatchObject({ state: 'cancelled', changed: true })
+    expect(await engine.jobs.cancel(id)).toMatchObject({ state: 'cancelled', changed: true })
     await until(async () => {
       await clock.advance(1000 as never)
       return (await engine.job(held.id))?.state === 'succeeded'

@@ -47,6 +47,6 @@ test('the primary is killed and its synchronous replica promoted: every job whos
   expect(lost).toEqual([])
   for (const error of refused) expect(error).toMatchObject({ code: 'database_unreachable' })
   await engine.work({ queues: { q: 20 } })
-  await until(async () => (await engine.jobs({ state: 'waiting', limit: 1 })).items.length === 0)
+  await until(async () => (await engine.jobs.list({ state: 'waiting', limit: 1 })).items.length === 0)
   await until(() => [...acknowledged.values()].every(n => ran.has(n)))
 })

@@ -1,8 +1,10 @@
 /** What is refused at the door is refused by name, and leaves nothing behind. */
+
 import pg from 'pg'
 import { describe, expect, expectTypeOf, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { isLockTimeout, translatePgError } from '../../src/database/pg-errors.ts'
+import { internalsOf } from '../../src/engine/internals.ts'
 import { createEngine, defineJob, type Engine, minutes, seconds, snooze } from '../../src/index.ts'
 import { migratedDatabase } from '../support/database.ts'
 import { aborted, engineWith, gate, liveEngine, until } from '../support/engine.ts'
@@ -48,22 +50,22 @@ test('bad input and bad options are refused with a code, and nothing is written'
   await refused('bad_option', it => it.enqueue(any, 1, { runAt: new Date('never') }))
   await refused('bad_option', it => it.enqueue(any, 1, { prioritty: 1 } as never))
   await refused('bad_option', it => it.enqueue(any, 1, { key: '' }))
-  await refused('not_found', it => it.cancel('999'))
-  await refused('not_found', it => it.retry('1; drop table retoma.job'))
-  await refused('not_found', it => it.resume('99999999999999999999'))
+  await refused('not_found', it => it.jobs.cancel('999'))
+  await refused('not_found', it => it.jobs.retry('1; drop table retoma.job'))
+  await refused('not_found', it => it.jobs.resume('99999999999999999999'))
   await refused('not_found', it => it.wait({ job: 'x' }))
-  await refused('unknown_kind', it => it.kind('gret'))
-  await refused('unknown_kind', it => it.kind('dig'))
-  await refused('unknown_schedule', it => it.runSchedule('nightly'))
+  await refused('unknown_kind', it => internalsOf(it).kind('gret'))
+  await refused('unknown_kind', it => internalsOf(it).kind('dig'))
+  await refused('unknown_schedule', it => it.schedules.run('nightly'))
   await refused('bad_option', it => it.enqueueMany(any, [1], { key: 'x' } as never))
   await refused('bad_option', it => it.enqueueMany(any, [1], { keyUntil: 'final' }))
   await refused('bad_option', it => it.work({ queues: { any: 0 } }))
   await refused('bad_option', () => snooze(seconds(-1)))
   for (const tx of notTransactions) await refused('bad_option', it => it.enqueue(any, 1, { tx: tx as never }))
-  await refused('bad_option', it => it.jobs({ limit: 501 }))
-  await refused('bad_option', it => it.jobs({ after: 'x' }))
+  await refused('bad_option', it => it.jobs.list({ limit: 501 }))
+  await refused('bad_option', it => it.jobs.list({ after: 'x' }))
   expect(await engine.job('x')).toBeNull()
-  expect(await engine.jobs()).toEqual({ items: [], next: null })
+  expect(await engine.jobs.list()).toEqual({ items: [], next: null })
 })
 
 test('an input that its schema would refuse when it runs is refused at the door', async () => {
@@ -143,7 +145,7 @@ test('input that a newer schema no longer accepts fails at once, with the reason
 test('a job the engine was not created with can be enqueued, and is known from then on', async () => {
   const { engine, run } = await engineWith()
   const { id } = await engine.enqueue(greet, { name: 'Ana' })
-  expect(engine.kind('greet')).toBe(greet)
+  expect(internalsOf(engine).kind('greet')).toBe(greet)
   await run()
   expect(await engine.job(id)).toMatchObject({ state: 'succeeded', result: 'Olá, Ana' })
 })
@@ -158,7 +160,7 @@ test('two different definitions of one kind are refused, the same one twice is n
   const refusal = await engine.enqueue(rival, undefined).catch((error: unknown) => error)
   expect(refusal).toMatchObject({ code: 'bad_definition' })
   expect(englishIn(refusal)).toEqual([])
-  expect((await engine.jobs()).items).toEqual([])
+  expect((await engine.jobs.list()).items).toEqual([])
 })
 
 test('the compiler holds an input to its job', async () => {
@@ -233,7 +235,7 @@ describe('wait', () => {
     const { id } = await engine.enqueue(greet, { name: 'Ana' })
     const waiting = engine.wait({ job: id })
     await until(() => clock.sleepers === 1)
-    await engine.cancel(id)
+    await engine.jobs.cancel(id)
     await clock.advance(seconds(1))
     expect(await waiting).toMatchObject({ state: 'cancelled' })
   })
@@ -277,7 +279,7 @@ describe('a closed engine', () => {
       () => engine.enqueue(greet, { name: 'x' }),
       () => engine.job('1'),
       () => engine.work(),
-      () => engine.ping(),
+      () => internalsOf(engine).ping(),
     ])
       await expect(async () => work()).rejects.toMatchObject({ code: 'engine_closed' })
   })

@@ -1,7 +1,8 @@
 /** Every method of the public API, called with what nobody should call it with: refused with a code, and nothing is changed. */
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { fileParameters, parameters } from '../../src/engine/method-parameters.ts'
+import { internalsOf } from '../../src/engine/internals.ts'
+import { parameters } from '../../src/engine/method-parameters.ts'
 import { createApp, cronRoutes, route } from '../../src/http/index.ts'
 import {
   createEngine,
@@ -68,19 +69,53 @@ async function outcomeOf(work: () => unknown): Promise<unknown> {
   }
 }
 
-function methodsOf(
-  engine: Engine,
-): [name: string, call: Call, taken: readonly { name: string; known?: readonly string[] }[]][] {
-  const all = engine as unknown as Record<string, unknown>
-  const files = engine.files as unknown as Record<string, Call>
-  const verbs = Object.keys(all).filter(name => typeof all[name] === 'function' && name !== 'close')
+type Method = [name: string, call: Call, taken: readonly { name: string; known?: readonly string[] }[]]
+
+const namespaces = [
+  'jobs',
+  'batches',
+  'queues',
+  'schedules',
+  'guards',
+  'providers',
+  'workers',
+  'tokens',
+  'metrics',
+  'files',
+] as const
+
+function methodsOf(engine: Engine): Method[] {
+  const of = (place: string, methods: object, taken: object): Method[] =>
+    Object.entries(methods).flatMap(([name, call]) =>
+      typeof call !== 'function' || name === 'close'
+        ? []
+        : [[`${place}${name}`, call as Call, (taken as Record<string, Method[2]>)[name]!]],
+    )
   return [
-    ...verbs.map(name => [name, all[name] as Call, parameters[name as keyof typeof parameters]] as never),
-    ...Object.keys(files).map(
-      name => [`files.${name}`, files[name]!, fileParameters[name as keyof typeof fileParameters]] as never,
-    ),
+    ...of('', engine, parameters.flat),
+    ...namespaces.flatMap(name => of(`${name}.`, engine[name], parameters[name])),
+    ...of('internals.', internalsOf(engine), parameters.internals),
   ]
 }
+
+test('an engine has the methods of its type and no others', async () => {
+  const { engine } = await engineWith(work)
+  const flat = 'enqueue enqueueMany submit job batch wait explain events work watch query transaction limit files close'
+  expect(Object.keys(engine).sort()).toEqual([...new Set([...flat.split(' '), ...namespaces])].sort())
+  const names = Object.fromEntries(namespaces.map(name => [name, Object.keys(engine[name]).sort().join(' ')]))
+  expect(names).toEqual({
+    jobs: 'cancel cancelMany erase list rerun resume retry retryMany skip',
+    batches: 'cancel erase failures items list pause resume retryFailed setPriority',
+    queues: 'list pause resume',
+    schedules: 'list run',
+    guards: 'list run',
+    providers: 'clear list',
+    workers: 'list',
+    tokens: 'create list revoke',
+    metrics: 'findings include read stats',
+    files: 'keep open put remove',
+  })
+})
 
 test('a new method without a line in the table of parameters is noticed', async () => {
   const { engine } = await engineWith(work)
@@ -108,7 +143,7 @@ test('an option with a typo is refused in every filter and option object of ever
   }
   expect(tried).toBeGreaterThan(35)
   // Nothing was acted on.
-  expect((await engine.jobs()).items).toMatchObject([{ kind: 'work', state: 'waiting' }])
+  expect((await engine.jobs.list()).items).toMatchObject([{ kind: 'work', state: 'waiting' }])
 })
 
 const hostile: unknown[] = [
@@ -118,7 +153,8 @@ const hostile: unknown[] = [
 
 test('whatever a method is called with, it answers, or refuses with a code', async () => {
   const { engine, run } = await engineOf({ jobs: [work, other], batches: [batch] })
-  const waits = ['watchOnce', 'begin', 'work', 'watch', 'wait', 'tick', 'clean', 'guess', 'keepAdminToken']
+  const driven = ['begin', 'tick', 'clean', 'guess', 'keepAdminToken'].map(name => `internals.${name}`)
+  const waits = [...driven, 'work', 'watch', 'wait']
   const raw: string[] = []
   for (const [name, call, taken] of methodsOf(engine)) {
     if (waits.includes(name) || taken.length === 0) continue
@@ -171,7 +207,7 @@ test('so are the arguments of wait, work and close', async () => {
 test('a filter without a value acts on nothing: it is refused', async () => {
   const { engine } = await engineWith(work, other)
   await engine.enqueueMany(work, [1, 2], { groupKey: 'ana', delay: minutes(1) })
-  const any = engine as unknown as Record<'cancelJobs' | 'retryJobs', Call>
+  const any = engine.jobs as unknown as Record<'cancelMany' | 'retryMany', Call>
   const nothing = [
     {},
     { kind: undefined },
@@ -187,17 +223,17 @@ test('a filter without a value acts on nothing: it is refused', async () => {
     null,
     'work',
   ])
-    for (const verb of ['cancelJobs', 'retryJobs'] as const)
+    for (const verb of ['cancelMany', 'retryMany'] as const)
       expect(await outcomeOf(() => any[verb](filter)), JSON.stringify(filter)).toMatchObject({ code: 'bad_option' })
-  expect(await outcomeOf(() => any.cancelJobs({ kind: 'work', groupkey: 'ana' }))).toMatchObject({
+  expect(await outcomeOf(() => any.cancelMany({ kind: 'work', groupkey: 'ana' }))).toMatchObject({
     message: expect.stringContaining('did you mean "groupKey"?'),
   })
   const { id } = await engine.submit(batch, [1])
-  expect(await outcomeOf(() => engine.retryFailed(id, { cause: undefined as never }))).toMatchObject({
+  expect(await outcomeOf(() => engine.batches.retryFailed(id, { cause: undefined as never }))).toMatchObject({
     code: 'bad_option',
   })
-  expect((await engine.jobs({ state: 'waiting' })).items).toHaveLength(3)
-  expect(await engine.cancelJobs({ kind: 'work', groupKey: 'ana' })).toMatchObject({ changed: 2 })
+  expect((await engine.jobs.list({ state: 'waiting' })).items).toHaveLength(3)
+  expect(await engine.jobs.cancelMany({ kind: 'work', groupKey: 'ana' })).toMatchObject({ changed: 2 })
 })
 
 test('the options of an item that are not there at once are refused, not left out', async () => {

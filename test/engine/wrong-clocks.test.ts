@@ -1,7 +1,8 @@
 /** Processes whose clocks are wrong: the database's decides (P7). Only what people name by their own clock is off. */
+
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
-import type { DrivenEngine } from '../../src/engine/create-engine.ts'
+import { internalsOf } from '../../src/engine/internals.ts'
 import { createEngine, defineJob, defineSchedule, minutes, seconds } from '../../src/index.ts'
 import { type Clock, systemClock } from '../../src/lib/clock.ts'
 import { gate, shareDatabase, until } from '../support/engine.ts'
@@ -27,13 +28,13 @@ test('with clocks ten minutes ahead and behind nothing is recovered early, and e
   const engines = await Promise.all(
     [minutes(10), -minutes(10)].map(
       async ms =>
-        (await createEngine({
+        await createEngine({
           databaseUrl: url,
           jobs: [hold],
           schedules,
           clock: off(ms),
           connections: 4,
-        })) as DrivenEngine,
+        }),
     ),
   )
   onTestFinished(async () => void (await Promise.all(engines.map(each => each.close()))))
@@ -45,7 +46,7 @@ test('with clocks ten minutes ahead and behind nothing is recovered early, and e
     // As if its turn had come: nobody waits five seconds here.
     await client.query(`update retoma.tick set at = at - interval '5 seconds'`)
     await client.query(`update retoma.worker set suspected_at = suspected_at - interval '30 seconds'`)
-    await engine.tick()
+    await internalsOf(engine).tick()
   }
   const slots = async () =>
     (await client.query<{ ref: string }>(`select ref from retoma.job where kind = 'tidy' order by ref`)).rows.map(

@@ -19,7 +19,7 @@ test('of a group only so many come in within a time; past it nothing is written,
   await expect(enqueue('a')).rejects.toMatchObject({ facts: { limit: 3, per: '1 min', seconds: 50 } })
   await enqueue('b')
   await engine.enqueue(job, 1)
-  expect(await engine.queues()).toMatchObject([{ ready: 5 }])
+  expect(await engine.queues.list()).toMatchObject([{ ready: 5 }])
   await clock.advance(seconds(50))
   await enqueue('a')
   await expect(enqueue('a')).rejects.toMatchObject({ ...refused, retryAfterSeconds: 10 })
@@ -31,7 +31,7 @@ test('of a list nothing comes in when one of its groups may not', async () => {
   await expect(engine.enqueueMany(job, [3, 4], { groupKey: 'a' })).rejects.toMatchObject(refused)
   const each = (n: number) => ({ groupKey: n < 3 ? 'a' : 'b' })
   await expect(engine.enqueueMany(job, [1, 2, 3, 4, 5], { each })).rejects.toMatchObject(refused)
-  expect(await engine.queues()).toMatchObject([{ ready: 2 }])
+  expect(await engine.queues.list()).toMatchObject([{ ready: 2 }])
   // What was refused took nothing of the other group's.
   await engine.enqueueMany(job, [3, 4, 5], { each })
 })
@@ -49,7 +49,7 @@ test('many at once, from several processes: exactly as many come in', async () =
   const all = Array.from({ length: 60 }, (_, i) => (i % 2 ? a : b).enqueue(job, i, { groupKey: 'a' }))
   const came = (await Promise.allSettled(all)).filter(each => each.status === 'fulfilled')
   expect(came).toHaveLength(3)
-  expect(await a.queues()).toMatchObject([{ ready: 3 }])
+  expect(await a.queues.list()).toMatchObject([{ ready: 3 }])
 })
 
 test("in the caller's own transaction it counts at once, for good, and holds up nobody of its group", async () => {
@@ -66,7 +66,7 @@ test("in the caller's own transaction it counts at once, for good, and holds up 
   } finally {
     await client.end()
   }
-  expect(await engine.queues()).toMatchObject([{ ready: 2 }])
+  expect(await engine.queues.list()).toMatchObject([{ ready: 2 }])
   await expect(engine.enqueue(job, 5, { groupKey: 'a' })).rejects.toMatchObject(refused)
 })
 

@@ -2,6 +2,7 @@
 import { describe, expect, inject, test } from 'vitest'
 import { z } from 'zod'
 import { translatePgError } from '../../src/database/pg-errors.ts'
+import { internalsOf } from '../../src/engine/internals.ts'
 import { createEngine, defineJob, type Engine, isRetomaError, milliseconds, seconds } from '../../src/index.ts'
 import { engineWith } from '../support/engine.ts'
 import { databaseError } from '../support/faulty-db.ts'
@@ -16,7 +17,7 @@ const year = (text: string) => new Date(text)
 
 describe('is refused by name, and nothing is written:', () => {
   const cases: [what: string, code: string, says: RegExp, ask: (engine: Engine) => unknown][] = [
-    ['an unknown kind', 'unknown_kind', /did you mean "invoice"/, it => it.kind('invoce')],
+    ['an unknown kind', 'unknown_kind', /did you mean "invoice"/, it => internalsOf(it).kind('invoce')],
     ['a field that is missing', 'bad_input', /number/, it => it.enqueue(invoice, {} as never)],
     ['a field of another type', 'bad_input', /number/, it => it.enqueue(invoice, { number: 5 } as never)],
     ['no input at all', 'bad_input', /invoice/, it => it.enqueue(invoice, undefined as never)],
@@ -44,7 +45,7 @@ describe('is refused by name, and nothing is written:', () => {
     expect((error as Error).message).toMatch(says)
     if (/MB|NUL/.test(says.source) || code !== 'bad_input') expect(englishIn(error)).toEqual([])
     expect((error as Error).message.length).toBeLessThan(500)
-    expect(await engine.jobs()).toEqual({ items: [], next: null })
+    expect(await engine.jobs.list()).toEqual({ items: [], next: null })
   })
 })
 

@@ -28,7 +28,7 @@ test('a stream is read as it is written, never whole', async () => {
       yield { n }
     }
   }
-  const waiting = async () => (await engine.queues())[0]!.ready
+  const waiting = async () => (await engine.queues.list())[0]!.ready
   expect((await engine.enqueueMany(double, endless())).created).toBe(5000)
   expect(read).toBe(5000)
 })
@@ -55,7 +55,7 @@ test('a key for all is refused, and how long keys are held may be said for all',
     code: 'bad_option',
   })
   const { ids } = await engine.enqueueMany(double, [{ n: 1 }], { keyUntil: 'final', each: () => ({ key: 'x' }) })
-  await engine.cancel(ids[0]!)
+  await engine.jobs.cancel(ids[0]!)
   expect(await engine.enqueueMany(double, [{ n: 1 }], { each: () => ({ key: 'x' }) })).toMatchObject({ created: 1 })
 })
 
@@ -76,5 +76,5 @@ test('a bad item stops the list and is named; the chunks before it stay', async 
   const { engine } = await engineWith(double)
   const inputs = Array.from({ length: 1500 }, (_, n) => ({ n: n === 1200 ? ('x' as unknown as number) : n }))
   await expect(engine.enqueueMany(double, inputs)).rejects.toThrow(/bad_input: .*item 1200: n: /)
-  expect((await engine.queues())[0]).toMatchObject({ ready: 1000 })
+  expect((await engine.queues.list())[0]).toMatchObject({ ready: 1000 })
 })

@@ -1,5 +1,7 @@
 /** What is erased is gone from every table, with its files; what nobody keeps goes by itself. */
+
 import { expect, test } from 'vitest'
+import { internalsOf } from '../../src/engine/internals.ts'
 import { days, defineBatch, defineJob, hours, seconds } from '../../src/index.ts'
 import type { TestEngine } from '../../src/testing/index.ts'
 import { engineOf, gate } from '../support/engine.ts'
@@ -37,7 +39,7 @@ async function over(t: TestEngine) {
   const { id } = await engine.submit(batch, [`${secret} a`, `${secret} b`, `${secret} bad`], {
     ref: text => `${text} ref`,
   })
-  const items = (await engine.items(id)).items.map(each => each.id)
+  const items = (await engine.batches.items(id)).items.map(each => each.id)
   const files = [await put(t), await put(t, mb + 1), await put(t)].map(each => each.id)
   await engine.files.keep(files.slice(0, 2), { batch: id })
   await engine.files.keep(files.slice(2), { job: items[0]! })
@@ -103,7 +105,7 @@ test('an erased batch has left every table, with its jobs, steps, failures, even
     ]),
   )
   expect(others.length).toBeGreaterThanOrEqual(2)
-  expect(await t.engine.eraseBatch(id)).toEqual({ id, erased: true })
+  expect(await t.engine.batches.erase(id)).toEqual({ id, erased: true })
   expect(await traces(t, ids)).toEqual([])
   await t.clock.advance(seconds(10))
   await t.tick()
@@ -125,12 +127,12 @@ test('its report goes with its files though it is just being written, and nothin
   })
   const limits = { reports: { concurrency: 1 } }
   const t = await engineOf({ batches: [defineBatch({ name: 'execution', job, onComplete: slow as never })], limits })
-  const { id } = await t.engine.submit(t.engine.batchNamed('execution'), [secret])
+  const { id } = await t.engine.submit(internalsOf(t.engine).batchNamed('execution'), [secret])
   const run = t.run()
   const complete = await began.passed
   const file = await put(t)
   await t.engine.files.keep([file.id], { job: complete })
-  const erased = await t.engine.eraseBatch(id)
+  const erased = await t.engine.batches.erase(id)
   const opened = await t.engine.files.open(file.id)
   goOn.open()
   await run
@@ -149,7 +151,7 @@ test('what belongs to others stays', async () => {
       `select (select count(*) from retoma.job where batch_id = $1)::int as jobs, (select count(*) from retoma.file)::int as files`,
       [other.id],
     )
-  await t.engine.eraseBatch(one.id)
+  await t.engine.batches.erase(one.id)
   expect(await counts()).toEqual([{ jobs: 3, files: 4 }])
   expect((await t.engine.files.open(loose.id))?.id).toBe(loose.id)
   expect((await t.engine.batch(other.id))?.state).toBe('succeeded')
@@ -158,16 +160,16 @@ test('what belongs to others stays', async () => {
 test('it is pressed again, by many at once, and where there is none, without an error', async () => {
   const t = await stage()
   const { id } = await over(t)
-  const all = await Promise.all([1, 2, 3, 4].map(() => t.engine.eraseBatch(id)))
+  const all = await Promise.all([1, 2, 3, 4].map(() => t.engine.batches.erase(id)))
   expect(all.filter(each => each.erased)).toHaveLength(1)
-  expect(await t.engine.eraseBatch(id)).toEqual({ id, erased: false })
-  expect(await t.engine.eraseBatch('nobody')).toEqual({ id: 'nobody', erased: false })
+  expect(await t.engine.batches.erase(id)).toEqual({ id, erased: false })
+  expect(await t.engine.batches.erase('nobody')).toEqual({ id: 'nobody', erased: false })
 })
 
 test('one that is not over is refused by its state, and stays', async () => {
   const t = await stage()
   const { id } = await t.engine.submit(batch, [secret])
-  await expect(t.engine.eraseBatch(id)).rejects.toMatchObject({ code: 'batch_state', facts: { id, verb: 'erase' } })
+  await expect(t.engine.batches.erase(id)).rejects.toMatchObject({ code: 'batch_state', facts: { id, verb: 'erase' } })
   expect((await t.engine.batch(id))?.total).toBe(1)
 })
 
@@ -208,7 +210,7 @@ test('an erased job has left every table, with its steps, failures, events, file
   const before = (await traces(t, { batch: '0', jobs, files })).map(each => each.split(':')[0])
   const left = ['checkpoint', 'event', 'failure', 'file', 'file_chunk', 'finding', 'incident', 'job']
   expect(before).toEqual(expect.arrayContaining(left))
-  expect(await t.engine.eraseJob(id)).toEqual({ id, erased: true })
+  expect(await t.engine.jobs.erase(id)).toEqual({ id, erased: true })
   expect(await traces(t, { batch: '0', jobs, files })).toEqual([])
   await t.tick()
   await t.notify()
@@ -219,17 +221,17 @@ test('an erased job has left every table, with its steps, failures, events, file
 test('an erased job is erased once, by many at once too, and where there is none, without an error', async () => {
   const t = await stage()
   const { id } = await ended(t)
-  const all = await Promise.all([1, 2, 3, 4].map(() => t.engine.eraseJob(id)))
+  const all = await Promise.all([1, 2, 3, 4].map(() => t.engine.jobs.erase(id)))
   expect(all.filter(each => each.erased)).toHaveLength(1)
-  expect(await t.engine.eraseJob('nobody')).toEqual({ id: 'nobody', erased: false })
+  expect(await t.engine.jobs.erase('nobody')).toEqual({ id: 'nobody', erased: false })
   expect(await t.engine.job(id)).toBeNull()
-  await expect(t.engine.retry(id)).rejects.toMatchObject({ code: 'not_found' })
+  await expect(t.engine.jobs.retry(id)).rejects.toMatchObject({ code: 'not_found' })
 })
 
 test('the key of an erased job makes another job, which knows nothing of it', async () => {
   const t = await stage()
   const { id } = await ended(t)
-  await t.engine.eraseJob(id)
+  await t.engine.jobs.erase(id)
   const next = await t.engine.enqueue(job, 'harmless', { key: secret })
   await t.run()
   expect(next.id).not.toBe(id)
@@ -244,13 +246,13 @@ test('the key of an erased job makes another job, which knows nothing of it', as
 test('a job that is not over, or goes on at that instant, is refused by its state and stays', async () => {
   const t = await stage()
   const { id } = await t.engine.enqueue(job, 'waits', { delay: hours(1) })
-  await expect(t.engine.eraseJob(id)).rejects.toMatchObject({
+  await expect(t.engine.jobs.erase(id)).rejects.toMatchObject({
     code: 'wrong_state',
     status: 409,
     facts: { id, verb: 'erase' },
   })
   const failed = await ended(t)
-  const [retried, erased] = await Promise.allSettled([t.engine.retry(failed.id), t.engine.eraseJob(failed.id)])
+  const [retried, erased] = await Promise.allSettled([t.engine.jobs.retry(failed.id), t.engine.jobs.erase(failed.id)])
   expect([retried.status, erased.status].sort()).toEqual(['fulfilled', 'rejected'])
   expect((await t.engine.job(failed.id)) === null).toBe(erased.status === 'fulfilled')
   expect((await t.engine.job(id))?.state).toBe('waiting')
@@ -260,13 +262,13 @@ test('an item goes alone, with its name; its batch goes on counting it', async (
   const plain = defineBatch({ name: 'plain', job })
   const t = await engineOf({ batches: [plain] })
   const { id } = await t.engine.submit(plain, [`${secret} bad`, 'other'], { ref: text => text })
-  const item = (await t.engine.items(id)).items.find(each => each.ref === `${secret} bad`)!
+  const item = (await t.engine.batches.items(id)).items.find(each => each.ref === `${secret} bad`)!
   await t.run()
   await t.engine.query(`update retoma.batch_count set last_ref = $1`, [item.ref])
-  expect(await t.engine.eraseJob(item.id)).toEqual({ id: item.id, erased: true })
+  expect(await t.engine.jobs.erase(item.id)).toEqual({ id: item.id, erased: true })
   expect(await traces(t, { batch: '0', jobs: [item.id], files: [] })).toEqual([])
   expect(await t.engine.batch(id)).toMatchObject({ state: 'succeeded', total: 2, failed: 1 })
-  expect(await t.engine.retryFailed(id)).toMatchObject({ retried: 0, state: 'succeeded' })
+  expect(await t.engine.batches.retryFailed(id)).toMatchObject({ retried: 0, state: 'succeeded' })
 })
 
 test('what the watchdog found of an item of an erased batch goes with it', async () => {
@@ -276,7 +278,7 @@ test('what the watchdog found of an item of an erased batch goes with it', async
     `insert into retoma.finding (verdict, subject, since, seen_at, facts) values ('slow', $1, now(), now(), $2)`,
     [`job:${items[0]}`, { job: items[0], attempt: 1, ref: secret }],
   )
-  await t.engine.eraseBatch(id)
+  await t.engine.batches.erase(id)
   await t.tick()
   expect(await rowsOf(t, 'select subject from retoma.finding')).toEqual([])
   expect(await rowsOf(t, `select id from retoma.event where data::text like '%${secret}%'`)).toEqual([])

@@ -101,8 +101,8 @@ describe("a job's stream", () => {
     const other = await t.engine.enqueue(good, undefined)
     const stream = follow(t.engine.events({ job: id }))
     await until(() => stream.seen.length === 1)
-    await t.engine.cancel(other.id)
-    await t.engine.cancel(id)
+    await t.engine.jobs.cancel(other.id)
+    await t.engine.jobs.cancel(id)
     await t.clock.advance(tick)
     await stream.ended
     expect(stream.brief()).toEqual(['null -> waiting', 'action cancel', 'waiting -> cancelled'])
@@ -111,8 +111,8 @@ describe("a job's stream", () => {
   test('goes on after any of its events: the end is neither repeated nor missed', async () => {
     const t = await engineWith(bad)
     const { id } = await t.engine.enqueue(bad, undefined)
-    await t.engine.cancel(id)
-    await t.engine.retry(id)
+    await t.engine.jobs.cancel(id)
+    await t.engine.jobs.retry(id)
     const before = t.engine.events({ job: id })
     const [first] = await take(t, before, 1)
     await before.return?.()
@@ -124,7 +124,7 @@ describe("a job's stream", () => {
     await after.ended
     expect(after.seen).toEqual([])
     // Run again it is another story, which a reader that was done with the first one hears in full.
-    await t.engine.retry(id)
+    await t.engine.jobs.retry(id)
     const again = t.engine.events({ job: id, after: whole.seen[0]!.position })
     expect((await take(t, again, 2)).map(brief)).toEqual(['action retry', 'failed -> waiting'])
     await again.return?.()
@@ -159,17 +159,17 @@ describe('the stream of everything', () => {
     return {
       ...t,
       async go() {
-        await t.engine.cancel(id)
+        await t.engine.jobs.cancel(id)
         await t.run()
-        await t.engine.pauseQueue('default')
+        await t.engine.queues.pause('default')
       },
     }
   }
 
   test('begins now, and tells exceptions and actions only', async () => {
     const t = await busy()
-    await t.engine.pauseQueue('default')
-    await t.engine.unpauseQueue('default')
+    await t.engine.queues.pause('default')
+    await t.engine.queues.resume('default')
     const stream = t.engine.events()
     const first = take(t, stream, 5)
     await until(() => t.clock.sleepers > 0)
@@ -199,7 +199,7 @@ describe('the stream of everything', () => {
       await until(() => later.seen.length === 4 - place)
       expect(await isQuiet(other, later.seen)).toBe(true)
       expect(later.seen).toEqual(events.slice(place + 1))
-      await other.engine.pauseQueue('default')
+      await other.engine.queues.pause('default')
     }
   })
 
@@ -249,20 +249,20 @@ describe('reset:', () => {
     const taken = take(t, stream, 2)
     await until(() => t.clock.sleepers > 0)
     for (let n = 0; n < 3; n++) {
-      await t.engine.pauseQueue('default')
-      await t.engine.unpauseQueue('default')
+      await t.engine.queues.pause('default')
+      await t.engine.queues.resume('default')
     }
     const [first, second] = await taken
     await stream.return?.()
     await t.clock.advance(days(11))
     await t.clean()
-    await t.engine.pauseQueue('default')
+    await t.engine.queues.pause('default')
     for (const after of [first!.position, second!.position]) {
       const late = t.engine.events({ after })
       expect((await take(t, late, 1)).map(brief)).toEqual(['reset'])
       const next = take(t, late, 1)
-      await t.engine.unpauseQueue('default')
-      await t.engine.pauseQueue('default')
+      await t.engine.queues.resume('default')
+      await t.engine.queues.pause('default')
       const [told] = await next
       expect(told).toMatchObject({ type: 'action' })
       await late.return?.()

@@ -142,7 +142,7 @@ describe('what is stored:', () => {
     for (const paused of [true, true, false]) await pauseQueue(store.db, 'q', paused, at(6))
     expect((await events()).map(({ type, at, data }) => [type, at, data])).toEqual([
       ['action', at(6), { who: null, what: 'pause queue', queue: 'q' }],
-      ['action', at(6), { who: null, what: 'unpause queue', queue: 'q' }],
+      ['action', at(6), { who: null, what: 'resume queue', queue: 'q' }],
     ])
   })
 

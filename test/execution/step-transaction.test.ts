@@ -207,7 +207,7 @@ test('one that is cancelled in the middle is rolled back at once, and nothing mo
     }),
   )
   const ended = work()
-  await engine.cancel(await begun.passed)
+  await engine.jobs.cancel(await begun.passed)
   expect(await ended).toMatchObject({ state: 'cancelled' })
   expect(await heard.passed).toMatchObject({ code: 'lease_lost' })
   const asleep = `select from pg_stat_activity where datname = current_database() and query like '%pg_sleep(60)%' and state = 'active' and pid <> pg_backend_pid()`
@@ -443,7 +443,7 @@ test('a job enqueued with its tx is there if and only if it commits', async () =
     await ctx.transaction('done', tx => engine.enqueue(next, 2, { tx }))
   })
   expect(await work()).toMatchObject({ state: 'succeeded' })
-  expect((await engine.jobs({ kind: 'next' })).items.map(each => each.input)).toEqual([2])
+  expect((await engine.jobs.list({ kind: 'next' })).items.map(each => each.input)).toEqual([2])
 })
 
 describe('what a handler does to its session is not there for the next:', () => {

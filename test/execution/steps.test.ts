@@ -550,17 +550,17 @@ test('a retry goes on after the last step, a rerun begins anew, and a finished j
   const { engine, run } = await engineWith(job)
   const { id } = await engine.enqueue(job, undefined)
   await run()
-  await engine.retry(id)
+  await engine.jobs.retry(id)
   await run()
   expect(ran).toEqual(['paid undefined'])
   fails = false
-  await engine.rerun(id)
+  await engine.jobs.rerun(id)
   expect(await engine.job(id)).toMatchObject({ state: 'waiting', progress: null, checkpoint: null, checkpoints: [] })
   await run()
   expect(ran).toEqual(['paid undefined', 'paid undefined'])
-  await expect(engine.retry(id)).rejects.toMatchObject({ code: 'wrong_state' })
-  expect(await engine.rerun(id)).toEqual({ id, state: 'waiting', changed: true })
-  expect(await engine.rerun(id)).toEqual({ id, state: 'waiting', changed: false })
+  await expect(engine.jobs.retry(id)).rejects.toMatchObject({ code: 'wrong_state' })
+  expect(await engine.jobs.rerun(id)).toEqual({ id, state: 'waiting', changed: true })
+  expect(await engine.jobs.rerun(id)).toEqual({ id, state: 'waiting', changed: false })
   await run()
   expect(ran).toHaveLength(3)
 })
@@ -572,8 +572,8 @@ test('an item of a batch that is over can be run anew, and the batch goes on wit
   const { engine, run } = await engineOf({ jobs: [job], batches: [batch] })
   const { id } = await engine.submit(batch, [undefined])
   await run()
-  const [item] = (await engine.jobs()).items
-  expect(await engine.rerun(item!.id)).toMatchObject({ state: 'waiting', changed: true })
+  const [item] = (await engine.jobs.list()).items
+  expect(await engine.jobs.rerun(item!.id)).toMatchObject({ state: 'waiting', changed: true })
   expect(await engine.batch(id)).toMatchObject({ state: 'running', succeeded: 0, waiting: 1 })
   await run()
   expect(await engine.batch(id)).toMatchObject({ state: 'succeeded', succeeded: 1, waiting: 0 })
@@ -585,7 +585,7 @@ test('finished jobs take their checkpoints with them when they are removed', asy
   const t = await engineOf({ jobs: [job], retention: hours(1) })
   await t.engine.enqueue(job, undefined)
   await t.run()
-  const count = async () => (await t.engine.jobs()).items.length
+  const count = async () => (await t.engine.jobs.list()).items.length
   expect(await count()).toBe(1)
   await t.clock.advance(hours(2))
   await t.clean()

@@ -93,7 +93,7 @@ async function deafWorker(size: number) {
   const worker = await made.engine.work({ queues: { default: size } })
   for (let n = 0; n < size; n++) await made.engine.enqueue(deaf, undefined)
   await until(() => starts === size)
-  const abandoned = async () => (await made.engine.workers()).map(each => each.abandoned)
+  const abandoned = async () => (await made.engine.workers.list()).map(each => each.abandoned)
   return { ...made, worker, deaf, release, abandoned }
 }
 
@@ -117,8 +117,8 @@ test('a supervised worker with half of its slots abandoned stops by itself, for 
   const { engine, clock, worker } = await deafWorker(3)
   await clock.advance(minutes(1))
   await clock.advance(seconds(9))
-  expect(await engine.workers()).toHaveLength(1)
+  expect(await engine.workers.list()).toHaveLength(1)
   await clock.advance(seconds(1))
   await worker.worn
-  expect(await engine.workers()).toEqual([])
+  expect(await engine.workers.list()).toEqual([])
 })

@@ -74,12 +74,12 @@ test('paused by a person or by its stopAfter, stalled with the resumes that are 
   await t.worker('w')
   const id = await submit(t, 'ok', 'ok', 'ok')
   await hold(t, id, 1, 'w')
-  await t.engine.pause(id)
+  await t.engine.batches.pause(id)
   expect(await t.said({ batch: id })).toEqual({
     verdict: 'paused',
-    action: 'unpause',
+    action: 'resume',
     sentence: `batch ${id} was paused by a person; 1 item still runs to its end`,
-    command: `retoma batch unpause ${id}`,
+    command: `retoma batch resume ${id}`,
   })
   await t.sql(`update retoma.batch set reason = '{"code":"stop_after","failed":60,"ended":100}'`)
   expect((await t.said({ batch: id })).sentence).toContain(
@@ -149,10 +149,10 @@ test('one that waits: for a worker, for a time, for a slot, for its queue, for i
   await t.sql(`update retoma.job set run_at = $1`, [t.clock.now()])
   await t.sql(`update retoma.worker set blocked_since = $1`, [ago(t, 9)])
   expect(await t.said({ batch: id })).toMatchObject({ verdict: 'hung', action: 'restart_worker' })
-  await t.engine.pauseQueue('mail')
+  await t.engine.queues.pause('mail')
   expect(await t.said({ batch: id })).toMatchObject({
     verdict: 'paused',
-    command: 'retoma queues unpause mail',
+    command: 'retoma queues resume mail',
   })
 })
 
@@ -204,9 +204,9 @@ test('a batch that waited for hours and has just started is not blamed for those
   await t.worker('w')
   const id = await submit(t, 'ok', 'ok')
   await t.sql(`update retoma.batch set policy = policy || '{"stallAfter":300000}'`)
-  await t.engine.pauseQueue('mail')
+  await t.engine.queues.pause('mail')
   await t.clock.advance(minutes(120))
-  await t.engine.unpauseQueue('mail')
+  await t.engine.queues.resume('mail')
   await t.worker('w2')
   await hold(t, id, 1, 'w2')
   const watched = async (seconds_: number) => {
@@ -228,10 +228,10 @@ test('a failed item of a cancelled batch is not sent to a retry that is refused'
   const t = await here()
   const id = await submit(t, 'for good', 'snooze')
   await t.run()
-  await t.engine.cancel(id)
+  await t.engine.batches.cancel(id)
   const [failed] = await t.sql<{ id: string }>(`select id from retoma.job where state = 'failed'`)
   expect(await t.said(failed!.id)).toMatchObject({ verdict: 'failed', action: 'look_at_failures' })
-  await expect(t.engine.retry(failed!.id)).rejects.toMatchObject({ code: 'batch_cancelled' })
+  await expect(t.engine.jobs.retry(failed!.id)).rejects.toMatchObject({ code: 'batch_cancelled' })
 })
 
 test('a live worker among many dead ones is not passed over', async () => {

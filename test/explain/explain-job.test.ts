@@ -9,7 +9,7 @@ test('a job that has ended is told with how it ended, and what can be pressed', 
   const [ok, bad, skipped] = [await t.put('ok'), await t.put('for good'), await t.put('skip')]
   const cancelled = await t.put('ok', { delay: hours(1) })
   await t.run()
-  await t.engine.cancel(cancelled)
+  await t.engine.jobs.cancel(cancelled)
   await t.clock.advance(minutes(2))
   expect(await t.said(ok)).toEqual({
     verdict: 'ok',
@@ -118,7 +118,7 @@ test('a ready job is told its place: next, behind others, behind many; those of 
   const t = await here()
   await t.worker('w')
   const batch = await t.engine.submit(newsletter, [{ do: 'ok' }, { do: 'ok' }])
-  await t.engine.pause(batch.id)
+  await t.engine.batches.pause(batch.id)
   const first = await t.put()
   expect(await t.said(first)).toMatchObject({
     verdict: 'waiting',
@@ -181,18 +181,18 @@ test('a paused queue, and a batch that is paused, stalled or cancelled, are what
   const t = await here()
   await t.worker('w')
   const id = await t.put('ok', { delay: minutes(5) })
-  await t.engine.pauseQueue('mail')
+  await t.engine.queues.pause('mail')
   expect(await t.said(id)).toEqual({
     verdict: 'paused',
-    action: 'unpause',
+    action: 'resume',
     sentence: `job ${id} waits because its queue "mail" is paused; it is not due for 5 min either`,
-    command: 'retoma queues unpause mail',
+    command: 'retoma queues resume mail',
   })
-  await t.engine.unpauseQueue('mail')
+  await t.engine.queues.resume('mail')
   const batch = await t.engine.submit(newsletter, [{ do: 'ok' }])
-  const [item] = (await t.engine.jobs({})).items.filter(each => each.batchId === batch.id)
-  await t.engine.pause(batch.id)
-  expect(await t.said(item!.id)).toMatchObject({ verdict: 'paused', command: `retoma batch unpause ${batch.id}` })
+  const [item] = (await t.engine.jobs.list({})).items.filter(each => each.batchId === batch.id)
+  await t.engine.batches.pause(batch.id)
+  expect(await t.said(item!.id)).toMatchObject({ verdict: 'paused', command: `retoma batch resume ${batch.id}` })
   await t.sql(`update retoma.batch set state = 'stalled' where id = $1`, [batch.id])
   expect(await t.said(item!.id)).toMatchObject({ verdict: 'stalled', command: `retoma batch resume ${batch.id}` })
   // Between the press and the bite that takes its rows along.

@@ -49,12 +49,12 @@ test('paused; starved of workers or of their code; held by its batches', async (
     action: 'deploy',
     sentence: expect.stringContaining('ready jobs that none of its live workers takes: 1 of send'),
   })
-  await t.engine.pauseQueue('mail')
-  expect(await t.said(mail)).toMatchObject({ verdict: 'paused', command: 'retoma queues unpause mail' })
-  await t.engine.unpauseQueue('mail')
+  await t.engine.queues.pause('mail')
+  expect(await t.said(mail)).toMatchObject({ verdict: 'paused', command: 'retoma queues resume mail' })
+  await t.engine.queues.resume('mail')
   await t.sql(`delete from retoma.job; update retoma.worker set kinds = '{send}'`)
   const batch = await t.engine.submit(newsletter, [{ do: 'ok' }])
-  await t.engine.pause(batch.id)
+  await t.engine.batches.pause(batch.id)
   expect(await t.said(mail)).toMatchObject({ verdict: 'paused', command: 'retoma batch list' })
 })
 

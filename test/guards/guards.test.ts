@@ -1,5 +1,7 @@
 /** Guards as an application has them: processes on one clock beside a table that is not ours. */
+
 import { describe, expect, test } from 'vitest'
+import { internalsOf } from '../../src/engine/internals.ts'
 import { defineJob, minutes, now, seconds } from '../../src/index.ts'
 import { type Log, silentLog } from '../../src/lib/logging/log.ts'
 import { documents, guardStage, watchdog } from '../support/guards.ts'
@@ -12,10 +14,10 @@ test('a document in PROCESSING without updated_at for over 10 minutes is FAILED 
   await clock.advance(minutes(1))
   const [later] = await put()
   await clock.advance(minutes(9))
-  await engine.guard()
+  await internalsOf(engine).guard()
   expect(await sql(`select 1 from documents where status = 'FAILED'`)).toEqual([])
   await clock.advance(seconds(1))
-  await engine.runGuard('documents')
+  await engine.guards.run('documents')
   expect(await sql(`select * from documents where status = 'FAILED'`)).toEqual([
     {
       id,
@@ -26,7 +28,7 @@ test('a document in PROCESSING without updated_at for over 10 minutes is FAILED 
     },
   ])
   await clock.advance(minutes(1))
-  await engine.guard()
+  await internalsOf(engine).guard()
   expect(await sql(`select id from documents where status = 'FAILED' order by id`)).toEqual([{ id }, { id: later }])
 })
 
@@ -47,8 +49,8 @@ test('ten processes look once per `every`, and each row is marked and counted on
   await sql(`create table seen (id bigint);
     create function note() returns trigger language plpgsql as 'begin insert into seen values (new.id); return new; end';
     create trigger note before update on documents for each row execute function note()`)
-  await Promise.all(engines.map(each => each.guard()))
-  const [first] = await engines[0]!.guards()
+  await Promise.all(engines.map(each => internalsOf(each).guard()))
+  const [first] = await engines[0]!.guards.list()
   expect(first).toMatchObject({ lastMarked: 100, total: 100, lastTickAt: clock.now(), active: true, lastError: null })
   expect(await sql(`select count(*)::int, count(distinct id)::int as different from seen`)).toEqual([
     { count: 100, different: 100 },
@@ -56,11 +58,11 @@ test('ten processes look once per `every`, and each row is marked and counted on
   await put(5)
   await sql(`update documents set updated_at = updated_at - interval '1 hour' where status = 'PROCESSING'`)
   await clock.advance(seconds(59))
-  await Promise.all(engines.map(each => each.guard()))
-  expect((await engines[0]!.guards())[0]).toMatchObject({ total: 100 })
+  await Promise.all(engines.map(each => internalsOf(each).guard()))
+  expect((await engines[0]!.guards.list())[0]).toMatchObject({ total: 100 })
   await clock.advance(seconds(1))
-  await Promise.all(engines.map(each => each.guard()))
-  expect((await engines[0]!.guards())[0]).toMatchObject({ lastMarked: 5, total: 105 })
+  await Promise.all(engines.map(each => internalsOf(each).guard()))
+  expect((await engines[0]!.guards.list())[0]).toMatchObject({ lastMarked: 5, total: 105 })
 })
 
 test('two processes told to run it at the same instant mark each row once, and their counts add up', async () => {
@@ -68,11 +70,11 @@ test('two processes told to run it at the same instant mark each row once, and t
   const engines = await Promise.all([1, 2].map(() => process([watchdog({ limit: 10 })])))
   const ids = await put(1000)
   await clock.advance(minutes(11))
-  const runs = await Promise.all(engines.map(each => each.runGuard('documents')))
+  const runs = await Promise.all(engines.map(each => each.guards.run('documents')))
   const marked = runs.flatMap(run => run.rows.map(each => each.key.id as string))
   expect(marked.sort()).toEqual(ids.sort())
   expect(runs.map(run => run.marked).reduce((a, b) => a + b)).toBe(1000)
-  expect((await engines[0]!.guards())[0]!.total).toBe(1000)
+  expect((await engines[0]!.guards.list())[0]!.total).toBe(1000)
 })
 
 test("a row that somebody's transaction holds is passed by, and taken at the next look when it is still lost", async () => {
@@ -84,10 +86,10 @@ test("a row that somebody's transaction holds is passed by, and taken at the nex
   await theirs.query('begin')
   await theirs.query(`update documents set error_message = 'mine' where id = $1`, [held])
   await theirs.query(`update documents set updated_at = $2 where id = $1`, [moved, clock.now()])
-  expect(await engine.runGuard('documents')).toMatchObject({ marked: 1, rows: [{ key: { id: free } }] })
+  expect(await engine.guards.run('documents')).toMatchObject({ marked: 1, rows: [{ key: { id: free } }] })
   await theirs.query('commit')
   theirs.release()
-  expect(await engine.runGuard('documents')).toMatchObject({ marked: 1, rows: [{ key: { id: held } }] })
+  expect(await engine.guards.run('documents')).toMatchObject({ marked: 1, rows: [{ key: { id: held } }] })
   expect(await statuses()).toEqual({ [held!]: 'FAILED', [moved!]: 'PROCESSING', [free!]: 'FAILED' })
 })
 
@@ -101,12 +103,12 @@ test('100,000 rows are marked in bites of a bounded size, over as many ticks as 
   const engine = await process([watchdog({ limit: 1000 })])
   let ticks = 0
   do {
-    await engine.guard()
+    await internalsOf(engine).guard()
     ticks++
   } while ((await sql(`select 1 from documents where status = 'PROCESSING' limit 1`)).length > 0)
   expect(ticks).toBe(5) // 20 bites each
   expect(await sql(`select max(rows) as most, sum(rows)::int as all from bite`)).toEqual([{ most: 1000, all: 100_000 }])
-  expect((await engine.guards())[0]).toMatchObject({ total: 100_000 })
+  expect((await engine.guards.list())[0]).toMatchObject({ total: 100_000 })
 })
 
 describe('a row without a signal', () => {
@@ -115,7 +117,7 @@ describe('a row without a signal', () => {
     const engine = await process()
     await sql(`insert into documents (status, updated_at) values ('PROCESSING', null)`)
     await clock.advance(minutes(60 * 24))
-    expect(await engine.runGuard('documents')).toMatchObject({ marked: 0 })
+    expect(await engine.guards.run('documents')).toMatchObject({ marked: 0 })
   })
 
   test('is judged by the next column where several are named', async () => {
@@ -127,7 +129,7 @@ describe('a row without a signal', () => {
       [clock.now(), new Date(clock.now().getTime() + 600_000)],
     )
     await clock.advance(minutes(11))
-    expect(await engine.runGuard('documents')).toMatchObject({ marked: 2 })
+    expect(await engine.guards.run('documents')).toMatchObject({ marked: 2 })
     expect(await statuses()).toEqual({ 1: 'FAILED', 2: 'FAILED', 3: 'PROCESSING', 4: 'PROCESSING' })
   })
 })
@@ -142,8 +144,8 @@ describe('with a job for each row', () => {
     const engine = await process([rescued()])
     const ids = await put(3)
     await clock.advance(minutes(11))
-    expect(await engine.runGuard('documents')).toMatchObject({ marked: 3, jobs: 3 })
-    const { items } = await engine.jobs({})
+    expect(await engine.guards.run('documents')).toMatchObject({ marked: 3, jobs: 3 })
+    const { items } = await engine.jobs.list({})
     expect(items.map(job => [job.kind, job.queue, job.ref, job.input]).sort()).toEqual(
       ids.map(id => ['rescue', 'docs', id, { id }]),
     )
@@ -157,13 +159,13 @@ describe('with a job for each row', () => {
     const engine = await process([watchdog({ set: undefined as never, enqueue: { job: rescue as never, input } })])
     await put()
     await clock.advance(minutes(11))
-    await engine.guard()
+    await internalsOf(engine).guard()
     await clock.advance(minutes(5))
-    await engine.guard()
-    expect((await engine.jobs({})).items).toHaveLength(1)
+    await internalsOf(engine).guard()
+    expect((await engine.jobs.list({})).items).toHaveLength(1)
     await clock.advance(minutes(6))
-    await engine.guard()
-    expect((await engine.jobs({})).items).toHaveLength(2)
+    await internalsOf(engine).guard()
+    expect((await engine.jobs.list({})).items).toHaveLength(2)
   })
 
   test('a row that no job can be made of stays as it is, is told of, and holds up no other', async () => {
@@ -176,14 +178,14 @@ describe('with a job for each row', () => {
       }),
     ])
     await clock.advance(minutes(11))
-    const run = await engine.runGuard('documents')
+    const run = await engine.guards.run('documents')
     expect(run).toMatchObject({ marked: 3, jobs: 3, refused: [{ key: { id: bad } }] })
     expect(run.refused[0]!.error.in('pt')).toBe(
       `a entrada de um job rescue não é válida: linha {"id":"${bad}"}: Error: no such page`,
     )
-    expect((await engine.jobs({})).items).toHaveLength(3)
+    expect((await engine.jobs.list({})).items).toHaveLength(3)
     expect(await statuses()).toEqual({ [bad!]: 'PROCESSING', ...Object.fromEntries(good.map(id => [id, 'PENDING'])) })
-    expect((await engine.guards())[0]).toMatchObject({ total: 3, lastError: { code: 'bad_input' } })
+    expect((await engine.guards.list())[0]).toMatchObject({ total: 3, lastError: { code: 'bad_input' } })
   })
 
   test('its kind is known to the engine, and a worker of it runs the jobs', async () => {
@@ -191,11 +193,11 @@ describe('with a job for each row', () => {
     const engine = await process([rescued()])
     const [id] = await put()
     await clock.advance(minutes(11))
-    await engine.guard()
-    const worker = await engine.begin({}, 'by hand')
+    await internalsOf(engine).guard()
+    const worker = await internalsOf(engine).begin({}, 'by hand')
     await worker.drain()
     await worker.stop()
-    expect((await engine.jobs({})).items).toMatchObject([{ state: 'succeeded', result: id }])
+    expect((await engine.jobs.list({})).items).toMatchObject([{ state: 'succeeded', result: id }])
   })
 })
 
@@ -222,10 +224,10 @@ describe('a guard that fails', () => {
     await sql(`alter table syncs rename to gone`)
     for (let minute = 0; minute < 12; minute++) {
       await clock.advance(minutes(1))
-      await engine.guard()
+      await internalsOf(engine).guard()
     }
     expect((await statuses())[id!]).toBe('FAILED')
-    const [broken, whole] = await engine.guards()
+    const [broken, whole] = await engine.guards.list()
     expect(broken).toMatchObject({
       name: 'a-syncs',
       lastTickAt: clock.now(),
@@ -240,11 +242,16 @@ describe('a guard that fails', () => {
     expect(said.filter(each => each.includes('guard_no_table'))).toHaveLength(1)
     await sql(`alter table gone rename to syncs`)
     await clock.advance(minutes(1))
-    await engine.guard()
-    expect((await engine.guards())[0]).toMatchObject({ lastError: null, failingSince: null, lastMarked: 1, total: 1 })
+    await internalsOf(engine).guard()
+    expect((await engine.guards.list())[0]).toMatchObject({
+      lastError: null,
+      failingSince: null,
+      lastMarked: 1,
+      total: 1,
+    })
     expect(said.filter(each => each.includes('works again'))).toHaveLength(1)
     await clock.advance(minutes(1))
-    await engine.guard()
+    await internalsOf(engine).guard()
     expect(said.filter(each => each.includes('create index concurrently on public.syncs (state, seen)'))).toHaveLength(
       1,
     )
@@ -254,8 +261,8 @@ describe('a guard that fails', () => {
     const { sql, process } = await guardStage()
     const engine = await process()
     await sql(`drop table documents`)
-    await expect(engine.runGuard('documents')).rejects.toMatchObject({ code: 'guard_no_table' })
-    expect((await engine.guards())[0]).toMatchObject({ lastError: { code: 'guard_no_table' } })
+    await expect(engine.guards.run('documents')).rejects.toMatchObject({ code: 'guard_no_table' })
+    expect((await engine.guards.list())[0]).toMatchObject({ lastError: { code: 'guard_no_table' } })
   })
 })
 
@@ -265,7 +272,7 @@ test('a dry run says what it would do and writes nothing', async () => {
   const ids = await put(8)
   await clock.advance(minutes(11))
   const before = await sql(`select *, ctid, xmin, xmax from documents order by id`)
-  expect(await engine.runGuard('documents', { dryRun: true })).toEqual({
+  expect(await engine.guards.run('documents', { dryRun: true })).toEqual({
     name: 'documents',
     table: 'documents',
     dryRun: true,
@@ -277,13 +284,13 @@ test('a dry run says what it would do and writes nothing', async () => {
     warnings: [],
   })
   expect(await sql(`select *, ctid, xmin, xmax from documents order by id`)).toEqual(before)
-  expect((await engine.guards())[0]).toMatchObject({ lastTickAt: null, total: 0 })
+  expect((await engine.guards.list())[0]).toMatchObject({ lastTickAt: null, total: 0 })
 })
 
 test('a guard that is not there is refused, and the nearest is named', async () => {
   const { process } = await guardStage()
   const engine = await process()
-  await expect(engine.runGuard('document')).rejects.toThrow(
+  await expect(engine.guards.run('document')).rejects.toThrow(
     'unknown_guard: there is no guard "document" here; did you mean "documents"?',
   )
 })

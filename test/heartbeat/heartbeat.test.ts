@@ -98,7 +98,7 @@ test('a loop that spins is told of while it spins, by job and function; beats go
   expect(blocked.blocked_stack).not.toContain('attempt.')
   expect(ms(before.beat_at, blocked.beat_at)).toBeGreaterThan(0)
   expect(logged()).toContain(`the main loop is blocked by job ${bad}, in spinHard`)
-  expect((await engine.workers())[0]).toMatchObject({ blocked: { job: bad, attempt: 1 } })
+  expect((await engine.workers.list())[0]).toMatchObject({ blocked: { job: bad, attempt: 1 } })
   // Longer than its neighbour may take.
   await until(async () => {
     const { blocked_since, now } = await worker()
@@ -194,7 +194,7 @@ together('a worker that was declared dead starts over under a new id, for which 
   await admin.query(`update retoma.worker set dead_at = now() where id = $1`, [first])
   await until(() => worker.id !== first)
   await until(async () => (await sessions()).some(({ name }) => name === `retoma ${worker.id}`))
-  expect((await engine.workers()).find(each => each.id === worker.id)).toMatchObject({ dead: false })
+  expect((await engine.workers.list()).find(each => each.id === worker.id)).toMatchObject({ dead: false })
 })
 
 together('where a heart cannot beat, the main loop does, and says so once', async () => {

@@ -1,5 +1,7 @@
 /** "Who is asking" of the contract, sentence by sentence. */
+
 import { expect, test } from 'vitest'
+import { internalsOf, withInternals } from '../../src/engine/internals.ts'
 import { createApp } from '../../src/http/index.ts'
 import { seconds } from '../../src/index.ts'
 import { testEngine } from '../../src/testing/index.ts'
@@ -12,7 +14,7 @@ const users = { viewer: 'vera', operator: 'oto', admin: 'ana' } as const
 test('a token names user and role', async () => {
   const { ask, engine } = await doorWith()
   for (const role of ['viewer', 'operator', 'admin'] as const) {
-    const { token } = await engine.createToken({ user: users[role], role })
+    const { token } = await engine.tokens.create({ user: users[role], role })
     expect((await ask('GET', me, { token })).body).toEqual({ user: users[role], role, via: 'token' })
   }
 })
@@ -20,12 +22,12 @@ test('a token names user and role', async () => {
 test('viewer and operator are told what they may not do, and who they are', async () => {
   const { ask, engine } = await doorWith()
   for (const role of ['viewer', 'operator'] as const) {
-    const { token } = await engine.createToken({ user: users[role], role })
+    const { token } = await engine.tokens.create({ user: users[role], role })
     const { status, body } = await ask('GET', '/api/v1/tokens', { token })
     expect(status).toBe(403)
     expect(body.error).toMatchObject({ code: 'forbidden', needed: 'admin', user: users[role], role })
   }
-  const { token } = await engine.createToken({ user: 'ana', role: 'admin' })
+  const { token } = await engine.tokens.create({ user: 'ana', role: 'admin' })
   expect((await ask('GET', '/api/v1/tokens', { token })).status).toBe(200)
 })
 
@@ -42,14 +44,14 @@ test('on loopback with no token made the server is open, and X-User-Id names the
 
 test('once a token exists the header is ignored, also when that token is revoked', async () => {
   const { ask, engine } = await doorWith()
-  const { id, token } = await engine.createToken({ user: 'ana', role: 'viewer' })
+  const { id, token } = await engine.tokens.create({ user: 'ana', role: 'viewer' })
   const named = { headers: { 'x-user-id': 'eve' } }
   const { status, headers, body } = await ask('GET', me, named)
   expect(status).toBe(401)
   expect(body.error.code).toBe('unauthorized')
   expect(headers.get('www-authenticate')).toContain('Bearer')
   expect((await ask('GET', me, { ...named, token })).body.user).toBe('ana')
-  await engine.revokeToken(id)
+  await engine.tokens.revoke(id)
   expect((await ask('GET', me, { ...named, token })).status).toBe(401)
   expect((await ask('GET', me, named)).status).toBe(401)
 })
@@ -58,7 +60,7 @@ test('a token made in another process closes this one within seconds', async () 
   const { ask, clock, databaseUrl } = await doorWith()
   await using other = await testEngine({ databaseUrl })
   expect((await ask('GET', me)).status).toBe(200)
-  await other.engine.createToken({ user: 'ana', role: 'viewer' })
+  await other.engine.tokens.create({ user: 'ana', role: 'viewer' })
   await clock.advance(seconds(3))
   expect((await ask('GET', me)).status).toBe(401)
 })
@@ -69,14 +71,14 @@ test('where a process watches it is told: a first token closes it, and a revoked
   await using other = await testEngine({ databaseUrl })
   const answers = (status: number, asked = {}) => until(async () => (await ask('GET', me, asked)).status === status)
   expect((await ask('GET', me)).status).toBe(200)
-  const { id, token } = await other.engine.createToken({ user: 'ana', role: 'viewer' })
+  const { id, token } = await other.engine.tokens.create({ user: 'ana', role: 'viewer' })
   await answers(401)
   const { body, headers } = await ask('POST', '/api/v1/login', { body: { token } })
   const cookie = { headers: { cookie: headers.get('set-cookie')!.split(';')[0]! } }
   expect(body).toMatchObject({ user: 'ana' })
   expect((await ask('GET', me, { token })).status).toBe(200)
   expect((await ask('GET', me, cookie)).status).toBe(200)
-  await other.engine.revokeToken(id)
+  await other.engine.tokens.revoke(id)
   await answers(401, { token })
   expect((await ask('GET', me, cookie)).status).toBe(401)
 })
@@ -85,7 +87,7 @@ test('another machine is not let in without a token, and neither is one that is 
   const { ask, engine } = await doorWith()
   for (const address of ['10.0.0.7', '2001:db8::1', '::ffff:10.0.0.7', undefined])
     expect((await ask('GET', me, { peer: { ...thisMachine, address } })).body.error.code).toBe('unauthorized')
-  const { token } = await engine.createToken({ user: 'ana', role: 'viewer' })
+  const { token } = await engine.tokens.create({ user: 'ana', role: 'viewer' })
   expect((await ask('GET', me, { peer: { address: '10.0.0.7' }, token })).status).toBe(200)
 })
 
@@ -97,7 +99,7 @@ test.each(['Forwarded', 'X-Forwarded-For', 'X-Forwarded-Proto', 'X-Forwarded-Wha
     const { status, body } = await ask('GET', me, { headers })
     expect(status).toBe(403)
     expect(body.error).toMatchObject({ code: 'proxy_without_token', header: header.toLowerCase() })
-    const { token } = await engine.createToken({ user: 'ana', role: 'viewer' })
+    const { token } = await engine.tokens.create({ user: 'ana', role: 'viewer' })
     expect((await ask('GET', me, { headers, token })).status).toBe(200)
   },
 )
@@ -105,7 +107,7 @@ test.each(['Forwarded', 'X-Forwarded-For', 'X-Forwarded-Proto', 'X-Forwarded-Wha
 test('health, ready and log-in are open always', async () => {
   const { ask, engine, tick } = await doorWith()
   await tick()
-  await engine.createToken({ user: 'ana', role: 'viewer' })
+  await engine.tokens.create({ user: 'ana', role: 'viewer' })
   const from = { peer: { address: '10.0.0.7' }, headers: { 'x-forwarded-for': '1.2.3.4', host: 'evil.example' } }
   expect((await ask('GET', '/health', from)).status).toBe(200)
   expect((await ask('GET', '/ready', from)).status).toBe(200)
@@ -135,7 +137,8 @@ test('a page of another site cannot act while it is open; programs and own pages
 
 test('while the database has not said whether there is a token nobody is let in', async () => {
   const { engine } = await doorWith()
-  const away = { ...engine, anyToken: () => Promise.reject(new Error('away')) }
+  const anyToken = () => Promise.reject(new Error('away'))
+  const away = withInternals({ ...engine }, { ...internalsOf(engine), anyToken })
   const app = createApp(away)
   const request = () => new Request('http://127.0.0.1:3000/api/v1/me')
   expect((await app.fetch(request(), thisMachine)).status).toBe(500)
@@ -156,7 +159,7 @@ test('mounted in an app it is never open by itself; that app may open it, or say
     request.headers.get('x-session') === '7' ? ({ user: 'rui', role: 'operator' } as const) : null
   expect((await ask({ who }, { 'x-session': '7' })).body).toEqual({ user: 'rui', role: 'operator', via: 'host' })
   expect((await ask({ who })).status).toBe(401)
-  const { token } = await engine.createToken({ user: 'ana', role: 'viewer' })
+  const { token } = await engine.tokens.create({ user: 'ana', role: 'viewer' })
   expect((await ask({ who }, { authorization: `Bearer ${token}` })).body.user).toBe('ana')
   expect((await ask({ open: true })).status).toBe(401)
 })
@@ -192,7 +195,7 @@ test('an app that lets everybody in cannot decide who comes in as well', async (
 
 test('tokens are made, listed and revoked over HTTP; the secret is in the first answer only', async () => {
   const { ask, engine } = await doorWith()
-  const { token } = await engine.createToken({ user: 'ana', role: 'admin' })
+  const { token } = await engine.tokens.create({ user: 'ana', role: 'admin' })
   const made = await ask('POST', '/api/v1/tokens', { token, body: { user: 'rui', role: 'viewer' } })
   expect(made.status).toBe(201)
   expect(made.body).toMatchObject({ user: 'rui', role: 'viewer', created_by: 'ana', used_at: null, revoked_at: null })

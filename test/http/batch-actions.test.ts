@@ -22,7 +22,7 @@ test('a batch is paused and goes on, and pressing twice changes nothing', async 
   expect(await press('pause')).toEqual({ id, state: 'paused', changed: false })
   await run()
   expect((await ask('GET', `/api/v1/batches/${id}`)).body).toMatchObject({ state: 'paused', succeeded: 0 })
-  expect(await press('unpause')).toMatchObject({ id, changed: true })
+  expect(await press('resume')).toMatchObject({ id, changed: true, resumed: 2 })
   await run()
   expect((await ask('GET', `/api/v1/batches/${id}`)).body).toMatchObject({ state: 'succeeded', succeeded: 2 })
 })
@@ -69,7 +69,7 @@ test('what a cancelled batch is told is 409 with the code, but to cancel it agai
   const press = (verb: string, body?: object) => ask('POST', `/api/v1/batches/${id}/${verb}`, { body })
   expect((await press('cancel')).body).toEqual({ id, state: 'cancelled', changed: true })
   expect((await press('cancel')).body).toEqual({ id, state: 'cancelled', changed: false })
-  for (const verb of ['resume', 'retry-failed', 'pause', 'unpause'])
+  for (const verb of ['resume', 'retry-failed', 'pause'])
     expect(await press(verb), verb).toMatchObject({ status: 409, body: { error: { code: 'batch_cancelled', id } } })
   expect(await press('priority', { priority: 1 })).toMatchObject({ status: 409 })
   const [item] = (await ask('GET', `/api/v1/batches/${id}/items`)).body.items
@@ -81,15 +81,9 @@ test('what a cancelled batch is told is 409 with the code, but to cancel it agai
 
 test('what is in no state for it is 409 with the code of the engine', async () => {
   const { ask, run } = await batchDoor()
-  const paused = await submitted(ask, items)
-  await ask('POST', `/api/v1/batches/${paused}/pause`)
-  expect(await ask('POST', `/api/v1/batches/${paused}/resume`)).toMatchObject({
-    status: 409,
-    body: { error: { code: 'batch_paused' } },
-  })
   const over = await submitted(ask, items)
   await run()
-  for (const verb of ['pause', 'unpause', 'cancel', 'priority'])
+  for (const verb of ['pause', 'cancel', 'priority'])
     expect(
       await ask('POST', `/api/v1/batches/${over}/${verb}`, verb === 'priority' ? { body: { priority: 1 } } : {}),
       verb,

@@ -53,7 +53,7 @@ test('failures are listed by cause, a page at a time, and grouped', async () => 
 test('a stack is for those who act, not for those who read', async () => {
   const { ask, engine, path } = await ended()
   const stacks = async (role: 'viewer' | 'operator') => {
-    const { token } = await engine.createToken({ user: role, role })
+    const { token } = await engine.tokens.create({ user: role, role })
     return [
       (await ask('GET', `${path}/failures`, { token })).body.items[0].stack,
       (await ask('GET', `${path}/items?state=failed`, { token })).body.items[0].error.stack,

@@ -2,7 +2,9 @@
  * A submit that is refused for what became of its batch: one that broke off and was then cancelled, failed, erased, or sent with
  * another list; and a database that has gone back. Nothing of what is there is changed by it.
  */
+
 import { expect, onTestFinished, test } from 'vitest'
+import { internalsOf } from '../../src/engine/internals.ts'
 import { defineBatch, defineJob, seconds } from '../../src/index.ts'
 import { until } from '../support/engine.ts'
 import { sqlOf } from '../support/events.ts'
@@ -22,7 +24,7 @@ function* broken(length: number) {
 async function halfSubmitted() {
   const door = await doorWith([], { batches: [drafts] })
   await expect(door.engine.submit(drafts, broken(1500), { key: 'may' })).rejects.toThrow('the source is gone')
-  const [left] = (await door.engine.batches()).items
+  const [left] = (await door.engine.batches.list()).items
   expect(left).toMatchObject({ state: 'submitting', total: 1000 })
   return { ...door, id: left!.id }
 }
@@ -39,7 +41,7 @@ async function refuses(door: Door, id: string, items: unknown[], error: object, 
       body: { error: { id, ...error, message: sentences[language] } },
     })
   expect(await door.engine.batch(id)).toEqual(before)
-  expect((await door.engine.batches()).items).toHaveLength(1)
+  expect((await door.engine.batches.list()).items).toHaveLength(1)
 }
 
 test('one that broke off is not continued by a shorter list', async () => {
@@ -113,7 +115,7 @@ async function interrupted(
   await sql(drop)
   await meanwhile(sql)
   while (open) {
-    await door.engine.ping()
+    await internalsOf(door.engine).ping()
     await door.clock.advance(seconds(0.1))
   }
   return answer
@@ -140,7 +142,7 @@ test.each([
   async (language, sentence) => {
     const door = await doorWith([], { batches: [drafts] })
     const refused = await interrupted(door, goBack, language)
-    const [left] = (await door.engine.batches()).items
+    const [left] = (await door.engine.batches.list()).items
     expect(left).toMatchObject({ state: 'submitting', total: 0 })
     expect(refused).toMatchObject({
       status: 409,
@@ -162,14 +164,14 @@ test('one that was cancelled and erased while it was being sent is not there', a
   const door = await doorWith([], { batches: [drafts] })
   let id = ''
   const refused = await interrupted(door, async () => {
-    id = (await door.engine.batches()).items[0]!.id
-    await door.engine.cancel(id)
+    id = (await door.engine.batches.list()).items[0]!.id
+    await door.engine.batches.cancel(id)
     await until(async () => {
       await door.tick()
       return !(await door.engine.batch(id))!.following
     })
-    await door.engine.eraseBatch(id)
+    await door.engine.batches.erase(id)
   })
   expect(refused).toMatchObject({ status: 404, body: { error: { code: 'not_found', id } } })
-  expect((await door.engine.batches()).items).toEqual([])
+  expect((await door.engine.batches.list()).items).toEqual([])
 })

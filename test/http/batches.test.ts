@@ -138,7 +138,6 @@ test.each(['0', '999', 'x', '-1', '1e3', '9223372036854775808', '%00', '..', 'â˜
       ['POST', '/resume'],
       ['POST', '/retry-failed'],
       ['POST', '/pause'],
-      ['POST', '/unpause'],
       ['POST', '/cancel'],
     ] as const) {
       expect(await ask(method, path + rest), rest).toMatchObject({
@@ -165,7 +164,7 @@ test('why a batch does not move is explained in the language that is asked for',
   await ask('POST', `/api/v1/batches/${id}/pause`)
   for (const method of ['GET', 'POST']) {
     const { body } = await ask(method, `/api/v1/batches/${id}/explain`)
-    expect(body).toMatchObject({ verdict: 'paused', advice: { action: 'unpause' } })
+    expect(body).toMatchObject({ verdict: 'paused', advice: { action: 'resume' } })
   }
   const english = (await ask('GET', `/api/v1/batches/${id}/explain`)).body
   const headers = { 'accept-language': 'pt-BR' }
@@ -203,13 +202,13 @@ test('the same batch sent twice at once under one key is made once, and both get
   let open = 2
   const answers = Promise.all([1, 2].map(() => ask('POST', '/api/v1/batches', asked).finally(() => open--)))
   while (open > 0) {
-    await engine.batches()
+    await engine.batches.list()
     await clock.advance(seconds(0.1))
   }
   const [first, second] = await answers
   expect([first!.status, second!.status]).toEqual([201, 201])
   expect(second!.body).toEqual(first!.body)
-  expect((await engine.batches()).items).toHaveLength(1)
+  expect((await engine.batches.list()).items).toHaveLength(1)
 })
 
 test('another batch under a key that was used is refused, as the document says', async () => {

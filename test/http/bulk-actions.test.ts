@@ -20,7 +20,7 @@ const door = () => doorWith([fails, works], { batches: [pile, heap] })
 
 const times = (count: number) => Array.from({ length: count }, () => undefined)
 const states = async (engine: Engine) => {
-  const { items } = await engine.jobs({ limit: 500 })
+  const { items } = await engine.jobs.list({ limit: 500 })
   return Object.fromEntries([...new Set(items.map(job => job.state))].map(state => [state, items.filter(job => job.state === state).length])) // biome-ignore format: one table
 }
 
@@ -54,16 +54,16 @@ test('all that wait are cancelled by what the filter says and nothing else, and 
     done: true,
     next: null,
   })
-  expect((await engine.jobs({ state: 'waiting' })).items).toHaveLength(3)
+  expect((await engine.jobs.list({ state: 'waiting' })).items).toHaveLength(3)
   // Without any item to wait for it is over.
   expect(await engine.batch(batch.id)).toMatchObject({ state: 'succeeded', cancelled: 10 })
   expect(await auditBatches(databaseUrl)).toEqual([])
-  const { items } = await engine.jobs({ state: 'cancelled', limit: 1 })
+  const { items } = await engine.jobs.list({ state: 'cancelled', limit: 1 })
   expect((await engine.job(items[0]!.id))!.events).toMatchObject([
     { type: 'action', data: { who: 'local', what: 'cancel', from: 'waiting', to: 'cancelled' } },
   ])
   await run()
-  expect((await engine.jobs({ state: 'failed' })).items).toHaveLength(3)
+  expect((await engine.jobs.list({ state: 'failed' })).items).toHaveLength(3)
 })
 
 test('by batch, by group, by age and by state', async () => {
@@ -93,7 +93,7 @@ test('pressed by ten at once each job moves once, and so does each when rows of 
   const batch = await engine.submit(pile, times(500))
   await run()
   const answers = await Promise.all([
-    engine.retryFailed(batch.id).then(({ retried }) => retried),
+    engine.batches.retryFailed(batch.id).then(({ retried }) => retried),
     ...Array.from({ length: 10 }, async () => {
       const { body } = await ask('POST', '/api/v1/jobs/retry', { body: { kind: 'fails' } })
       return body.changed as number
@@ -124,7 +124,7 @@ test('one whose key another job has by now stays as it is, and is counted as hel
 test('nothing of a cancelled batch is run again', async () => {
   const { ask, engine } = await door()
   const batch = await engine.submit(heap, times(5))
-  await engine.cancel(batch.id)
+  await engine.batches.cancel(batch.id)
   expect((await ask('POST', '/api/v1/jobs/retry', { body: { state: 'cancelled' } })).body).toMatchObject({ changed: 0 })
   expect(await engine.batch(batch.id)).toMatchObject({ state: 'cancelled', cancelled: 5 })
 })

@@ -36,7 +36,7 @@ test('the secret opens them as a Bearer or in the query, with GET and POST, and 
 
 test('a wrong or missing secret is 401, whoever asks', async () => {
   const { ask, engine } = await doorWith([], { app: { cronSecret } })
-  const { token } = await engine.createToken({ user: 'ana', role: 'admin' })
+  const { token } = await engine.tokens.create({ user: 'ana', role: 'admin' })
   for (const answer of [
     await ask('GET', tick),
     await ask('POST', tick, { token }),

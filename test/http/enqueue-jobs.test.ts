@@ -1,6 +1,8 @@
 /** Jobs come in over HTTP: one or many, all or none; with an Idempotency-Key once, whatever is lost in between. */
+
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { internalsOf } from '../../src/engine/internals.ts'
 import { defineJob, hours, minutes } from '../../src/index.ts'
 import { gate, until } from '../support/engine.ts'
 import { sqlOf } from '../support/events.ts'
@@ -71,7 +73,7 @@ test('more than one statement takes are all there, or none', async () => {
   const refused = await ask('POST', path, { body: jobs })
   await sql(`drop function public.refuse cascade`)
   expect(refused.status).toBe(500)
-  expect((await engine.jobs()).items).toEqual([])
+  expect((await engine.jobs.list()).items).toEqual([])
   const { status, body } = await ask('POST', path, { body: jobs })
   expect([status, body.created, new Set(body.items.map(({ id }: { id: string }) => id)).size]).toEqual([
     201, 2500, 2500,
@@ -117,7 +119,7 @@ test('what is not usable is refused by its name, and nothing is made', async () 
     status: 400,
     body: { error: { code: 'unknown_kind', field: 'kind', hint: expect.stringContaining('send') } },
   })
-  expect((await engine.jobs()).items).toEqual([])
+  expect((await engine.jobs.list()).items).toEqual([])
 })
 
 const once = (key: string, body: unknown = ana) => ({ body, headers: { 'idempotency-key': key } })
@@ -132,7 +134,7 @@ test('the same key and body within a day give the first answer, to the byte; the
   const again = await ask('POST', path, once('a'))
   expect([again.status, JSON.stringify(again.body)]).toEqual([201, JSON.stringify(first.body)])
   expect(again.headers.get('idempotent-replayed')).toBe('true')
-  expect((await engine.jobs()).items).toHaveLength(1)
+  expect((await engine.jobs.list()).items).toHaveLength(1)
   await clock.advance(hours(2))
   expect((await ask('POST', path, once('a'))).body.id).not.toBe(first.body.id)
   await clock.advance(hours(25))
@@ -153,7 +155,7 @@ test('the same key with another body is refused, and so is a key that is empty o
       body: { error: { code: 'bad_request', field: 'Idempotency-Key' } },
     })
   expect((await ask('POST', path, once('x'.repeat(255)))).status).toBe(201)
-  expect((await engine.jobs()).items).toHaveLength(2)
+  expect((await engine.jobs.list()).items).toHaveLength(2)
 })
 
 test('what was refused is not kept: with the same key it is judged anew', async () => {
@@ -167,7 +169,7 @@ test('twenty requests at once with one key make one job and get one answer', asy
   const { ask, engine } = await doorWith([send])
   const answers = await Promise.all(Array.from({ length: 20 }, () => ask('POST', path, once('a', [ana, ana]))))
   expect(new Set(answers.map(({ status, body }) => JSON.stringify([status, body]))).size).toBe(1)
-  expect((await engine.jobs()).items).toHaveLength(2)
+  expect((await engine.jobs.list()).items).toHaveLength(2)
 })
 
 test('an answer that cannot be kept leaves no job, so that the next try makes the only one', async () => {
@@ -178,9 +180,9 @@ test('an answer that cannot be kept leaves no job, so that the next try makes th
   const broken = await ask('POST', path, once('a'))
   await sql(`alter table retoma.idempotency drop constraint broken`)
   expect(broken.status).toBe(500)
-  expect((await engine.jobs()).items).toEqual([])
+  expect((await engine.jobs.list()).items).toEqual([])
   expect((await ask('POST', path, once('a'))).status).toBe(201)
-  expect((await engine.jobs()).items).toHaveLength(1)
+  expect((await engine.jobs.list()).items).toHaveLength(1)
 })
 
 test('a worker runs what a kept answer made', async () => {
@@ -202,28 +204,31 @@ test('a route that does not keep its answer itself refuses a second request whil
     await going.passed
     return { value: made, keep: { status: 201, body: '{"n":1}' } }
   }
-  const first = engine.once(asked, work)
+  const first = internalsOf(engine).once(asked, work)
   await begun.passed
-  await expect(engine.once(asked, work)).rejects.toMatchObject({ code: 'idempotency_running', retryAfterSeconds: 1 })
-  await expect(engine.once({ ...asked, hash: Buffer.from('y') }, work)).rejects.toMatchObject({
+  await expect(internalsOf(engine).once(asked, work)).rejects.toMatchObject({
+    code: 'idempotency_running',
+    retryAfterSeconds: 1,
+  })
+  await expect(internalsOf(engine).once({ ...asked, hash: Buffer.from('y') }, work)).rejects.toMatchObject({
     code: 'idempotency_conflict',
   })
   // Left behind for a minute, it is taken over; who was first keeps nothing then.
   await clock.advance(minutes(1))
-  const second = engine.once(asked, work)
+  const second = internalsOf(engine).once(asked, work)
   await until(() => made === 2)
   going.open()
   expect(await first).toEqual({ value: 2 })
   expect(await second).toEqual({ value: 2 })
-  expect(await engine.once(asked, work)).toEqual({ kept: { status: 201, body: '{"n":1}' } })
+  expect(await internalsOf(engine).once(asked, work)).toEqual({ kept: { status: 201, body: '{"n":1}' } })
   expect(made).toBe(2)
 })
 
 test('what such a route threw is not kept', async () => {
   const { engine } = await doorWith([send])
   const asked = { who: 'ana', route: 'post /things', key: 'a', hash: Buffer.from('x') }
-  await expect(engine.once(asked, () => Promise.reject(new Error('no')))).rejects.toThrow('no')
-  const done = await engine.once(asked, async () => ({ value: 1, keep: { status: 200, body: '{}' } }))
+  await expect(internalsOf(engine).once(asked, () => Promise.reject(new Error('no')))).rejects.toThrow('no')
+  const done = await internalsOf(engine).once(asked, async () => ({ value: 1, keep: { status: 200, body: '{}' } }))
   expect(done).toEqual({ value: 1 })
 })
 
@@ -232,8 +237,8 @@ test('two large lists with the same keys in opposite order, as they come at once
   const order = (key: number) => ({ job: send, input: { to: 'x'.repeat(900_000) }, options: { key: `k${key}` } })
   const keys = Array.from({ length: 12 }, (_, n) => n)
   const [one, other] = await Promise.all([
-    engine.enqueueTogether(keys.map(order)),
-    engine.enqueueTogether(keys.toReversed().map(order)),
+    internalsOf(engine).enqueueTogether(keys.map(order)),
+    internalsOf(engine).enqueueTogether(keys.toReversed().map(order)),
   ])
   expect(other.toReversed().map(each => each.id)).toEqual(one.map(each => each.id))
 })

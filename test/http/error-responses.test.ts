@@ -1,5 +1,7 @@
 /** Refusals that the other files have no reason to meet: each that a route tells of is seen once (test/support/seen-codes.ts). */
+
 import { expect, onTestFinished, test } from 'vitest'
+import { internalsOf } from '../../src/engine/internals.ts'
 import { createEngine, defineBatch, defineJob, doNotRetry, seconds } from '../../src/index.ts'
 import { until } from '../support/engine.ts'
 import { sqlOf } from '../support/events.ts'
@@ -17,7 +19,7 @@ test('a job for which its queue has no room is 429, and not made', async () => {
       status: 429,
       body: { error: { code: 'queue_full' } },
     })
-  expect((await engine.jobs()).items).toHaveLength(1)
+  expect((await engine.jobs.list()).items).toHaveLength(1)
 })
 
 test('a text that PostgreSQL cannot keep, and a place that a list does not have, are named', async () => {
@@ -32,7 +34,7 @@ test('a text that PostgreSQL cannot keep, and a place that a list does not have,
     code: 'bad_option',
     option: 'after',
   })
-  expect([(await engine.batches()).items.length, (await engine.tokens()).items.length]).toEqual([1, 0])
+  expect([(await engine.batches.list()).items.length, (await engine.tokens.list()).items.length]).toEqual([1, 0])
 })
 
 test('a batch that is still being made under its Idempotency-Key is 409 after a while, and made once', async () => {
@@ -52,7 +54,7 @@ test('a batch that is still being made under its Idempotency-Key is 409 after a 
   let open = true
   const second = t.ask('POST', '/api/v1/batches', asked).finally(() => (open = false))
   while (open) {
-    await t.engine.ping()
+    await internalsOf(t.engine).ping()
     await t.clock.advance(seconds(0.1))
   }
   const { status, headers, body } = await second
@@ -65,7 +67,7 @@ test('a batch that is still being made under its Idempotency-Key is 409 after a 
   const made = await first
   expect(made.status).toBe(201)
   expect(await t.ask('POST', '/api/v1/batches', asked)).toMatchObject({ status: 201, body: made.body })
-  expect((await t.engine.batches()).items).toHaveLength(1)
+  expect((await t.engine.batches.list()).items).toHaveLength(1)
 })
 
 test('an item whose key another job has by now does not run again', async () => {
@@ -74,7 +76,7 @@ test('an item whose key another job has by now does not run again', async () => 
   const { ask, engine, run } = await doorWith([], { batches: [batch] })
   const { id } = await engine.submit(batch, [undefined], { each: () => ({ key: 'k', keyUntil: 'final' }) })
   await run()
-  const [item] = (await engine.jobs()).items
+  const [item] = (await engine.jobs.list()).items
   const holder = await engine.enqueue(failing, undefined, { key: 'k' })
   expect(await ask('POST', `/api/v1/batches/${id}/items/${item!.id}/retry`)).toMatchObject({
     status: 409,

@@ -14,7 +14,7 @@ import { type Door, doorWith } from './support.ts'
 /** A door that tokens have closed, one of each role. */
 async function closedDoor(): Promise<Door & { tokens: Record<Role, string> }> {
   const door = await doorWith()
-  const made = await Promise.all(roles.map(role => door.engine.createToken({ user: role, role })))
+  const made = await Promise.all(roles.map(role => door.engine.tokens.create({ user: role, role })))
   return { ...door, tokens: Object.fromEntries(made.map(({ role, token }) => [role, token])) as Record<Role, string> }
 }
 
@@ -128,7 +128,7 @@ test('no route shows a viewer a stack, or what a child wrote on stderr; an opera
   const many = defineBatch({ name: 'many', job: bad })
   const door = await doorWith([bad], { batches: [many] })
   const tokens = await Promise.all(
-    (['viewer', 'operator'] as const).map(role => door.engine.createToken({ user: role, role })),
+    (['viewer', 'operator'] as const).map(role => door.engine.tokens.create({ user: role, role })),
   )
   const { id: job } = await door.engine.enqueue(bad, undefined)
   const { id: batch } = await door.engine.submit(many, [undefined])

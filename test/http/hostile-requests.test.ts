@@ -78,7 +78,7 @@ test.each([
   expect(response.status).toBe(400)
   expect(((await response.json()) as { error: object }).error).toMatchObject({ code: 'bad_request', field })
   expect((await send(`{"id":"${number}","n":9007199254740991,"pi":3.14159265358979323846}`)).status).toBe(201)
-  expect((await engine.jobs()).items).toHaveLength(1)
+  expect((await engine.jobs.list()).items).toHaveLength(1)
 })
 
 test('an answer repeats at most 200 characters of what was sent', async () => {

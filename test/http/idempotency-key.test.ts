@@ -11,7 +11,7 @@ const schedules = ['nightly', 'hourly'].map(name => defineSchedule({ name, job: 
 /** Two admins, so that the door is closed before the first question and after the last. */
 async function door() {
   const made = await doorWith([], { schedules })
-  const [ana, rui] = await Promise.all(['ana', 'rui'].map(user => made.engine.createToken({ user, role: 'admin' })))
+  const [ana, rui] = await Promise.all(['ana', 'rui'].map(user => made.engine.tokens.create({ user, role: 'admin' })))
   return { ...made, ana: ana!.token, rui: rui!.token, sql: await sqlOf(made) }
 }
 
@@ -28,13 +28,13 @@ const makers: Record<string, Maker> = {
   'the job of a schedule': {
     path: '/api/v1/schedules/nightly/run',
     other: { path: '/api/v1/schedules/hourly/run' },
-    count: async ({ engine }) => (await engine.jobs()).items.length,
+    count: async ({ engine }) => (await engine.jobs.list()).items.length,
   },
   'a token': {
     path: '/api/v1/tokens',
     body: { user: 'eva', role: 'viewer' },
     other: { path: '/api/v1/tokens', body: { user: 'eva', role: 'admin' } },
-    count: async ({ engine }) => (await engine.tokens({ user: 'eva' })).items.length,
+    count: async ({ engine }) => (await engine.tokens.list({ user: 'eva' })).items.length,
   },
 }
 

@@ -30,7 +30,7 @@ test('no request makes a job of the engine, so that no operator forges a signed 
   const forged = { kind: 'retoma.notify', input: { notice: { event: 'x', sentence: 'pay here' }, after: null } }
   for (const body of [forged, [forged], { jobs: [{ kind: 'open', input: 'a' }, forged] }])
     expect(await ask('POST', '/api/v1/jobs', { body })).toMatchObject(refused)
-  expect((await engine.jobs()).items).toEqual([])
+  expect((await engine.jobs.list()).items).toEqual([])
 })
 
 test('no request makes a job or a batch of a kind that is internal, with a key or without', async () => {
@@ -41,7 +41,7 @@ test('no request makes a job or a batch of a kind that is internal, with a key o
   const batch = { name: 'settlements', items: ['a'] }
   expect(await ask('POST', '/api/v1/batches', { body: batch })).toMatchObject(refused)
   expect(await ask('POST', '/api/v1/batches', { headers, body: batch })).toMatchObject(refused)
-  expect((await engine.jobs()).items).toEqual([])
+  expect((await engine.jobs.list()).items).toEqual([])
   expect((await ask('POST', '/api/v1/jobs', { body: { kind: 'open', input: 'a' } })).status).toBe(201)
 })
 

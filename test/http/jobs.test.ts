@@ -54,7 +54,7 @@ test('a stack is for those who act, not for those who read', async () => {
   const { id } = await engine.enqueue(send, { to: 'nobody' })
   await run()
   const stacks = async (role: 'viewer' | 'operator') => {
-    const { token } = await engine.createToken({ user: role, role })
+    const { token } = await engine.tokens.create({ user: role, role })
     const { body: job } = await ask('GET', `/api/v1/jobs/${id}`, { token })
     const { body: list } = await ask('GET', '/api/v1/jobs?state=failed', { token })
     return [job.error.stack, job.history[0].stack, list.items[0].error.stack]
@@ -94,8 +94,8 @@ test('a stack is for those who act: a viewer sees what went wrong, not where in 
   const { ask, engine, run } = await doorWith([send])
   const { id } = await engine.enqueue(send, { to: 'nobody' })
   await run()
-  const { token: viewer } = await engine.createToken({ user: 'vi', role: 'viewer' })
-  const { token: operator } = await engine.createToken({ user: 'op', role: 'operator' })
+  const { token: viewer } = await engine.tokens.create({ user: 'vi', role: 'viewer' })
+  const { token: operator } = await engine.tokens.create({ user: 'op', role: 'operator' })
   for (const path of [`/api/v1/jobs/${id}`, '/api/v1/jobs']) {
     const seen = JSON.stringify((await ask('GET', path, { token: viewer })).body)
     expect(seen).toContain('no such address')
@@ -170,8 +170,8 @@ test('what has ended does not run again while another job has its key', async ()
 test('what a cancelled batch has left behind does not run again', async () => {
   const { ask, engine } = await doorWith([send], { batches: [letters] })
   const batch = await engine.submit(letters, [{ to: 'ana' }])
-  await engine.cancel(batch.id)
-  const [item] = (await engine.jobs()).items
+  await engine.batches.cancel(batch.id)
+  const [item] = (await engine.jobs.list()).items
   for (const verb of ['retry', 'rerun'])
     expect(await ask('POST', `/api/v1/jobs/${item!.id}/${verb}`), verb).toMatchObject({
       status: 409,

@@ -53,7 +53,7 @@ test.each([
       },
     },
   })
-  expect((await t.engine.jobs()).items).toEqual([])
+  expect((await t.engine.jobs.list()).items).toEqual([])
   expect(await sql('select key from retoma.idempotency')).toEqual([])
 
   await rival.query('commit')

@@ -51,7 +51,7 @@ test('a list of jobs leaves out what is large, says how large it is, and where t
       if (state === 'failed') expect([error.message.length, error.stack.length]).toEqual([2000, 2000])
     }
   }
-  const [first] = (await engine.jobs({ state: 'succeeded', limit: 1 })).items
+  const [first] = (await engine.jobs.list({ state: 'succeeded', limit: 1 })).items
   expect(first).toMatchObject({
     input: null,
     result: null,

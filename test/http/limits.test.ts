@@ -61,7 +61,7 @@ test('an answer says what is left, and past the limit it is 429 with the seconds
 
 test('each user has a window of their own, whatever token or address they come with', async () => {
   const { ask, engine } = await doorWith([], { app: { routes } })
-  const tokenOf = async (user: string) => (await engine.createToken({ user, role: 'operator' })).token
+  const tokenOf = async (user: string) => (await engine.tokens.create({ user, role: 'operator' })).token
   const [ana, anasOther, rui] = [await tokenOf('ana'), await tokenOf('ana'), await tokenOf('rui')]
   const post = async (token: string) => (await ask('POST', '/reprocess', { token })).status
   expect([await post(ana), await post(anasOther), await post(ana), await post(anasOther)]).toEqual([200, 200, 429, 429])

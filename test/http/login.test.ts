@@ -1,5 +1,7 @@
 /** The dashboard's log-in: a cookie for a token, and what it may not be used for. */
+
 import { expect, test } from 'vitest'
+import { internalsOf } from '../../src/engine/internals.ts'
 import { minutes, seconds } from '../../src/index.ts'
 import { testEngine } from '../../src/testing/index.ts'
 import { type Answered, type Door, doorWith } from './support.ts'
@@ -8,13 +10,13 @@ const own = { origin: 'http://127.0.0.1:3000' }
 const secretIn = (answer: Answered) => /retoma_session=([^;]*)/.exec(answer.headers.get('set-cookie') ?? '')?.[1]
 
 async function loggedIn(door: Door): Promise<string> {
-  const { token } = await door.engine.createToken({ user: 'ana', role: 'admin' })
+  const { token } = await door.engine.tokens.create({ user: 'ana', role: 'admin' })
   return `retoma_session=${secretIn(await door.ask('POST', '/api/v1/login', { body: { token }, headers: own }))}`
 }
 
 test('log-in changes a token for a cookie that scripts and other sites cannot use', async () => {
   const door = await doorWith()
-  const { token } = await door.engine.createToken({ user: 'ana', role: 'operator' })
+  const { token } = await door.engine.tokens.create({ user: 'ana', role: 'operator' })
   const answer = await door.ask('POST', '/api/v1/login', { body: { token }, headers: own })
   expect(answer.status).toBe(200)
   expect(answer.body).toEqual({ user: 'ana', role: 'operator', expires_at: '2030-01-08T12:00:00.000Z' })
@@ -30,7 +32,7 @@ test.each<[string, Record<string, string>, object]>([
   ['a trusted proxy says so', { 'x-forwarded-proto': 'https' }, { trustProxy: 1 }],
 ])('the cookie is Secure, and HSTS is told, where %s', async (_, headers, app) => {
   const { ask, engine } = await doorWith([], { app })
-  const { token } = await engine.createToken({ user: 'ana', role: 'viewer' })
+  const { token } = await engine.tokens.create({ user: 'ana', role: 'viewer' })
   const answer = await ask('POST', '/api/v1/login', { body: { token }, headers })
   expect(answer.headers.get('set-cookie')).toContain('; Secure')
   expect(answer.headers.get('strict-transport-security')).toContain('max-age=')
@@ -63,7 +65,7 @@ test('what changes something by cookie must not come from the pages of others', 
 
 test('over TLS a page of the same name without TLS is another site', async () => {
   const { ask, engine } = await doorWith([], { app: { trustProxy: 1 } })
-  const { token } = await engine.createToken({ user: 'ana', role: 'viewer' })
+  const { token } = await engine.tokens.create({ user: 'ana', role: 'viewer' })
   const logIn = (origin: string) =>
     ask('POST', '/api/v1/login', {
       body: { token },
@@ -75,7 +77,7 @@ test('over TLS a page of the same name without TLS is another site', async () =>
 
 test('a page of another site can neither log in nor log out', async () => {
   const { ask, engine } = await doorWith()
-  const { token } = await engine.createToken({ user: 'eve', role: 'viewer' })
+  const { token } = await engine.tokens.create({ user: 'eve', role: 'viewer' })
   const headers = { origin: 'https://evil.example' }
   const refused = await ask('POST', '/api/v1/login', { body: { token }, headers })
   expect(refused).toMatchObject({ status: 403, body: { error: { code: 'foreign_origin' } } })
@@ -88,28 +90,28 @@ test('after log-out the cookie opens nothing, here at once and elsewhere within 
   const cookie = await loggedIn(door)
   await using other = await testEngine({ databaseUrl: door.databaseUrl })
   const secret = cookie.split('=')[1]!
-  expect(await other.engine.findLogIn(secret)).not.toBeNull()
+  expect(await internalsOf(other.engine).findLogIn(secret)).not.toBeNull()
   const out = await door.ask('POST', '/api/v1/logout', { headers: { cookie, ...own } })
   expect(out.status).toBe(204)
   expect(out.headers.get('set-cookie')).toMatch(/^retoma_session=; .*Max-Age=0/)
   expect((await door.ask('GET', '/api/v1/me', { headers: { cookie } })).status).toBe(401)
   await other.clock.advance(seconds(5))
-  expect(await other.engine.findLogIn(secret)).toBeNull()
+  expect(await internalsOf(other.engine).findLogIn(secret)).toBeNull()
   expect((await door.ask('POST', '/api/v1/logout')).status).toBe(204)
 })
 
 test('a log-in ends with its token', async () => {
   const door = await doorWith()
-  await door.engine.createToken({ user: 'rui', role: 'admin' })
+  await door.engine.tokens.create({ user: 'rui', role: 'admin' })
   const cookie = await loggedIn(door)
-  const [{ id } = { id: '' }] = (await door.engine.tokens({ user: 'ana' })).items
-  await door.engine.revokeToken(id)
+  const [{ id } = { id: '' }] = (await door.engine.tokens.list({ user: 'ana' })).items
+  await door.engine.tokens.revoke(id)
   expect((await door.ask('GET', '/api/v1/me', { headers: { cookie } })).status).toBe(401)
 })
 
 test('wrong log-ins and wrong tokens are slowed by where they come from', async () => {
   const { ask, engine, clock } = await doorWith()
-  const { token } = await engine.createToken({ user: 'ana', role: 'viewer' })
+  const { token } = await engine.tokens.create({ user: 'ana', role: 'viewer' })
   const guess = (n: number, address = '10.0.0.7') =>
     ask('POST', '/api/v1/login', { body: { token: `guess-${n}` }, peer: { address } })
   for (let n = 0; n < 9; n++) expect((await guess(n)).status).toBe(401)
@@ -127,7 +129,7 @@ test('wrong log-ins and wrong tokens are slowed by where they come from', async 
 
 test('the same wrong log-in again and again is slowed as well', async () => {
   const { ask, engine } = await doorWith()
-  await engine.createToken({ user: 'ana', role: 'viewer' })
+  await engine.tokens.create({ user: 'ana', role: 'viewer' })
   const statuses = []
   for (let n = 0; n < 12; n++) statuses.push((await ask('POST', '/api/v1/login', { body: { token: 'x' } })).status)
   expect(statuses).toEqual([...Array.from({ length: 10 }, () => 401), 429, 429])
@@ -135,7 +137,7 @@ test('the same wrong log-in again and again is slowed as well', async () => {
 
 test('who guesses is told apart behind proxies that are trusted, and only behind those', async () => {
   const { ask, engine } = await doorWith([], { app: { trustProxy: 2 } })
-  await engine.createToken({ user: 'ana', role: 'viewer' })
+  await engine.tokens.create({ user: 'ana', role: 'viewer' })
   const guess = (forwarded: string, n: number) =>
     ask('POST', '/api/v1/login', {
       body: { token: `guess-${n}` },
@@ -152,7 +154,7 @@ test('who guesses is told apart behind proxies that are trusted, and only behind
 
 test('where nobody knows where requests come from, who guesses keeps nobody out', async () => {
   const { ask, engine } = await doorWith()
-  const { token } = await engine.createToken({ user: 'ana', role: 'viewer' })
+  const { token } = await engine.tokens.create({ user: 'ana', role: 'viewer' })
   for (let n = 0; n < 10; n++)
     expect((await ask('GET', '/api/v1/me', { token: `guess-${n}`, peer: {} })).status).toBe(401)
   expect((await ask('GET', '/api/v1/me', { token: 'guess-10', peer: {} })).status).toBe(429)
@@ -163,7 +165,7 @@ test('where nobody knows where requests come from, who guesses keeps nobody out'
 
 test('behind TLS the cookie is `__Host-`, and a cookie of the other name opens nothing there', async () => {
   const { ask, engine } = await doorWith([], { app: { trustProxy: 1 } })
-  const { token } = await engine.createToken({ user: 'ana', role: 'viewer' })
+  const { token } = await engine.tokens.create({ user: 'ana', role: 'viewer' })
   const tls = { 'x-forwarded-proto': 'https' }
   const answer = await ask('POST', '/api/v1/login', { body: { token }, headers: tls })
   expect(answer.headers.get('set-cookie')).toMatch(
@@ -184,23 +186,23 @@ test('behind TLS the cookie is `__Host-`, and a cookie of the other name opens n
 
 test('one token has at most 20 log-ins: one more ends the oldest', async () => {
   const { engine, clock } = await doorWith()
-  const { token } = await engine.createToken({ user: 'ana', role: 'viewer' })
-  const other = await engine.createToken({ user: 'rui', role: 'viewer' })
-  const kept = (await engine.logIn(other.token, undefined))!.secret
+  const { token } = await engine.tokens.create({ user: 'ana', role: 'viewer' })
+  const other = await engine.tokens.create({ user: 'rui', role: 'viewer' })
+  const kept = (await internalsOf(engine).logIn(other.token, undefined))!.secret
   const secrets: string[] = []
   for (let n = 0; n < 22; n++) {
     await clock.advance(seconds(1))
-    secrets.push((await engine.logIn(token, undefined))!.secret)
+    secrets.push((await internalsOf(engine).logIn(token, undefined))!.secret)
   }
   await clock.advance(seconds(5))
-  const alive = await Promise.all(secrets.map(async secret => (await engine.findLogIn(secret)) !== null))
+  const alive = await Promise.all(secrets.map(async secret => (await internalsOf(engine).findLogIn(secret)) !== null))
   expect(alive).toEqual([false, false, ...Array.from({ length: 20 }, () => true)])
-  expect(await engine.findLogIn(kept)).not.toBeNull()
+  expect(await internalsOf(engine).findLogIn(kept)).not.toBeNull()
 })
 
 test('wrong cookies are counted as wrong tokens are', async () => {
   const { ask, engine } = await doorWith()
-  const { token } = await engine.createToken({ user: 'ana', role: 'viewer' })
+  const { token } = await engine.tokens.create({ user: 'ana', role: 'viewer' })
   const peer = { address: '10.0.0.7' }
   const guess = (n: number) => ask('GET', '/api/v1/me', { headers: { cookie: `retoma_session=guess-${n}` }, peer })
   for (let n = 0; n < 10; n++) expect((await guess(n)).status).toBe(401)

@@ -1,6 +1,8 @@
 /** What a scraper and a load balancer get to see. */
+
 import { spawnSync } from 'node:child_process'
 import { expect, onTestFinished, test } from 'vitest'
+import { internalsOf, withInternals } from '../../src/engine/internals.ts'
 import { createApp } from '../../src/http/index.ts'
 import { prometheusText } from '../../src/http/response/prometheus-text.ts'
 import { createEngine, defineJob, type MetricFamily, seconds } from '../../src/index.ts'
@@ -56,7 +58,7 @@ test('every metric there is has its help and its type in every scrape, with a va
 test('an app tells metrics of its own with the rest', async () => {
   const { ask, engine } = await doorWith()
   const stuck = { name: 'retoma_quotes_stuck', type: 'gauge', help: 'Quotes that stand still' } as const
-  engine.meter.include(() => [{ ...stuck, samples: [{ value: 2 }] }])
+  engine.metrics.include(() => [{ ...stuck, samples: [{ value: 2 }] }])
   expect((await ask('GET', '/metrics')).body).toContain('\nretoma_quotes_stuck 2\n')
 })
 
@@ -105,7 +107,7 @@ test('a process whose worker cannot ask for jobs is not ready, one that does not
   await engine.work()
   await clock.advance(seconds(60))
   expect((await ask('GET', '/ready')).status).toBe(200)
-  const broken = { ...engine, claimLag: async () => 16 }
+  const broken = withInternals({ ...engine }, { ...internalsOf(engine), claimLag: async () => 16 })
   const response = await createApp(broken).fetch(new Request('http://127.0.0.1:3000/ready'))
   expect(response.status).toBe(503)
   expect(await response.json()).toMatchObject({ error: { code: 'cannot_claim', seconds: 16 } })

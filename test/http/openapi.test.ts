@@ -7,6 +7,7 @@ import { z } from 'zod'
 import { routesOf } from '../../src/http/app.ts'
 import { route } from '../../src/http/index.ts'
 import { type Json, openApiOf } from '../../src/http/openapi.ts'
+import type { Engine } from '../../src/index.ts'
 import { unseen } from '../support/seen-codes.ts'
 import { doorWith } from './support.ts'
 
@@ -100,7 +101,7 @@ test.each([
 })
 
 test('a code that a route does not tell fails the test that gets it', async () => {
-  const run = async ({ engine }: { engine: { pause(id: string): Promise<unknown> } }) => engine.pause('0')
+  const run = async ({ engine }: { engine: Engine }) => engine.batches.pause('0')
   await expect((await answering(null, { run })).ask('GET', '/odd')).rejects.toThrow(/404, which is not in the document/)
   const { ask } = await answering(null, { run, errors: ['not_found'] })
   expect((await ask('GET', '/odd')).status).toBe(404)

@@ -61,7 +61,7 @@ test('every token is in the pages of the list once, across ids of two and three 
   const made: number[] = []
   let token = ''
   for (let n = 0; n < 13; n++) {
-    const each = await engine.createToken({ user: `u${n}`, role: 'admin' })
+    const each = await engine.tokens.create({ user: `u${n}`, role: 'admin' })
     made.push(Number(each.id))
     token = each.token
   }

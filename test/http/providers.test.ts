@@ -30,7 +30,7 @@ test('providers that wait or have stopped are listed in their own words, and mea
   ])
   const measured = async () =>
     Object.fromEntries(
-      (await engine.metrics())
+      (await engine.metrics.read())
         .filter(each => each.name.startsWith('retoma_provider_'))
         .map(({ name, samples }) => [name, samples]),
     )
@@ -55,7 +55,7 @@ test('providers that wait or have stopped are listed in their own words, and mea
   })
   const { items } = (await ask('GET', `/api/v1/batches/${id}/items`)).body
   expect(items).toMatchObject([{ state: 'waiting', attempt: 2, starts: 0, failures: 0 }])
-  await ask('POST', `/api/v1/batches/${id}/unpause`)
+  await ask('POST', `/api/v1/batches/${id}/resume`)
   expect((await ask('GET', '/api/v1/providers')).body.items).toMatchObject([{ state: 'open' }])
 })
 

@@ -47,7 +47,7 @@ test('a queue is paused and goes on, and pressing twice changes nothing', async 
   expect(await press('pause')).toEqual({ queue: 'post', paused: true, changed: true })
   expect(await press('pause')).toEqual({ queue: 'post', paused: true, changed: false })
   expect(await run()).toBe(0)
-  expect(await press('unpause')).toEqual({ queue: 'post', paused: false, changed: true })
+  expect(await press('resume')).toEqual({ queue: 'post', paused: false, changed: true })
   expect(await run()).toBe(1)
 })
 
@@ -55,7 +55,7 @@ test.each(['nothing', '%00', '%F0%9F%92%A9', 'a%2Fb', 'x'.repeat(300)])(
   'a queue that is not there is 404: %s',
   async name => {
     const { ask } = await doorWith([letter])
-    for (const verb of ['pause', 'unpause'])
+    for (const verb of ['pause', 'resume'])
       expect(await ask('POST', `/api/v1/queues/${name}/${verb}`)).toMatchObject({
         status: 404,
         body: { error: { code: 'not_found' } },
@@ -71,7 +71,7 @@ test.each(['nothing', '%00', '%F0%9F%92%A9', 'a%2Fb', 'x'.repeat(300)])(
 test('why nothing of a queue is taken is explained', async () => {
   const { ask, engine } = await doorWith([letter])
   await engine.enqueue(letter, undefined)
-  await engine.pauseQueue('post')
+  await engine.queues.pause('post')
   for (const method of ['GET', 'POST'])
     expect((await ask(method, '/api/v1/queues/post/explain')).body).toMatchObject({ verdict: 'paused' })
 })

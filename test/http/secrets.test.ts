@@ -1,6 +1,8 @@
 /** Secrets pass through the server, and nothing that it writes or answers has one of them. */
+
 import pg from 'pg'
 import { expect, test } from 'vitest'
+import { internalsOf } from '../../src/engine/internals.ts'
 import { RetomaError } from '../../src/errors/errors.ts'
 import { route } from '../../src/http/index.ts'
 import { defineJob } from '../../src/index.ts'
@@ -41,7 +43,7 @@ test('neither logs nor answers have a secret, in headers, cookies, bodies, queri
     log,
     app: { log, cronSecret: secrets.cron, routes: [broken] },
   })
-  await engine.keepAdminToken(secrets.admin)
+  await internalsOf(engine).keepAdminToken(secrets.admin)
   const cookies: string[] = []
   const ask = async (method: string, path: string, headers: Record<string, string> = {}, body?: unknown) => {
     const response = await fetch(

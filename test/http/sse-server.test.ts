@@ -73,25 +73,25 @@ test('a server is killed in mid-batch: an EventSource goes on where it was and i
   const server = await hire(url, 0)
   const client = outsideClient(`http://127.0.0.1:${server.port}/api/v1/batches/${id}/events`)
   await client.hears(1)
-  await engine.pause(id)
+  await engine.batches.pause(id)
   await client.hears(3)
   await server.kill()
   await until(() => client.errors.length > 0)
   // Nobody is there to tell it.
-  await engine.unpause(id)
-  await engine.pause(id)
+  await engine.batches.resume(id)
+  await engine.batches.pause(id)
   await hire(url, server.port)
   await client.hears(7)
-  await engine.unpause(id)
+  await engine.batches.resume(id)
   await engine.work()
   await client.hears(11)
   const pressed = (verb: string, from: string, to: string) => [`action ${verb}`, `${from} -> ${to}`]
   expect(client.brief()).toEqual([
     'null -> running',
     ...pressed('pause', 'running', 'paused'),
-    ...pressed('unpause', 'paused', 'running'),
+    ...pressed('resume', 'paused', 'running'),
     ...pressed('pause', 'running', 'paused'),
-    ...pressed('unpause', 'paused', 'running'),
+    ...pressed('resume', 'paused', 'running'),
     'item bad1 failed',
     'running -> succeeded',
   ])
@@ -110,13 +110,13 @@ test('a client that loses its connection ten times during a batch is told every 
     const stream = await listenTo(`${server.url}/batches/${id}/events`, { lastEventId })
     await until(() => briefly([...heard, ...stream.heard]).length >= expected.length)
     // Some of what is pressed is seen, some is on its way when the connection goes, some comes after that.
-    await engine.pause(id)
+    await engine.batches.pause(id)
     if (time % 3 === 0) await until(() => stream.brief().includes('action pause'))
     stream.close()
     heard.push(...stream.heard)
     lastEventId = stream.parser.lastEventId
-    await engine.unpause(id)
-    expected.push('action pause', 'running -> paused', 'action unpause', 'paused -> running')
+    await engine.batches.resume(id)
+    expected.push('action pause', 'running -> paused', 'action resume', 'paused -> running')
   }
   await engine.work()
   const last = await listenTo(`${server.url}/batches/${id}/events`, { lastEventId })
@@ -131,18 +131,18 @@ test('a server that closes ends its streams cleanly, and they go on at the next'
   const { engine } = await liveEngine([check])
   const first = await serve(engine)
   const stream = await listenTo(`${first.url}/events`)
-  await engine.pauseQueue('default')
+  await engine.queues.pause('default')
   await until(() => stream.brief().length === 1)
   // Kept for another request, it would be waited for until the server has no more patience.
   expect(stream.response.headers.get('connection')).toBe('close')
   await first.close()
   await stream.ended
-  await engine.unpauseQueue('default')
+  await engine.queues.resume('default')
   const second = await serve(engine, first.port)
   const { lastEventId } = stream.parser
   const again = await listenTo(`${second.url}/events`, { lastEventId })
   await until(() => again.brief().length === 1)
-  expect(again.brief()).toEqual(['action unpause queue'])
+  expect(again.brief()).toEqual(['action resume queue'])
 })
 
 test('a client that reads nothing is cut off while others go on; a megabyte waits nowhere for it', async () => {

@@ -58,7 +58,7 @@ describe('a stream', () => {
     expect(beats().every(({ hasId }) => !hasId)).toBe(true)
     const idle = beats().map(({ data }) => data.segundos_sem_progresso)
     expect(idle.at(-1)).toBeGreaterThan(80)
-    await door.engine.pause(door.id)
+    await door.engine.batches.pause(door.id)
     await door.clock.advance(seconds(20))
     // Somebody pressed something: that is no progress.
     await until(() => beats().at(-1)!.data.segundos_sem_progresso > 95)
@@ -68,7 +68,7 @@ describe('a stream', () => {
     const door = await doorWith([good])
     const { heard } = await follow(door, '/events')
     await door.clock.advance(seconds(30))
-    await door.engine.pauseQueue('default')
+    await door.engine.queues.pause('default')
     await door.clock.advance(seconds(16))
     await until(() => heard.some(({ event }) => event === 'action'))
     const beat = heard.findLast(({ event }) => event === 'heartbeat')!
@@ -109,7 +109,7 @@ describe('a stream', () => {
     expect(stream.brief()).toEqual(['null -> succeeded'])
     const again = await follow(door, door.path, lastEventId)
     expect(again.response.status).toBe(204)
-    await door.engine.retryFailed(door.id)
+    await door.engine.batches.retryFailed(door.id)
     const anew = await follow(door, door.path, lastEventId)
     await until(() => anew.brief().length === 2)
     expect(anew.brief()).toEqual(['action retry failed', 'succeeded -> running'])
@@ -121,7 +121,7 @@ describe('a stream', () => {
     const stream = await follow(door, `/jobs/${id}/events`)
     await until(() => stream.brief().length === 1)
     const first = stream.parser.lastEventId
-    await door.engine.cancel(id)
+    await door.engine.jobs.cancel(id)
     await door.clock.advance(tick)
     await stream.ended
     const rest = ['action cancel', 'waiting -> cancelled']
@@ -143,15 +143,15 @@ describe('a stream', () => {
 
   test('whose cursor is too old is told to read anew, and goes on', async () => {
     const door = await doorWith([good], { retention: days(10) })
-    await door.engine.pauseQueue('default')
+    await door.engine.queues.pause('default')
     await door.clock.advance(days(11))
     await door.clean()
     const stream = await follow(door, '/events?after=0')
     await until(() => stream.brief().length === 1)
-    await door.engine.unpauseQueue('default')
+    await door.engine.queues.resume('default')
     await door.clock.advance(seconds(1))
     await until(() => stream.brief().length === 2)
-    expect(stream.brief()).toEqual(['reset', 'action unpause queue'])
+    expect(stream.brief()).toEqual(['reset', 'action resume queue'])
     expect(stream.heard.find(({ event }) => event === 'reset')!.hasId).toBe(true)
   })
 
@@ -201,7 +201,7 @@ describe('a client', () => {
     expect(slow.body!.locked).toBe(false)
     await door.clock.advance(seconds(11))
     await expect(slow.text()).rejects.toThrow('does not read')
-    await door.engine.pauseQueue('default')
+    await door.engine.queues.pause('default')
     await door.clock.advance(seconds(1))
     await until(() => stream.brief().length === 1)
   })

@@ -45,7 +45,7 @@ test('a token that opens nothing is not told as one that is missing, nor is a ty
   })
   const { error } = (await (await fetch(untyped)).json()) as { error: { message: string } }
   expect(error.message).toBe('o corpo deve ser enviado como application/json, não como (nenhum tipo)')
-  await engine.createToken({ user: 'ana', role: 'admin' })
+  await engine.tokens.create({ user: 'ana', role: 'admin' })
   const refused = await ask('GET', '/api/v1/me', { token: 'rt_wrong', headers: inPortuguese })
   expect(refused.body.error.message).toMatch(/^é preciso um token válido/)
 })

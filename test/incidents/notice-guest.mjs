@@ -4,6 +4,6 @@ import { createEngine, defineBatch, defineJob } from '../../dist/index.js'
 const [databaseUrl = '', url = ''] = process.argv.slice(2)
 const batch = defineBatch({ name: 'b', job: defineJob({ kind: 'item', run: () => 1 }) })
 const engine = await createEngine({ databaseUrl, batches: [batch], notify: { url }, migrate: false })
-await engine.watchOnce()
+await engine.watch({ once: true })
 await engine.work()
 await engine.submit(batch, ['a'])

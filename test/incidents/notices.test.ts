@@ -102,7 +102,7 @@ test('a batch that stalls is told once, with a sentence, a link and a signature,
     `v1=${createHmac('sha256', secret).update(`${time}.${body}`).digest('hex')}`,
   )
   how.hang = false
-  await t.engine.resume(id)
+  await t.engine.batches.resume(id)
   await until(async () => {
     await t.clock.advance(seconds(5))
     return hook.posts.length === 3
@@ -131,7 +131,7 @@ test('a batch that is given up is told as failed, and over when its failed items
   const { notice } = hook.posts.find(each => each.notice.event === 'batch.failed')!
   expect(notice).toMatchObject({ severity: 'critical', facts: { batch: id, total: 1 } })
   how.hang = false
-  await t.engine.retryFailed(id)
+  await t.engine.batches.retryFailed(id)
   await told('batch.failed.cleared')
   await told('batch.succeeded')
   await t.clock.advance(minutes(2))
@@ -204,7 +204,7 @@ test('a batch that stops itself is told, one that a person pauses is not', async
     each: item => (item === 'bad' ? {} : { delay: minutes(5) }),
   })
   const other = await t.engine.submit(batch, ['a'])
-  await t.engine.pause(other.id)
+  await t.engine.batches.pause(other.id)
   await t.run()
   expect(await t.engine.batch(id)).toMatchObject({ state: 'paused' })
   await pass(t, 2)
@@ -308,7 +308,7 @@ test('a job that failed as poison is told, and over when a person retries it', a
   expect(hook.posts.map(each => each.notice)).toMatchObject([
     { event: 'job.poison', severity: 'warning', facts: { job: id, kind: 'k', message: 'boom' } },
   ])
-  await t.engine.retry(id)
+  await t.engine.jobs.retry(id)
   await pass(t, 1)
   await t.run()
   expect(hook.events()).toEqual(['job.poison', 'job.poison.cleared'])
@@ -325,7 +325,7 @@ test('a notice that failed as poison makes no notice of itself', async () => {
   expect(await t.engine.job(job)).toMatchObject({ state: 'failed' })
   await sql(t, `update retoma.job set error = error || '{"code":"poison"}' where id = $1`, [job])
   await pass(t, 3)
-  expect((await t.engine.jobs({ kind: 'retoma.notify' })).items).toHaveLength(1)
+  expect((await t.engine.jobs.list({ kind: 'retoma.notify' })).items).toHaveLength(1)
 })
 
 test('of one event ten are told in ten minutes, and then how many there are besides', async () => {
@@ -398,7 +398,7 @@ async function oneIncident(url: string) {
   await t.engine.submit(batch, ['a'])
   await t.run()
   await pass(t, 1)
-  const [notice] = (await t.engine.jobs({ kind: 'retoma.notify' })).items
+  const [notice] = (await t.engine.jobs.list({ kind: 'retoma.notify' })).items
   return { t, job: notice!.id }
 }
 
@@ -511,7 +511,10 @@ test('the end is not told before the beginning is, and not at all when that was 
   hook.answers(answerWith(500))
   await beginsAndEnds()
   await runs(3)
-  expect((await t.engine.jobs({ kind: 'retoma.notify' })).items.map(each => each.state)).toEqual(['waiting', 'waiting'])
+  expect((await t.engine.jobs.list({ kind: 'retoma.notify' })).items.map(each => each.state)).toEqual([
+    'waiting',
+    'waiting',
+  ])
   expect(new Set(hook.events())).toEqual(new Set(['queue.starved']))
   hook.answers(answerWith(200))
   await runs(3)
@@ -519,7 +522,7 @@ test('the end is not told before the beginning is, and not at all when that was 
   hook.answers(answerWith(410))
   await beginsAndEnds()
   await runs(4)
-  const ends = (await t.engine.jobs({ kind: 'retoma.notify' })).items.map(each => each.state)
+  const ends = (await t.engine.jobs.list({ kind: 'retoma.notify' })).items.map(each => each.state)
   expect(ends.sort()).toEqual(['failed', 'skipped', 'succeeded', 'succeeded'])
 })
 

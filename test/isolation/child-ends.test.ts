@@ -75,7 +75,7 @@ test.each(['thread', 'process'] as const)('what a batch asks for its items holds
   const end = async (told: Told, items: ItemOptions) => {
     const { id } = await engine.submit(batch, [told], { items })
     await engine.wait({ batch: id })
-    return (await engine.items(id)).items[0]!
+    return (await engine.batches.items(id)).items[0]!
   }
   // How it ended is decided in the child; when its time is up, by its parent.
   expect(await end({ do: 'swallowed' }, {})).toMatchObject({ state: 'failed', failures: 2 })
@@ -110,7 +110,7 @@ together('a cancelled job is dead in its child, though that spins', async () => 
   const { engine } = await workingOn(job)
   const { id } = await engine.enqueue(job, { do: 'spin' })
   const { pid } = await begun(engine, id)
-  await engine.cancel(id)
+  await engine.jobs.cancel(id)
   await until(() => !isAlive(pid))
   expect(await engine.job(id)).toMatchObject({ state: 'cancelled', failures: 0, crashes: 0 })
 })

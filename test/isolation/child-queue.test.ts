@@ -31,11 +31,11 @@ test('jobs that wait for a child process leave their slots to others, and spend 
   const { engine, sql } = await workingWith({ grace: seconds(5), queues: { default: cores + 1 } }, reads, quick)
   const ids: string[] = []
   for (let n = 0; n < cores * 4; n++) ids.push((await engine.enqueue(reads, undefined)).id)
-  const running = async () => (await engine.jobs({ kind: 'reads', state: 'running' })).items.length
+  const running = async () => (await engine.jobs.list({ kind: 'reads', state: 'running' })).items.length
   await until(
     async () =>
       (await running()) === cores &&
-      (await engine.jobs({ kind: 'reads', state: 'waiting' })).items.length === cores * 3,
+      (await engine.jobs.list({ kind: 'reads', state: 'waiting' })).items.length === cores * 3,
   )
   for (let n = 0; n < 3; n++) {
     const neighbour = await engine.enqueue(quick, undefined)

@@ -218,7 +218,7 @@ test('a job that is cancelled, or out of time, kills what it has called', async 
   const { id } = await engine.enqueue(job, { do: 'spin', note: at('cancelled') })
   const late = await engine.enqueue(short, { do: 'spin', note: at('late') })
   const cancelled = await written(at('cancelled'))
-  await engine.cancel(id)
+  await engine.jobs.cancel(id)
   expect(await engine.wait({ job: late.id })).toMatchObject({ state: 'failed', error: { code: 'attempt_timeout' } })
   expect(isAlive(await written(at('late')))).toBe(false)
   await until(() => !isAlive(cancelled))

@@ -95,6 +95,8 @@ test.each(['thread', 'process'] as const)(
       failures: 0,
       history: [],
     })
-    expect(await engine.providers()).toMatchObject([{ name: 'outside', state: 'open', waits: 0, message: 'slow down' }])
+    expect(await engine.providers.list()).toMatchObject([
+      { name: 'outside', state: 'open', waits: 0, message: 'slow down' },
+    ])
   },
 )

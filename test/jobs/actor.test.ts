@@ -30,22 +30,22 @@ test('every verb notes who pressed it, and without a name that it was nobody', a
   const by = { by: 'ana' }
 
   const { id } = await engine.enqueue(work, undefined)
-  await engine.cancel(id, by)
-  await engine.retry(id, by)
-  await engine.cancel(id)
-  await engine.rerun(id, by)
-  await engine.skip(id, 'enough', by)
+  await engine.jobs.cancel(id, by)
+  await engine.jobs.retry(id, by)
+  await engine.jobs.cancel(id)
+  await engine.jobs.rerun(id, by)
+  await engine.jobs.skip(id, 'enough', by)
   const batch = await engine.submit(pile, [undefined])
-  await engine.pause(batch.id, by)
-  await engine.unpause(batch.id, by)
-  await engine.setPriority(batch.id, 2, by)
+  await engine.batches.pause(batch.id, by)
+  await engine.batches.resume(batch.id, by)
+  await engine.batches.setPriority(batch.id, 2, by)
   await t.run()
-  await engine.retryFailed(batch.id, by)
-  await engine.cancel(batch.id, by)
-  await engine.pauseQueue('default', by)
-  await engine.unpauseQueue('default', by)
-  await engine.runSchedule('nightly', by)
-  await engine.runGuard('watch', by)
+  await engine.batches.retryFailed(batch.id, by)
+  await engine.batches.cancel(batch.id, by)
+  await engine.queues.pause('default', by)
+  await engine.queues.resume('default', by)
+  await engine.schedules.run('nightly', by)
+  await engine.guards.run('watch', by)
 
   const noted = await sql<{ what: string; who: string | null }>(
     `select data ->> 'what' as what, data ->> 'who' as who from retoma.event where type = 'action' order by id`,
@@ -58,12 +58,12 @@ test('every verb notes who pressed it, and without a name that it was nobody', a
     'rerun by ana',
     'skip by ana',
     'pause by ana',
-    'unpause by ana',
+    'resume by ana',
     'priority by ana',
     'retry failed by ana',
     'cancel by ana',
     'pause queue by ana',
-    'unpause queue by ana',
+    'resume queue by ana',
     'run schedule by ana',
     'run guard by ana',
   ])
@@ -72,6 +72,9 @@ test('every verb notes who pressed it, and without a name that it was nobody', a
 test('a name that cannot be kept is refused, and nothing is pressed', async () => {
   const { engine } = await engineOf({ jobs: [work] })
   const { id } = await engine.enqueue(work, undefined)
-  await expect(engine.cancel(id, { by: '' })).rejects.toMatchObject({ code: 'bad_option', facts: { option: 'by' } })
+  await expect(engine.jobs.cancel(id, { by: '' })).rejects.toMatchObject({
+    code: 'bad_option',
+    facts: { option: 'by' },
+  })
   expect(await engine.job(id)).toMatchObject({ state: 'waiting', events: [] })
 })

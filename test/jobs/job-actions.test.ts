@@ -11,17 +11,17 @@ const quick = defineJob({ kind: 'quick', run: () => 'done' })
 test.each(['day', 'final'] as const)('a job run again holds its key again (held until: %s)', async keyUntil => {
   const { engine } = await engineWith(quick)
   const first = await engine.enqueue(quick, undefined, { key: 'x', keyUntil })
-  await engine.cancel(first.id)
-  expect(await engine.retry(first.id)).toMatchObject({ state: 'waiting', changed: true })
+  await engine.jobs.cancel(first.id)
+  expect(await engine.jobs.retry(first.id)).toMatchObject({ state: 'waiting', changed: true })
   expect(await engine.enqueue(quick, undefined, { key: 'x' })).toEqual({ id: first.id, created: false })
 })
 
 test('a job whose key another has by now is not run again, and the other is named', async () => {
   const { engine } = await engineWith(quick)
   const first = await engine.enqueue(quick, undefined, { key: 'x', keyUntil: 'final' })
-  await engine.cancel(first.id)
+  await engine.jobs.cancel(first.id)
   const second = await engine.enqueue(quick, undefined, { key: 'x' })
-  await expect(engine.retry(first.id)).rejects.toMatchObject({
+  await expect(engine.jobs.retry(first.id)).rejects.toMatchObject({
     code: 'key_held',
     facts: { id: first.id, holder: second.id },
   })
@@ -33,10 +33,10 @@ test('of two that would take one key again at the same instant one does', async 
   const ids: string[] = []
   for (let i = 0; i < 2; i++) {
     const { id } = await engine.enqueue(quick, undefined, { key: 'x', keyUntil: 'final' })
-    await engine.cancel(id)
+    await engine.jobs.cancel(id)
     ids.push(id)
   }
-  const pressed = await Promise.allSettled(ids.map(id => engine.retry(id)))
+  const pressed = await Promise.allSettled(ids.map(id => engine.jobs.retry(id)))
   expect(pressed.map(each => each.status).sort()).toEqual(['fulfilled', 'rejected'])
 })
 
@@ -77,7 +77,7 @@ describe('a pause that commits while a retry waits for the batch', () => {
 
   test('in bulk: they wait again, and it stays paused', async () => {
     const { engine, id, pausesUnder } = await world()
-    expect(await pausesUnder(engine.retryJobs({ kind: 'bad' }))).toMatchObject({ changed: 2, done: true })
+    expect(await pausesUnder(engine.jobs.retryMany({ kind: 'bad' }))).toMatchObject({ changed: 2, done: true })
     expect(await engine.batch(id)).toMatchObject({ state: 'paused', failed: 0, waiting: 3 })
   })
 
@@ -103,5 +103,5 @@ test('one whose key another has is counted once, also where the batch of its nei
   onTestFinished(() => db.close())
   const begun = `update retoma.batch set todo = 'retry', todo_at = now() + interval '9 years', todo_place = '', todo_id = 0`
   await db.run({ name: 'begun', text: begun }, [])
-  expect(await engine.retryJobs({ kind: 'bad' })).toMatchObject({ held: 1, done: true })
+  expect(await engine.jobs.retryMany({ kind: 'bad' })).toMatchObject({ held: 1, done: true })
 })

@@ -177,10 +177,10 @@ describe('during a deploy', () => {
     const { engine, run } = await engineOf({ jobs: [item, after], batches: [batch] })
     const alike = await engine.submit(batch, [undefined])
     await engine.submit(batch, [undefined], { each: () => ({ key: 'A' }) })
-    expect((await engine.jobs({ kind: 'item' })).items.map(each => each.version)).toEqual([2, 2])
+    expect((await engine.jobs.list({ kind: 'item' })).items.map(each => each.version)).toEqual([2, 2])
     await run()
     expect(await engine.batch(alike.id)).toMatchObject({ state: 'succeeded' })
-    expect((await engine.jobs({ kind: 'after' })).items.map(each => each.version)).toEqual([3, 3])
+    expect((await engine.jobs.list({ kind: 'after' })).items.map(each => each.version)).toEqual([3, 3])
   })
 
   test('one key is one job, whatever the versions', async () => {

@@ -74,7 +74,7 @@ test('it has the time its batch gives it, whether that is more or less than its 
   const long = await engine.submit(batch, ['hang 2'], { items: { attempts: 1, timeout: minutes(4) } })
   await over(short.id)
   expect(clock.elapsed() - begun).toBeLessThan(seconds(25))
-  const [item] = (await engine.items(short.id)).items
+  const [item] = (await engine.batches.items(short.id)).items
   expect(item!.error).toMatchObject({ code: 'attempt_timeout', message: expect.stringContaining('20 s') })
   await over(long.id)
   expect(clock.elapsed() - begun).toBeGreaterThanOrEqual(minutes(4))
@@ -168,7 +168,7 @@ test('a submit with a wrong option is refused with its name, and leaves no batch
   expect(await refusal({ items: { atempts: 1 } })).toMatch(/"items\.atempts", did you mean "attempts"\?/)
   expect(await refusal({ items: { attempts: 0 } })).toMatch(/items\.attempts must be a whole number from 1, not 0/)
   expect(await refusal({ maxResumes: 0.5 })).toMatch(/the option maxResumes/)
-  expect(await engine.batches()).toMatchObject({ items: [] })
+  expect(await engine.batches.list()).toMatchObject({ items: [] })
 })
 
 test('what is said of an item names what holds for it: its tries, its timeout, its age', async () => {
@@ -176,7 +176,7 @@ test('what is said of an item names what holds for it: its tries, its timeout, i
   await t.worker('w')
   const items = { attempts: 9, timeout: minutes(1), stallAfter: null, expect: null, maxAge: minutes(30) }
   const { id: batch } = await t.engine.submit(newsletter, [{ do: 'fail' }, { do: 'fail' }], { items })
-  const ids = (await t.engine.items(batch)).items.map(each => each.id)
+  const ids = (await t.engine.batches.items(batch)).items.map(each => each.id)
   await t.run()
   await t.clock.advance(seconds(10))
   await t.sql(`update retoma.worker set beat_at = $1`, [t.clock.now()])

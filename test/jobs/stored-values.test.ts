@@ -38,7 +38,7 @@ test('an input reaches the handler as it was given, and a result comes back as i
   expect(job?.input).toStrictEqual(rich)
   expect(job?.result).toStrictEqual(rich)
   expect(job?.progress).toStrictEqual({ at: rich.at, done: 1, share: Number.NaN })
-  expect((await engine.jobs()).items[0]?.input).toStrictEqual(rich)
+  expect((await engine.jobs.list()).items[0]?.input).toStrictEqual(rich)
 })
 
 test('so do the items of a batch, many at once, a schedule, and what is enqueued in a transaction', async () => {
@@ -51,12 +51,12 @@ test('so do the items of a batch, many at once, a schedule, and what is enqueued
   await engine.submit(batch, [rich], { each: () => ({ key: 'k' }) })
   await engine.enqueueMany(keep, [rich])
   await engine.transaction(tx => engine.enqueue(keep, rich, { tx }))
-  await engine.runSchedule('nightly')
+  await engine.schedules.run('nightly')
   await run()
   expect(seen).toHaveLength(5)
   const slot = { slot: clock.now() }
   for (const each of seen) expect([rich, slot]).toContainEqual(each)
-  expect((await engine.items(id)).items[0]?.input).toStrictEqual(rich)
+  expect((await engine.batches.items(id)).items[0]?.input).toStrictEqual(rich)
 })
 
 test('a schema sees what was given: z.date() takes a Date, when it comes in and when it runs', async () => {
@@ -87,7 +87,7 @@ test.each<[what: string, value: unknown, path: string]>([
     await engine.submit(batch, [value]).catch((error: unknown) => error),
   ]
   for (const error of errors) expect(isRetomaError(error, 'bad_input') && error.message).toContain(path)
-  expect((await engine.jobs()).items).toEqual([])
+  expect((await engine.jobs.list()).items).toEqual([])
 })
 
 test('a result, a step, the data of a checkpoint and progress that cannot be stored fail by their path', async () => {

@@ -111,7 +111,7 @@ test('limits that come while jobs wait hold for them, and when they go everythin
   await until(() => seen.ended >= 20)
   expect(seen.most).toBe(1)
   const lifted = await limited(job, {}, url)
-  expect(await lifted.queues()).toMatchObject([{ queue: 'q', limits: {} }])
+  expect(await lifted.queues.list()).toMatchObject([{ queue: 'q', limits: {} }])
   await open.work({ queues: { q: 10 } })
   await until(() => seen.ended === 40)
 })
@@ -119,28 +119,28 @@ test('limits that come while jobs wait hold for them, and when they go everythin
 test('a paused queue starts nothing until it goes on; pressing twice changes nothing', async () => {
   const job = defineJob({ kind: 'k', queue: 'q', run: () => 1 })
   const { engine, run } = await engineWith(job)
-  expect(await engine.pauseQueue('q')).toEqual({ queue: 'q', paused: true, changed: true })
-  expect(await engine.pauseQueue('q')).toEqual({ queue: 'q', paused: true, changed: false })
+  expect(await engine.queues.pause('q')).toEqual({ queue: 'q', paused: true, changed: true })
+  expect(await engine.queues.pause('q')).toEqual({ queue: 'q', paused: true, changed: false })
   const { id } = await engine.enqueue(job, undefined)
   expect(await run()).toBe(0)
-  expect(await engine.queues()).toMatchObject([{ queue: 'q', paused: true, ready: 1 }])
-  expect(await engine.unpauseQueue('q')).toEqual({ queue: 'q', paused: false, changed: true })
+  expect(await engine.queues.list()).toMatchObject([{ queue: 'q', paused: true, ready: 1 }])
+  expect(await engine.queues.resume('q')).toEqual({ queue: 'q', paused: false, changed: true })
   expect(await run()).toBe(1)
   expect(await engine.job(id)).toMatchObject({ state: 'succeeded' })
-  await expect(engine.pauseQueue('nobody')).rejects.toMatchObject({
+  await expect(engine.queues.pause('nobody')).rejects.toMatchObject({
     code: 'not_found',
     message: expect.stringContaining('no queue "nobody"'),
   })
 })
 
-test('a worker of another process goes on by itself when a queue is unpaused', async () => {
+test('a worker of another process goes on by itself when a queue is resumed', async () => {
   const job = defineJob({ kind: 'k', queue: 'q', run: () => 1 })
   const url = await shareDatabase()
   const [a, b] = [await limited(job, undefined, url), await limited(job, undefined, url)]
-  await a.pauseQueue('q')
+  await a.queues.pause('q')
   await b.work()
   const { id } = await a.enqueue(job, undefined)
-  await a.unpauseQueue('q')
+  await a.queues.resume('q')
   expect(await b.wait({ job: id })).toMatchObject({ state: 'succeeded' })
 })
 
@@ -159,7 +159,7 @@ test('a full queue refuses with queue_full and takes nothing of a list that does
     yield undefined
   }
   await expect(engine.enqueueMany(job, stream())).rejects.toMatchObject({ code: 'queue_full' })
-  expect(await engine.queues()).toMatchObject([{ ready: 3 }])
+  expect(await engine.queues.list()).toMatchObject([{ ready: 3 }])
   expect(await run()).toBe(3)
   await engine.enqueueMany(job, [undefined, undefined, undefined])
 })
@@ -188,7 +188,7 @@ test('limits that are none are refused with their name, and nothing is written',
     expect(error).toMatchObject({ code: 'bad_option', facts: { option } })
     expect(englishIn(error)).toEqual([])
   }
-  expect(await engine.queues()).toEqual([])
+  expect(await engine.queues.list()).toEqual([])
 })
 
 test('groups have their turns, whatever the limit of the queue and whatever their keys', async () => {

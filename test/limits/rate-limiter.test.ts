@@ -1,6 +1,8 @@
 /** `engine.limit`: how often somebody may, for any route of an app. */
+
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
+import { internalsOf } from '../../src/engine/internals.ts'
 import { type LimitOptions, minutes, seconds } from '../../src/index.ts'
 import { engineOf, liveEngine, shareDatabase } from '../support/engine.ts'
 import { englishIn } from '../support/portuguese.ts'
@@ -28,9 +30,13 @@ test('others, and other buckets, are counted by themselves', async () => {
 
 test('to look counts nothing', async () => {
   const { engine } = await engineOf({})
-  for (let i = 0; i < 3; i++) expect(await engine.peekLimit(uploads)).toMatchObject({ allowed: true, remaining: 2 })
+  for (let i = 0; i < 3; i++)
+    expect(await internalsOf(engine).peekLimit(uploads)).toMatchObject({ allowed: true, remaining: 2 })
   await engine.limit({ ...uploads, limit: 1 })
-  expect(await engine.peekLimit({ ...uploads, limit: 1 })).toMatchObject({ allowed: false, retryAfterSeconds: 60 })
+  expect(await internalsOf(engine).peekLimit({ ...uploads, limit: 1 })).toMatchObject({
+    allowed: false,
+    retryAfterSeconds: 60,
+  })
 })
 
 test('several processes on one database count in the same window', async () => {

@@ -20,7 +20,7 @@ async function ended(retention?: Retention) {
   for (const job of [good, bad, none] as const) ids[job.kind as 'good'] = (await t.engine.enqueue(job, undefined)).id
   ids.waiting = (await t.engine.enqueue(good, undefined, { delay: days(400) })).id
   await t.run()
-  const left = async () => (await t.engine.jobs()).items.map(job => job.id).sort()
+  const left = async () => (await t.engine.jobs.list()).items.map(job => job.id).sort()
   const sql = await sqlOf(t)
   return { ...t, ids, left, sql }
 }

@@ -1,6 +1,8 @@
 /** What the whole system has counted, asked of any process. */
+
 import pg from 'pg'
 import { expect, test } from 'vitest'
+import { internalsOf } from '../../src/engine/internals.ts'
 import { defineJob, type Engine, seconds, skip, snooze } from '../../src/index.ts'
 import { silentLog } from '../../src/lib/logging/log.ts'
 import { createMeter } from '../../src/metrics/metrics-registry.ts'
@@ -9,7 +11,7 @@ import { engineWith, liveEngine, until } from '../support/engine.ts'
 import { faultyWorker } from '../support/faulty-worker.ts'
 
 async function valuesOf(engine: Engine, name: string): Promise<Record<string, number>> {
-  const family = (await engine.metrics()).find(each => each.name === name)!
+  const family = (await engine.metrics.read()).find(each => each.name === name)!
   const named = ({ labels = {}, of }: (typeof family.samples)[number]) =>
     [...Object.values(labels), ...(of === undefined ? [] : [of])].join(' ')
   return Object.fromEntries(family.samples.map(sample => [named(sample), sample.value]))
@@ -24,7 +26,7 @@ test('how attempts ended and how long they took is counted, retries too, whichev
     defineJob({ kind: 'idle', queue: 'q', run: () => skip('nothing to do') }),
     defineJob({ kind: 'later', queue: 'q', run: ctx => (ctx.attempt === 1 ? snooze(seconds(1)) : null) }),
   ) // biome-ignore format: a kind a line
-  for (const job of t.engine.kinds()) await t.engine.enqueue(job as never, {} as never)
+  for (const job of internalsOf(t.engine).kinds()) await t.engine.enqueue(job as never, {} as never)
   for (let i = 0; i < 4; i++) {
     await t.run()
     await t.clock.advance(seconds(10))
@@ -90,22 +92,22 @@ test('while somebody works, what is live is counted with the looks of the watchd
   await engine.work()
   await engine.enqueue(job, undefined, { delay: seconds(3600) })
   await clock.advance(seconds(6))
-  expect(await engine.stats()).toMatchObject({ queues: [{ queue: 'q', scheduled: 1 }], workers: 1 })
+  expect(await engine.metrics.stats()).toMatchObject({ queues: [{ queue: 'q', scheduled: 1 }], workers: 1 })
   await engine.enqueue(job, undefined, { delay: seconds(3600) })
   await clock.advance(seconds(11))
-  expect(await engine.stats()).toMatchObject({ queues: [{ queue: 'q', scheduled: 2 }] })
+  expect(await engine.metrics.stats()).toMatchObject({ queues: [{ queue: 'q', scheduled: 2 }] })
 })
 
 test('stats tell each queue and kind as they were last counted, and who works', async () => {
   const job = defineJob({ kind: 'k', queue: 'q', run: () => 1 })
   const t = await engineWith(job)
-  expect(await t.engine.stats()).toMatchObject({ sampledAt: null, workers: 0, oldestReadySeconds: null })
+  expect(await t.engine.metrics.stats()).toMatchObject({ sampledAt: null, workers: 0, oldestReadySeconds: null })
   await t.engine.enqueueMany(job, [undefined, undefined])
   await t.engine.enqueue(job, undefined, { delay: seconds(100) })
   await t.clock.advance(seconds(30))
   await t.sample()
   await t.clock.advance(seconds(5))
-  expect(await t.engine.stats()).toMatchObject({
+  expect(await t.engine.metrics.stats()).toMatchObject({
     queues: [{ queue: 'q', paused: false, ready: 2, scheduled: 1, running: 0, stalled: 0, oldestReadySeconds: 35 }],
     kinds: [{ queue: 'q', kind: 'k', ready: 2, scheduled: 1, running: 0, stalled: 0 }],
     oldestReadySeconds: 35,
@@ -145,11 +147,11 @@ test('a source of an app that fails takes nothing else with it', async () => {
 test('whether a process can claim is known of one that works, and of no other', async () => {
   const job = defineJob({ kind: 'k', run: () => 1 })
   const { engine } = await liveEngine([job])
-  expect(await engine.claimLag()).toBeNull()
+  expect(await internalsOf(engine).claimLag()).toBeNull()
   const worker = await engine.work()
-  await until(async () => ((await engine.claimLag()) ?? 99) < 5)
+  await until(async () => ((await internalsOf(engine).claimLag()) ?? 99) < 5)
   await worker.stop()
-  expect(await engine.claimLag()).toBeNull()
+  expect(await internalsOf(engine).claimLag()).toBeNull()
 })
 
 test('a worker whose claims fail says since when', async () => {

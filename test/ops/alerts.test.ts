@@ -103,7 +103,7 @@ test('WorkerHealthCheck is critical, fires after 15 minutes without a heartbeat,
      select id, 'h', 1, '0', '{}', '{}', at, at from (values ('early', -60), ('late', 0)) as w (id, ago),
        lateral (select '${clock.now().toISOString()}'::timestamptz + make_interval(secs => ago) as at) t`,
   )
-  expect(await engine.workers()).toHaveLength(2)
+  expect(await engine.workers.list()).toHaveLength(2)
   const fires = async () => {
     const { body } = await ask('GET', '/metrics')
     const ages = [...String(body).matchAll(new RegExp(`^${metric}(?:\\{.*\\})? (\\S+)$`, 'gm'))].map(found =>

@@ -57,12 +57,12 @@ export const guard = defineGuard({
 defineGuard({ ...watched, enqueue: { job, input: row => ({ kode: String(row.code) }) } })
 
 export async function guards(engine: Engine): Promise<[GuardView[], GuardRun]> {
-  return [await engine.guards(), await engine.runGuard('typed-guard', { dryRun: true })]
+  return [await engine.guards.list(), await engine.guards.run('typed-guard', { dryRun: true })]
 }
 
 export async function plans(engine: Engine): Promise<ScheduleView[]> {
-  await engine.runSchedule('typed-daily')
-  return engine.schedules()
+  await engine.schedules.run('typed-daily')
+  return engine.schedules.list()
 }
 
 export async function use(): Promise<JobDetail | null> {
@@ -130,16 +130,16 @@ export async function useBatch(engine: Engine, after: string | undefined): Promi
   await engine.submit(batch, items, { items: { isolation: 'process' } })
   // @ts-expect-error: an item has the type of the job's input
   await engine.submit(batch, [{ kode: 'A-17' }])
-  for (const { cause, count, refs } of await engine.failures(id))
-    if (count > refs.length) await engine.retryFailed(id, { cause })
-  await engine.pause(id)
-  await engine.unpause(id)
-  await engine.setPriority(id, 0)
-  const { items: failed, next } = await engine.items(id, { state: 'failed', limit: 10 })
-  for (const each of failed) if (next !== null) await engine.skip(each.id, 'a duplicate')
+  for (const { cause, count, refs } of await engine.batches.failures(id))
+    if (count > refs.length) await engine.batches.retryFailed(id, { cause })
+  await engine.batches.pause(id)
+  await engine.batches.resume(id)
+  await engine.batches.setPriority(id, 0)
+  const { items: failed, next } = await engine.batches.items(id, { state: 'failed', limit: 10 })
+  for (const each of failed) if (next !== null) await engine.jobs.skip(each.id, 'a duplicate')
   for await (const event of engine.events({ batch: id, after })) if (event.type === 'reset') break
-  await engine.resume(id)
-  await engine.cancel(id)
+  await engine.batches.resume(id)
+  await engine.batches.cancel(id)
   const { state, total, waiting, running, stalled, succeeded, skipped, cancelled, rate, etaSeconds, lastRef } =
     await engine.wait({ batch: id })
   if (state === 'failed' && (rate ?? 0) > (etaSeconds ?? 0)) throw new Error(lastRef ?? '')

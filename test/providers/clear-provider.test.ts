@@ -26,18 +26,22 @@ describe('a wait that a person ends', () => {
     'ends for all that wait for it, at once, in a queue with limits %o',
     async limits => {
       const { t, id, outside } = await waiting(year, { limits })
-      const [provider] = await t.engine.providers()
+      const [provider] = await t.engine.providers.list()
       // However long it asks for: a day.
       expect(provider!.waitUntil!.getTime() - t.clock.now().getTime()).toBe(hours(24))
       await passes(t, hours(1))
       expect(outside.calls.length).toBeLessThanOrEqual(4)
       const before = outside.calls.length
-      expect(await t.engine.clearProvider('openrouter', { by: 'ana' })).toEqual({
+      expect(await t.engine.providers.clear('openrouter', { by: 'ana' })).toEqual({
         name: 'openrouter',
         state: 'open',
         changed: true,
       })
-      expect(await t.engine.clearProvider('openrouter')).toEqual({ name: 'openrouter', state: 'open', changed: false })
+      expect(await t.engine.providers.clear('openrouter')).toEqual({
+        name: 'openrouter',
+        state: 'open',
+        changed: false,
+      })
       await t.run()
       expect(outside.calls).toHaveLength(before + 4)
       expect(await t.engine.batch(id)).toMatchObject({ state: 'succeeded' })
@@ -53,7 +57,7 @@ describe('a wait that a person ends', () => {
     const { id: scheduled } = await t.engine.enqueue(job, undefined, { delay: minutes(120) })
     const [snoozed] = await jobsOf(t, id)
     await sqlOf(t, `update retoma.job set run_at = run_at + interval '1 hour' where id = ${snoozed!.id}`)
-    await t.engine.clearProvider('openrouter')
+    await t.engine.providers.clear('openrouter')
     await t.run()
     for (const each of [scheduled, snoozed!.id]) expect((await t.engine.job(each))!.state).toBe('waiting')
     expect(await t.engine.batch(id)).toMatchObject({ succeeded: 3, waiting: 1 })
@@ -63,7 +67,7 @@ describe('a wait that a person ends', () => {
     const { t, id } = await waiting(7200)
     const [last] = await sqlOf<{ run_at: Date }>(t, `select max(run_at) as run_at from retoma.job`)
     // As one that has cleared it and no more.
-    await t.engine.clearProvider('openrouter')
+    await t.engine.providers.clear('openrouter')
     await sqlOf(t, `update retoma.job set run_at = '${last!.run_at.toISOString()}'`)
     await passes(t, seconds(5))
     expect(await t.engine.batch(id)).toMatchObject({ state: 'succeeded' })
@@ -72,7 +76,7 @@ describe('a wait that a person ends', () => {
     expect(await sqlOf(t, `select waited_until from retoma.provider`)).toEqual([{ waited_until: null }])
   })
 
-  test('goes on as a person unpauses a batch that its provider had stopped and had wait', async () => {
+  test('goes on as a person resumes a batch that its provider had stopped and had wait', async () => {
     const outside = service(call => (call === 1 ? wait(7200) : stop()))
     const batch = batchOf(jobAsking(id => outside.ask(id)))
     const t = await engineOf({ batches: [batch] })
@@ -84,7 +88,7 @@ describe('a wait that a person ends', () => {
       `update retoma.batch set state = 'paused', held = true, reason = '{"code": "provider", "provider": "openrouter"}'`,
     )
     outside.says = () => 'ok'
-    await t.engine.unpause(id)
+    await t.engine.batches.resume(id)
     await passes(t, seconds(5))
     expect(await t.engine.batch(id)).toMatchObject({ state: 'succeeded' })
   })
@@ -97,7 +101,7 @@ test('a stop that a person ends has every batch go on that stands still for it',
   const ids = [(await t.engine.submit(batch, items(2))).id, (await t.engine.submit(batch, items(2))).id]
   await t.run()
   outside.says = () => 'ok'
-  await t.engine.clearProvider('openrouter')
+  await t.engine.providers.clear('openrouter')
   for (const id of ids) expect((await t.engine.batch(id))!.state).toBe('running')
   await t.run()
   for (const id of ids) expect(await t.engine.batch(id)).toMatchObject({ state: 'succeeded', failed: 0 })
@@ -106,8 +110,8 @@ test('a stop that a person ends has every batch go on that stands still for it',
 test('a provider that nobody knows is not found, and who presses has a name', async () => {
   const t = await engineOf({ jobs: [jobAsking(() => 'ok')] })
   for (const name of ['nobody', '', 'a b', '\u0000'])
-    await expect(t.engine.clearProvider(name)).rejects.toThrow(/not_found/)
-  await expect(t.engine.clearProvider('nobody', { by: '' })).rejects.toThrow(/bad_option/)
+    await expect(t.engine.providers.clear(name)).rejects.toThrow(/not_found/)
+  await expect(t.engine.providers.clear('nobody', { by: '' })).rejects.toThrow(/bad_option/)
 })
 
 test('explained: for a long wait the lever is named, for a short one it is not', async () => {

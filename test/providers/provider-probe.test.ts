@@ -14,7 +14,7 @@ async function stopped(job: AnyJob, count = 4, limits = {}) {
   const { id } = await t.engine.submit(batch, items(count))
   await t.run()
   expect((await t.engine.batch(id))!.state).toBe('paused')
-  const provider = async () => (await t.engine.providers())[0]!
+  const provider = async () => (await t.engine.providers.list())[0]!
   return { t, id, provider, batch }
 }
 
@@ -99,7 +99,7 @@ describe('a probe that meets trouble', () => {
     const t = await engineOf({ batches: [batch] })
     const { id } = await t.engine.submit(batch, [{ do: 'stops' }])
     await t.run()
-    const provider = async () => (await t.engine.providers())[0]
+    const provider = async () => (await t.engine.providers.list())[0]
     await passes(t, seconds(61))
     expect(await provider()).toMatchObject({ state: 'stopped', message: 'Insufficient credits', trouble: '500: boom' })
     expect(await jobsOf(t, id)).toMatchObject([{ state: 'waiting', starts: 0, failures: 0 }])
@@ -172,7 +172,7 @@ describe('a probe that meets trouble', () => {
     await t.tick()
     const run = t.run()
     await asked.passed
-    await t.engine.unpause(id)
+    await t.engine.batches.resume(id)
     answer.open()
     await run
     expect(await jobsOf(t, id)).toMatchObject([{ state: 'waiting', starts: 0, failures: 0 }])

@@ -56,7 +56,7 @@ describe('while a provider waits', () => {
     await t.clock.advance(seconds(1))
     await until(async () => (await t.engine.job(id))!.state === 'succeeded')
     await timePasses(t.clock, async () => (await t.engine.job(saved!.id))!.state === 'succeeded')
-    expect((await t.engine.providers())[0]!.state).toBe('waiting')
+    expect((await t.engine.providers.list())[0]!.state).toBe('waiting')
     void worker
   })
 
@@ -72,7 +72,7 @@ describe('while a provider waits', () => {
     const t = await engineOf({ jobs: [job] })
     const { ids } = await t.engine.enqueueMany(job, items(20))
     await using worker = await t.engine.work({ queues: { q: slots } })
-    await until(async () => (await t.engine.providers())[0]?.state === 'waiting')
+    await until(async () => (await t.engine.providers.list())[0]?.state === 'waiting')
     // One second and its jitter.
     await t.clock.advance(seconds(1.2))
     await until(async () =>

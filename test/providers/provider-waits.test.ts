@@ -13,7 +13,7 @@ test('a provider that asks to wait for half an hour without one answer pauses th
   await t.run()
   for (let passed = 0; passed < 29; passed++) await passes(t, minutes(1))
   expect(await t.engine.batch(id)).toMatchObject({ state: 'running' })
-  const [provider] = await t.engine.providers()
+  const [provider] = await t.engine.providers.list()
   expect(provider).toMatchObject({ state: 'waiting', waitsSince: new Date('2030-01-01T12:00:00Z') })
   for (let passed = 0; passed < 5; passed++) await passes(t, minutes(1))
   expect(await t.engine.batch(id)).toMatchObject({
@@ -29,7 +29,7 @@ test('a provider that asks to wait for half an hour without one answer pauses th
   outside.says = () => 'ok'
   for (let passed = 0; passed < 8; passed++) await passes(t, minutes(1))
   expect(await t.engine.batch(id)).toMatchObject({ state: 'succeeded', succeeded: 3 })
-  expect((await t.engine.providers())[0]).toMatchObject({ state: 'open', waits: 0, waitsSince: null })
+  expect((await t.engine.providers.list())[0]).toMatchObject({ state: 'open', waits: 0, waitsSince: null })
 })
 
 test('a provider that asks for hours at once pauses the batch after half an hour, and is asked no sooner than it said', async () => {

@@ -1,6 +1,7 @@
 /** Services outside that ask jobs to wait, or stop: `ctx.provider` and what all workers make of it. */
+
 import { describe, expect, test } from 'vitest'
-import type { DrivenEngine } from '../../src/engine/create-engine.ts'
+import { internalsOf } from '../../src/engine/internals.ts'
 import {
   type AnyJob,
   defineBatch,
@@ -35,7 +36,7 @@ describe('a provider that says wait', () => {
     const others = await t.engine.enqueueMany(job, items(5))
     await t.run()
     expect(outside.calls).toHaveLength(1)
-    expect((await t.engine.providers())[0]).toMatchObject({
+    expect((await t.engine.providers.list())[0]).toMatchObject({
       name: 'openrouter', state: 'waiting', waits: 1, code: '429', message: 'slow down', kinds: ['ask'],
     }) // biome-ignore format: one row
     await t.clock.advance(seconds(29))
@@ -47,7 +48,7 @@ describe('a provider that says wait', () => {
       const view = (await t.engine.job(id))!
       expect(view).toMatchObject({ state: 'succeeded', attempt: 2, starts: 1, failures: 0, history: [] })
     }
-    expect((await t.engine.providers())[0]).toMatchObject({ state: 'open', waits: 0, waitUntil: null })
+    expect((await t.engine.providers.list())[0]).toMatchObject({ state: 'open', waits: 0, waitUntil: null })
   })
 
   test('many answers of one storm make one wait', async () => {
@@ -63,12 +64,12 @@ describe('a provider that says wait', () => {
     await t.engine.enqueueMany(job, items(10))
     await t.run()
     expect(outside.calls).toHaveLength(10)
-    const [provider] = await t.engine.providers()
+    const [provider] = await t.engine.providers.list()
     expect(provider).toMatchObject({ state: 'waiting', waits: 1 })
     expect(provider!.waitUntil!.getTime() - t.clock.now().getTime()).toBe(1000)
     // The next storm is the second wait.
     await passes(t, seconds(6))
-    expect((await t.engine.providers())[0]).toMatchObject({ state: 'waiting', waits: 2 })
+    expect((await t.engine.providers.list())[0]).toMatchObject({ state: 'waiting', waits: 2 })
   })
 
   test('without saying for how long waits grow to five minutes, and an answer ends them', async () => {
@@ -79,7 +80,7 @@ describe('a provider that says wait', () => {
     const waits: number[] = []
     for (;;) {
       await t.run()
-      const [provider] = await t.engine.providers()
+      const [provider] = await t.engine.providers.list()
       if (provider!.state === 'open') break
       const ms = provider!.waitUntil!.getTime() - t.clock.now().getTime()
       waits.push(ms / 1000)
@@ -90,7 +91,7 @@ describe('a provider that says wait', () => {
     outside.says = () => wait()
     await t.engine.enqueue(job, undefined)
     await t.run()
-    const [provider] = await t.engine.providers()
+    const [provider] = await t.engine.providers.list()
     expect(provider!.waitUntil!.getTime() - t.clock.now().getTime()).toBe(1000)
   })
 
@@ -103,7 +104,7 @@ describe('a provider that says wait', () => {
     const waits: number[] = []
     for (const _ of said) {
       await t.run()
-      const [provider] = await t.engine.providers()
+      const [provider] = await t.engine.providers.list()
       const ms = provider!.waitUntil!.getTime() - t.clock.now().getTime()
       waits.push(ms / 1000)
       await t.clock.advance(seconds(ms / 1000 + 5))
@@ -126,8 +127,8 @@ describe('a provider that says wait', () => {
     const waits: number[] = []
     for (let round = 0; round < 4; round++) {
       const running = t.run()
-      await until(async () => (await t.engine.providers())[0]?.state === 'waiting')
-      const [provider] = await t.engine.providers()
+      await until(async () => (await t.engine.providers.list())[0]?.state === 'waiting')
+      const [provider] = await t.engine.providers.list()
       waits.push(provider!.waitUntil!.getTime() - t.clock.now().getTime())
       said.open()
       await running
@@ -205,8 +206,8 @@ describe('a provider that stops', () => {
     for (const each of await jobsOf(t, id)) expect(each).toMatchObject({ state: 'waiting', starts: 0, failures: 0 })
     // The person goes on, and it is asked at once.
     outside.says = () => 'ok'
-    await t.engine.unpause(id)
-    expect((await t.engine.providers())[0]).toMatchObject({ state: 'open', waits: 0 })
+    await t.engine.batches.resume(id)
+    expect((await t.engine.providers.list())[0]).toMatchObject({ state: 'open', waits: 0 })
     await t.run()
     expect(await t.engine.batch(id)).toMatchObject({ state: 'succeeded', succeeded: 60 })
     for (const each of await jobsOf(t, id)) expect(each).toMatchObject({ starts: 1, failures: 0, crashes: 0 })
@@ -251,14 +252,14 @@ describe('a provider that stops', () => {
     const other = await t.engine.submit(batch, items(2))
     await t.run()
     outside.says = () => 'ok'
-    await t.engine.unpause(id)
+    await t.engine.batches.resume(id)
     await passes(t, seconds(5))
     for (const each of [id, other.id]) expect(await t.engine.batch(each)).toMatchObject({ state: 'succeeded' })
   })
 
   test('does not have a batch go on that a person has paused meanwhile', async () => {
     const { t, outside, id } = await stopped(4)
-    await t.engine.pause(id)
+    await t.engine.batches.pause(id)
     expect(await t.engine.batch(id)).toMatchObject({ state: 'paused', reason: { code: 'person' } })
     const before = outside.calls.length
     await passes(t, seconds(61))
@@ -281,7 +282,7 @@ describe('a provider that stops', () => {
       const { id } = await t.engine.submit(batch, items(1))
       const run = t.run()
       await asking.passed
-      await t.engine[verb](id)
+      await t.engine.batches[verb](id)
       answer.open()
       await run
       const { state, reason } = (await t.engine.batch(id))!
@@ -405,11 +406,11 @@ describe('a provider that stops', () => {
     const batch = batchOf(jobAsking(id => outside.ask(id)))
     const t = await engineOf({ batches: [batch] })
     const [one, other] = [await t.engine.submit(batch, items(2)), await t.engine.submit(batch, items(2))]
-    await t.engine.pause(one.id)
+    await t.engine.batches.pause(one.id)
     await t.run()
     expect(await t.engine.batch(other.id)).toMatchObject({ state: 'paused', reason: { code: 'provider' } })
     outside.says = () => 'ok'
-    await t.engine.unpause(one.id)
+    await t.engine.batches.resume(one.id)
     await t.run()
     expect(await t.engine.batch(one.id)).toMatchObject({ state: 'succeeded', succeeded: 2 })
     await passes(t, seconds(5))
@@ -433,7 +434,7 @@ describe('a provider that stops', () => {
     await t.clock.advance(seconds(1))
     first.open()
     await until(async () => (await t.engine.batch(id))!.state === 'paused')
-    await t.engine.unpause(id)
+    await t.engine.batches.resume(id)
     second.open()
     await run
     await t.clock.advance(seconds(10))
@@ -458,9 +459,9 @@ describe('a provider that stops', () => {
     })
     expect(outside.calls.length).toBeLessThanOrEqual(20)
     outside.says = () => 'ok'
-    await other.engine.unpause(id)
+    await other.engine.batches.resume(id)
     expect(await one.engine.wait({ batch: id })).toMatchObject({ state: 'succeeded', failed: 0 })
-    for (const each of (await one.engine.items(id, { limit: 500 })).items)
+    for (const each of (await one.engine.batches.items(id, { limit: 500 })).items)
       expect(each).toMatchObject({ starts: 1, failures: 0 })
   })
 })
@@ -516,13 +517,13 @@ describe('the words', () => {
               ? { code: 'provider', message: 'Insufficient credits' }
               : { code: 'cost_limit', message: 'US$ 5' },
           )
-          await t.engine.unpause(id)
+          await t.engine.batches.resume(id)
         }
         await t.clock.advance(seconds(2))
         await t.run()
         expect(await jobsOf(t, id)).toMatchObject([{ state: 'succeeded', starts: 1, failures: 0, error: null }])
       }
-      expect(await t.engine.providers()).toEqual([])
+      expect(await t.engine.providers.list()).toEqual([])
     },
   )
 
@@ -538,7 +539,7 @@ describe('the words', () => {
     const { id } = await t.engine.submit(batch, items(3))
     await t.run()
     expect(await t.engine.batch(id)).toMatchObject({ state: 'succeeded', succeeded: 3 })
-    expect(await t.engine.providers()).toMatchObject([{ name: 'first', state: 'stopped' }])
+    expect(await t.engine.providers.list()).toMatchObject([{ name: 'first', state: 'stopped' }])
   })
 
   test('are refused where they make no sense, and a provider inside a transaction is, too', async () => {
@@ -570,7 +571,7 @@ describe('the words', () => {
     const t = await engineOf({ batches: [batch] })
     const { id } = await t.engine.submit(batch, items(1))
     await t.run()
-    const told = JSON.stringify([await t.engine.providers(), (await t.engine.batch(id))!.reason])
+    const told = JSON.stringify([await t.engine.providers.list(), (await t.engine.batch(id))!.reason])
     expect(told).toContain('refused')
     expect(told).not.toContain('abc123')
   })
@@ -584,7 +585,7 @@ describe('explained', () => {
     const t = await engineOf({ batches: [batch] })
     const { id } = await t.engine.submit(batch, items(2))
     await t.run()
-    let worker = await (t.engine as DrivenEngine).begin({}, 'by hand')
+    let worker = await internalsOf(t.engine).begin({}, 'by hand')
     const [item] = await jobsOf(t, id)
     const say = async (of: object) => (await t.engine.explain(of as { job: string }, { language: 'en' })).sentence
     expect(await say({ job: item!.id })).toMatch(
@@ -599,7 +600,7 @@ describe('explained', () => {
     outside.says = () => stop()
     await t.clock.advance(seconds(270))
     await worker.stop()
-    worker = await (t.engine as DrivenEngine).begin({}, 'by hand')
+    worker = await internalsOf(t.engine).begin({}, 'by hand')
     await worker.drain()
     expect(await say({ job: item!.id })).toMatch(
       /waits because its batch \d+ is paused; provider "openrouter" has stopped: Insufficient credits; it is asked once a minute, next in/,
@@ -609,7 +610,7 @@ describe('explained', () => {
       sentence: expect.stringContaining(
         'foi pausado porque o provedor "openrouter" parou: Insufficient credits; um item por minuto o consulta',
       ),
-      advice: { action: 'unpause' },
+      advice: { action: 'resume' },
     })
     expect(await say({ queue: 'q' })).toMatch(/provider "openrouter" has stopped: Insufficient credits/)
     await worker.stop()

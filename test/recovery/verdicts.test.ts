@@ -35,7 +35,7 @@ test('a handler that awaits for ever is stalled within stallAfter and one tick, 
   await clock.advance(minutes(10))
   expect(await engine.job(id)).toMatchObject({ state: 'stalled' })
   hang = false
-  await engine.resume(id)
+  await engine.jobs.resume(id)
   await timePasses(clock, async () => (await engine.job(id))?.state === 'succeeded')
   expect(ran).toEqual(['paid'])
   expect(await engine.job(id)).toMatchObject({ result: 'done', attempt: 2 })
@@ -87,16 +87,16 @@ test('what the watchdog found is answered while it is so: a kind nobody takes, a
   const { id } = await engine.enqueue(slow, undefined)
   await engine.enqueue(orphaned, undefined)
   await clock.advance(seconds(29))
-  expect(await engine.findings()).toEqual([])
+  expect(await engine.metrics.findings()).toEqual([])
   await clock.advance(seconds(31))
-  expect(await engine.findings()).toMatchObject([
+  expect(await engine.metrics.findings()).toMatchObject([
     { verdict: 'starved', subject: 'queue:elsewhere/kind:nobody', facts: { jobs: 1, noWorker: true } },
     { verdict: 'slow', subject: `job:${id}` },
   ])
   go.open()
   await engine.work({ queues: { elsewhere: 1 } })
   await clock.advance(seconds(40))
-  expect(await engine.findings()).toEqual([])
+  expect(await engine.metrics.findings()).toEqual([])
   expect((await engine.job(id))!.events.map(each => each.data.what)).toEqual(['slow', 'slow over'])
 })
 
@@ -121,7 +121,7 @@ test('one pass for an outside cron ends at once when all is well, and does what 
   const { engine, clock } = await engineWith(job)
   const { id } = await engine.enqueue(job, undefined)
   await clock.advance(hours(1))
-  expect(await engine.watchOnce()).toMatchObject({ dead: [], recovered: [], overdue: [id] })
+  expect(await engine.watch({ once: true })).toMatchObject({ dead: [], recovered: [], overdue: [id] })
   expect(await engine.job(id)).toMatchObject({ state: 'failed', error: { what: 'overdue' } })
 })
 
@@ -138,14 +138,14 @@ test('one pass takes two beats where a worker is silent: after an outage one tha
     [clock.instant()],
   )
   await clock.advance(minutes(3))
-  const first = engine.watchOnce()
+  const first = engine.watch({ once: true })
   await clock.advance(seconds(3))
   await beat()
   await clock.advance(seconds(10))
   expect(await first).toMatchObject({ dead: [], recovered: [] })
   await clock.advance(seconds(30))
   const begun = clock.elapsed()
-  const second = engine.watchOnce()
+  const second = engine.watch({ once: true })
   await timePasses(clock, settled(second))
   expect(await second).toMatchObject({ dead: ['w-gone'], recovered: [id] })
   expect(clock.elapsed() - begun).toBeLessThanOrEqual(seconds(11))

@@ -1,6 +1,8 @@
 /** Schedules as an application has them: engines of several processes and versions on one database and one clock. */
+
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
-import type { DrivenEngine } from '../../src/engine/create-engine.ts'
+import type { Engine } from '../../src/engine/create-engine.ts'
+import { internalsOf } from '../../src/engine/internals.ts'
 import {
   createEngine,
   defineJob,
@@ -28,21 +30,21 @@ const everyHour = (about: Partial<Schedule> = {}): Schedule => ({
 async function stage() {
   const { url, giveBack } = await borrowDatabase()
   const clock = new VirtualClock()
-  const engines: DrivenEngine[] = []
+  const engines: Engine[] = []
   onTestFinished(async () => {
     await Promise.all(engines.map(each => each.close()))
     await giveBack()
   })
   /** A process that has these schedules in its code. */
   const process = async (...schedules: Schedule[]) => {
-    const engine = (await createEngine({ databaseUrl: url, schedules, clock, connections: 2 })) as DrivenEngine
+    const engine = await createEngine({ databaseUrl: url, schedules, clock, connections: 2 })
     engines.push(engine)
     return engine
   }
   const reader = await process()
-  const jobs = async () => (await reader.jobs({ limit: 500 })).items.reverse()
+  const jobs = async () => (await reader.jobs.list({ limit: 500 })).items.reverse()
   const refs = async () => (await jobs()).map(job => job.ref?.replace('2030-01-', ''))
-  const row = async (name = 'tidy') => (await reader.schedules()).find(each => each.name === name)!
+  const row = async (name = 'tidy') => (await reader.schedules.list()).find(each => each.name === name)!
   return { url, clock, process, jobs, refs, row }
 }
 
@@ -60,14 +62,14 @@ test('a slot fires once when it is due, and its job tells which slot it is for',
       options: { priority: 1, groupKey: 'acme' },
     }),
   )
-  await engine.schedule()
+  await internalsOf(engine).schedule()
   expect(iso((await row('nightly')).nextAt)).toBe('2030-01-02T07:00:00Z')
   await clock.advance(hours(18.9))
-  await engine.schedule()
+  await internalsOf(engine).schedule()
   expect(await jobs()).toEqual([])
   await clock.advance(hours(0.1))
-  await engine.schedule()
-  await engine.schedule()
+  await internalsOf(engine).schedule()
+  await internalsOf(engine).schedule()
   const [job, ...others] = await jobs()
   expect(others).toEqual([])
   expect(job).toMatchObject({
@@ -94,11 +96,11 @@ test('a slot fires once when it is due, and its job tells which slot it is for',
 test('eight processes that tick at once on a due slot make one job', async () => {
   const { clock, process, refs } = await stage()
   const engines = await Promise.all(Array.from({ length: 8 }, () => process(everyHour())))
-  await Promise.all(engines.map(each => each.schedule()))
+  await Promise.all(engines.map(each => internalsOf(each).schedule()))
   for (let hour = 13; hour < 18; hour++) {
     await clock.advance(hours(1))
-    await Promise.all(engines.map(each => each.schedule()))
-    await Promise.all(engines.map(each => each.schedule()))
+    await Promise.all(engines.map(each => internalsOf(each).schedule()))
+    await Promise.all(engines.map(each => internalsOf(each).schedule()))
   }
   expect(await refs()).toEqual([13, 14, 15, 16, 17].map(hour => `tidy@01T${hour}:00:00Z`))
 })
@@ -107,11 +109,11 @@ describe('after being off from noon to a quarter past four', () => {
   async function off(schedule: Schedule) {
     const { clock, process, refs, jobs, row } = await stage()
     const before = await process(schedule)
-    await before.schedule()
+    await internalsOf(before).schedule()
     await before.close()
     await clock.advance(hours(4.25))
     const engine = await process(schedule)
-    await engine.schedule()
+    await internalsOf(engine).schedule()
     return { clock, refs, jobs, row, engine }
   }
 
@@ -120,13 +122,13 @@ describe('after being off from noon to a quarter past four', () => {
     expect(await refs()).toEqual([])
     expect(await row()).toMatchObject({ nextAt: new Date('2030-01-01T17:00:00Z'), lastAt: null, lastSlot: null })
     await clock.advance(hours(0.75))
-    await engine.schedule()
+    await internalsOf(engine).schedule()
     expect(await refs()).toEqual(['tidy@01T17:00:00Z'])
   })
 
   test('once makes one job for all that were missed', async () => {
     const { refs, row, engine } = await off(everyHour({ catchUp: 'once' }))
-    await engine.schedule()
+    await internalsOf(engine).schedule()
     expect(await refs()).toEqual(['tidy@01T16:00:00Z'])
     expect((await row()).nextAt).toEqual(new Date('2030-01-01T17:00:00Z'))
   })
@@ -136,7 +138,7 @@ describe('after being off from noon to a quarter past four', () => {
       ...defineSchedule({ name: 'tidy', job: note, every: hours(1), input: slot => ({ day: slot.toISOString() }) }),
       catchUp: 'all',
     })
-    await engine.schedule()
+    await internalsOf(engine).schedule()
     expect(await refs()).toEqual([13, 14, 15, 16].map(hour => `tidy@01T${hour}:00:00Z`))
     expect((await jobs()).map(job => job.input)).toEqual(
       [13, 14, 15, 16].map(hour => ({ day: `2030-01-01T${hour}:00:00.000Z` })),
@@ -147,12 +149,12 @@ describe('after being off from noon to a quarter past four', () => {
     const every = defineSchedule({ name: 'tidy', job: tidy, every: seconds(10), catchUp: 'all' })
     const { jobs, engine, row } = await off(every)
     expect((await row()).nextAt).toEqual(new Date('2030-01-01T14:46:50Z'))
-    expect(await engine.schedule()).toBeGreaterThan(0)
+    expect(await internalsOf(engine).schedule()).toBeGreaterThan(0)
     expect((await row()).nextAt).toEqual(new Date('2030-01-01T16:15:10Z'))
     let last: string | undefined
     const refs = new Set<string | null>()
     do {
-      const { items, next } = await engine.jobs({ limit: 500, ...(last ? { after: last } : {}) })
+      const { items, next } = await engine.jobs.list({ limit: 500, ...(last ? { after: last } : {}) })
       for (const job of items) refs.add(job.ref)
       last = next ?? undefined
     } while (last)
@@ -165,12 +167,12 @@ test('a key keeps a slot from adding a job while the one before is not finished'
   const { clock, process, refs } = await stage()
   const engine = await process(defineSchedule({ name: 'tidy', job: tidy, every: hours(1), options: { key: 'tidy' } }))
   const slot = async () => {
-    await engine.schedule()
+    await internalsOf(engine).schedule()
     await clock.advance(hours(1))
   }
   for (let i = 0; i < 3; i++) await slot()
   expect(await refs()).toEqual(['tidy@01T13:00:00Z'])
-  const worker = await engine.begin({}, 'by hand')
+  const worker = await internalsOf(engine).begin({}, 'by hand')
   await worker.drain()
   await worker.stop()
   await slot()
@@ -180,26 +182,26 @@ test('a key keeps a slot from adding a job while the one before is not finished'
 test('a restart finds its slot where it was, and what is registered again changes nothing', async () => {
   const { clock, process, refs, row } = await stage()
   const first = await process(everyHour())
-  await first.schedule()
+  await internalsOf(first).schedule()
   await clock.advance(minutes(59))
   await first.close()
   const before = await row()
   const second = await process(everyHour())
-  await second.schedule()
+  await internalsOf(second).schedule()
   expect(await row()).toEqual({ ...before, active: true })
   await clock.advance(minutes(1))
-  await second.schedule()
+  await internalsOf(second).schedule()
   expect(await refs()).toEqual(['tidy@01T13:00:00Z'])
 })
 
 test('a schedule that is taken out of the code does not fire, and is shown as one that nobody keeps', async () => {
   const { clock, process, refs, row } = await stage()
   const before = await process(everyHour())
-  await before.schedule()
+  await internalsOf(before).schedule()
   await before.close()
   const after = await process(everyHour({ name: 'other' }))
   await clock.advance(hours(2))
-  await after.schedule()
+  await internalsOf(after).schedule()
   expect(await refs()).toEqual([])
   expect(await row()).toMatchObject({ name: 'tidy', active: false })
 })
@@ -210,26 +212,26 @@ describe('two versions of an app with different plans', () => {
 
   test('a changed plan comes into force at once, counted anew from then', async () => {
     const { clock, process, refs, row } = await stage()
-    await (await process(old)).schedule()
+    await internalsOf(await process(old)).schedule()
     await clock.advance(minutes(10))
     const engine = await process(changed)
-    await engine.schedule()
+    await internalsOf(engine).schedule()
     expect(await row()).toMatchObject({ plan: changed.plan, nextAt: new Date('2030-01-01T12:30:00Z') })
     await clock.advance(minutes(20))
-    await engine.schedule()
+    await internalsOf(engine).schedule()
     expect(await refs()).toEqual(['tidy@01T12:30:00Z'])
   })
 
   test('side by side only the newer fires, and an older process that starts again does not bring its plan back', async () => {
     const { clock, process, refs, row } = await stage()
     const older = await process(old)
-    await older.schedule()
+    await internalsOf(older).schedule()
     const newer = await process(changed)
-    await newer.schedule()
+    await internalsOf(newer).schedule()
     const restarted = await process(old)
     for (let i = 0; i < 8 * 30; i++) {
       await clock.advance(seconds(30))
-      await Promise.all([older, newer, restarted].map(each => each.schedule()))
+      await Promise.all([older, newer, restarted].map(each => internalsOf(each).schedule()))
       expect((await row()).plan).toEqual(changed.plan)
     }
     expect(await refs()).toEqual(['tidy@01T12:30:00Z', 'tidy@01T13:30:00Z'])
@@ -238,29 +240,29 @@ describe('two versions of an app with different plans', () => {
   test('three minutes after the newer is gone the older takes over, and no slot falls in between', async () => {
     const { clock, process, refs, row } = await stage()
     const older = await process(old)
-    await older.schedule()
+    await internalsOf(older).schedule()
     const newer = await process(changed)
-    await newer.schedule()
+    await internalsOf(newer).schedule()
     await clock.advance(minutes(58))
-    await newer.schedule()
-    await older.schedule()
+    await internalsOf(newer).schedule()
+    await internalsOf(older).schedule()
     await newer.close()
     await clock.advance(minutes(3))
-    await older.schedule()
+    await internalsOf(older).schedule()
     expect((await row()).plan).toEqual(changed.plan)
     await clock.advance(seconds(1))
-    await older.schedule()
+    await internalsOf(older).schedule()
     expect((await row()).plan).toEqual(old.plan)
     expect(await refs()).toEqual(['tidy@01T12:30:00Z', 'tidy@01T13:00:00Z'])
   })
 
   test('eight that bring a new plan at once agree on it', async () => {
     const { clock, process, refs } = await stage()
-    await (await process(old)).schedule()
+    await internalsOf(await process(old)).schedule()
     const engines = await Promise.all(Array.from({ length: 8 }, () => process(changed)))
-    await Promise.all(engines.map(each => each.schedule()))
+    await Promise.all(engines.map(each => internalsOf(each).schedule()))
     await clock.advance(minutes(30))
-    await Promise.all(engines.map(each => each.schedule()))
+    await Promise.all(engines.map(each => internalsOf(each).schedule()))
     expect(await refs()).toEqual(['tidy@01T12:30:00Z'])
   })
 })
@@ -274,22 +276,22 @@ test('a schedule whose input is refused keeps its slot, says so, and holds up no
   }
   const said: unknown[] = []
   const log = { ...silentLog, error: (facts: object) => void said.push(facts) }
-  const engine = (await createEngine({
+  const engine = await createEngine({
     databaseUrl: url,
     clock,
     log,
     schedules: [defineSchedule({ name: 'a', job: note, every: hours(1), input: makes }), everyHour()],
-  })) as DrivenEngine
+  })
   onTestFinished(() => engine.close())
-  await engine.schedule()
+  await internalsOf(engine).schedule()
   broken = true
   await clock.advance(hours(1))
-  expect(await engine.schedule()).toBe(seconds(30))
+  expect(await internalsOf(engine).schedule()).toBe(seconds(30))
   expect(await refs()).toEqual(['tidy@01T13:00:00Z'])
   expect(said).toMatchObject([{ schedule: 'a', err: { message: 'no input today' } }])
   expect(iso((await row('a')).nextAt)).toBe('2030-01-01T13:00:00Z')
   broken = false
-  await (await process(defineSchedule({ name: 'a', job: note, every: hours(1), input: makes }))).schedule()
+  await internalsOf(await process(defineSchedule({ name: 'a', job: note, every: hours(1), input: makes }))).schedule()
   expect(await refs()).toEqual(['tidy@01T13:00:00Z', 'a@01T13:00:00Z'])
 })
 
@@ -342,12 +344,12 @@ describe('an engine is not made', () => {
 test('a schedule fired by hand while its key is held makes nothing, and says which job holds it', async () => {
   const { clock, process, jobs, row } = await stage()
   const engine = await process(defineSchedule({ name: 'tidy', job: tidy, every: hours(1), options: { key: 'one' } }))
-  await engine.schedule()
-  const first = await engine.runSchedule('tidy')
+  await internalsOf(engine).schedule()
+  const first = await engine.schedules.run('tidy')
   expect(first).toEqual({ id: expect.any(String), created: true })
   const madeAt = clock.now()
   await clock.advance(minutes(10))
-  expect(await engine.runSchedule('tidy')).toEqual({ id: first.id, created: false })
+  expect(await engine.schedules.run('tidy')).toEqual({ id: first.id, created: false })
   expect(await jobs()).toHaveLength(1)
   expect(await row()).toMatchObject({ lastJob: first.id, lastAt: madeAt })
 })
@@ -355,12 +357,12 @@ test('a schedule fired by hand while its key is held makes nothing, and says whi
 test('a schedule fired by hand makes a job beside its plan, also where no process keeps it yet', async () => {
   const { clock, process, refs, jobs, row } = await stage()
   const engine = await process(everyHour())
-  const { id } = await engine.runSchedule('tidy')
+  const { id } = await engine.schedules.run('tidy')
   expect(await refs()).toEqual(['tidy@01T12:00:00Z'])
-  expect((await engine.schedules())[0]).toMatchObject({ nextAt: new Date('2030-01-01T13:00:00Z'), active: false })
-  await engine.schedule()
+  expect((await engine.schedules.list())[0]).toMatchObject({ nextAt: new Date('2030-01-01T13:00:00Z'), active: false })
+  await internalsOf(engine).schedule()
   await clock.advance(minutes(10))
-  const again = await engine.runSchedule('tidy')
+  const again = await engine.schedules.run('tidy')
   expect((await jobs()).map(job => job.id)).toEqual([id, again.id])
   expect(await row()).toMatchObject({
     nextAt: new Date('2030-01-01T13:00:00Z'),
@@ -368,7 +370,7 @@ test('a schedule fired by hand makes a job beside its plan, also where no proces
     lastAt: clock.now(),
     lastJob: again.id,
   })
-  await expect(engine.runSchedule('tidi')).rejects.toMatchObject({
+  await expect(engine.schedules.run('tidi')).rejects.toMatchObject({
     code: 'unknown_schedule',
     facts: { hint: { en: 'did you mean "tidy"?' } },
   })
@@ -396,7 +398,7 @@ describe('the loop', () => {
     const engine = await process()
     engine.watch()
     await until(() => clock.sleepers >= 2)
-    for (let i = 0; i < 5; i++) await engine.ping()
+    for (let i = 0; i < 5; i++) await internalsOf(engine).ping()
     expect(clock.sleepers).toBe(2)
   })
 
@@ -404,8 +406,8 @@ describe('the loop', () => {
     const every = defineSchedule({ name: 'tick', job: tidy, every: seconds(1) })
     const { engine } = await liveEngine([], { schedules: [every] })
     await engine.work()
-    await until(async () => (await engine.jobs({ state: 'succeeded' })).items.length >= 2)
-    const slots = (await engine.jobs()).items.map(job => job.ref)
+    await until(async () => (await engine.jobs.list({ state: 'succeeded' })).items.length >= 2)
+    const slots = (await engine.jobs.list()).items.map(job => job.ref)
     expect(new Set(slots).size).toBe(slots.length)
   })
 })

@@ -1,7 +1,7 @@
 /** A database of somebody else's, with a table of documents as an application has one, and engines that guard it. */
 import pg from 'pg'
 import { onTestFinished } from 'vitest'
-import type { DrivenEngine } from '../../src/engine/create-engine.ts'
+import type { Engine } from '../../src/engine/create-engine.ts'
 import { createEngine, defineGuard, type Guard, type GuardOptions, minutes } from '../../src/index.ts'
 import { type Log, silentLog } from '../../src/lib/logging/log.ts'
 import { VirtualClock } from '../../src/testing/index.ts'
@@ -36,7 +36,7 @@ export async function guardStage(tables = documents) {
   const sql = async <Row = Record<string, unknown>>(text: string, values: unknown[] = []): Promise<Row[]> =>
     (await pool.query(text, values)).rows
   const clock = new VirtualClock()
-  const engines: DrivenEngine[] = []
+  const engines: Engine[] = []
   onTestFinished(async () => {
     await Promise.all(engines.map(each => each.close()))
     await pool.query('drop schema public cascade; create schema public; drop schema if exists "other schema" cascade')
@@ -46,8 +46,8 @@ export async function guardStage(tables = documents) {
   await sql(tables)
 
   /** A process that has these guards in its code. */
-  async function process(guards: Guard[] = [watchdog()], log: Log = silentLog): Promise<DrivenEngine> {
-    const engine = (await createEngine({ databaseUrl: url, guards, clock, connections: 3, log })) as DrivenEngine
+  async function process(guards: Guard[] = [watchdog()], log: Log = silentLog): Promise<Engine> {
+    const engine = await createEngine({ databaseUrl: url, guards, clock, connections: 3, log })
     engines.push(engine)
     return engine
   }

@@ -43,7 +43,7 @@ export const batchOf = (job: AnyJob, more: object = {}) => defineBatch({ name: '
 export const items = (count: number) => Array.from({ length: count }, () => undefined)
 
 export async function jobsOf({ engine }: TestEngine, batch: string) {
-  return (await engine.items(batch, { limit: 500 })).items
+  return (await engine.batches.items(batch, { limit: 500 })).items
 }
 
 /** The clock moves on, and everything ticks. */

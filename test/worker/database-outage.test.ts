@@ -326,7 +326,7 @@ describe('whoever waits for a job', () => {
       db,
       clock,
       settleListeners: new SettleListeners(),
-      batches: {} as never,
+      batch: async () => null,
       batchMoved: async () => {},
       wake: () => {},
       closing: closing.signal,

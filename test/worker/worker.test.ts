@@ -1,6 +1,8 @@
 /** A worker's loops: what runs at once, and how attempts end when the worker stops, time is up or the lease is gone. */
+
 import pg from 'pg'
 import { expect, test } from 'vitest'
+import { internalsOf } from '../../src/engine/internals.ts'
 import { defineJob, milliseconds, minutes, seconds, snooze } from '../../src/index.ts'
 import { aborted, engineWith, gate, liveEngine, timePasses, until } from '../support/engine.ts'
 
@@ -75,7 +77,7 @@ test('a concurrency that is no number of jobs is refused', async () => {
   const { engine } = await engineWith()
   for (const a of [0, -1, 1.5, 10_001, '5', Number.NaN])
     await expect(engine.work({ queues: { a } as never })).rejects.toMatchObject({ code: 'bad_option' })
-  expect(await engine.workers()).toEqual([])
+  expect(await engine.workers.list()).toEqual([])
 })
 
 test('a worker that stops hands an unfinished job back at once, and no try is spent', async () => {
@@ -104,7 +106,7 @@ test('a worker that stops hands an unfinished job back at once, and no try is sp
     error: null,
     history: [],
   })
-  expect(await engine.workers()).toEqual([])
+  expect(await engine.workers.list()).toEqual([])
 })
 
 test('a handler that ends well after the signal has its result kept', async () => {
@@ -224,12 +226,12 @@ test('a job cancelled while it runs loses its lease at once, and its handler hea
   await engine.work()
   const { id } = await engine.enqueue(long, undefined)
   await started.passed
-  expect(await engine.cancel(id)).toEqual({ id, state: 'cancelled', changed: true })
+  expect(await engine.jobs.cancel(id)).toEqual({ id, state: 'cancelled', changed: true })
   // At least asleep: the claims, the heartbeat, the watchdog, the janitor, and the attempt's timeout; perhaps a hint as well.
   await until(() => clock.sleepers >= 5)
   await clock.advance(seconds(5))
   expect(await reason.passed).toMatchObject({ code: 'lease_lost', facts: { job: id, attempt: 1 } })
-  await until(async () => (await engine.workers())[0]?.running === 0)
+  await until(async () => (await engine.workers.list())[0]?.running === 0)
   expect(await engine.job(id)).toMatchObject({ state: 'cancelled', result: null, failures: 0 })
 })
 
@@ -248,14 +250,14 @@ test('a job cancelled and run again while its handler still runs keeps its new a
   await engine.work()
   const { id } = await engine.enqueue(long, undefined)
   await until(() => starts.length === 1)
-  await engine.cancel(id)
-  await engine.retry(id)
+  await engine.jobs.cancel(id)
+  await engine.jobs.retry(id)
   await until(() => starts.length === 2)
   release[0]!.open()
   // Three heartbeats: a worker that had forgotten its second attempt would have handed it back by then.
   const beats = new Set<number>()
   await timePasses(clock, async () => {
-    const [worker] = await engine.workers()
+    const [worker] = await engine.workers.list()
     beats.add(clock.now().getTime() - worker!.beatAgeSeconds * 1000)
     return beats.size > 3
   })
@@ -311,7 +313,7 @@ test('a closing engine waits for the handlers of an earlier life, too, and nothi
   const before = worker.id
   const { id } = await engine.enqueue(deaf, undefined)
   await started.passed
-  await engine.cancel(id)
+  await engine.jobs.cancel(id)
   await sql(databaseUrl, `update retoma.worker set dead_at = $1`, [clock.instant()])
   await timePasses(clock, () => worker.id !== before)
   let closed = false
@@ -348,7 +350,7 @@ test('a job enqueued in a transaction is taken soon after its commit, by a hint 
   expect(await engine.job(id)).toBeNull()
   await client.query('commit')
   await client.end()
-  await engine.ping()
+  await internalsOf(engine).ping()
   expect(await engine.job(id)).toMatchObject({ state: 'waiting' })
   await clock.advance(seconds(0.01))
   expect(await engine.wait({ job: id })).toMatchObject({ state: 'succeeded' })
@@ -417,8 +419,8 @@ test('five workers of 20 jobs each run 100 jobs at once, and no more', async () 
   const workers = []
   for (let i = 0; i < 5; i++) workers.push(await engine.work({ queues: { quotes: 20 } }))
   await until(() => now === 100)
-  expect((await engine.workers()).map(each => each.running)).toEqual([20, 20, 20, 20, 20])
+  expect((await engine.workers.list()).map(each => each.running)).toEqual([20, 20, 20, 20, 20])
   go.open()
-  await until(async () => (await engine.jobs({ state: 'succeeded', limit: 200 })).items.length === 130)
+  await until(async () => (await engine.jobs.list({ state: 'succeeded', limit: 200 })).items.length === 130)
   expect(most).toBe(100)
 })

@@ -10,7 +10,6 @@ import { batchOf, idParams, isPlayed, readHere, tag } from './shared.ts'
 
 const verbs: Readonly<Record<string, string>> = {
   pause: 'pausar',
-  unpause: 'continuar',
   resume: 'retomar',
   'retry failed': 'reprocessar-erros',
   cancel: 'cancelar',
@@ -37,7 +36,13 @@ function tell(event: EngineEvent, simulado: boolean): Told | undefined {
     case 'action': {
       const { who, what, from = null, to = null, model, model_before: before = null } = event.data
       const changed = model === undefined ? {} : { modelo: model, modelo_anterior: before }
-      return told({ who, what: verbs[what] ?? what, from: status(from), to: status(to), ...changed })
+      return told({
+        who,
+        what: what === 'resume' && from === 'paused' ? 'continuar' : (verbs[what] ?? what),
+        from: status(from),
+        to: status(to),
+        ...changed,
+      })
     }
     case 'progress':
       return told(progressOf(event.data))

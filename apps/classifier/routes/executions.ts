@@ -1,6 +1,6 @@
 /** Creates, lists, shows and erases executions. press.ts has the actions on an execution. */
 import { type Engine, isRetomaError, type JobTransaction, RetomaError, say } from 'retoma'
-import { type Call, once, type Route, route, tooLong } from 'retoma/http'
+import { type Call, clockOf, once, type Route, route, tooLong } from 'retoma/http'
 import { z } from 'zod'
 import {
   largestFile,
@@ -123,7 +123,7 @@ export const executionRoutes = (runs: Runs): readonly Route[] => [
     async run({ engine, query: { projeto_id, status = null, after, limit } }) {
       if (projeto_id !== undefined && !isId(projeto_id)) return { items: [], next: null, ...mark(runs.isSimulated) }
       const filter = { after: placeOf(after), project: projeto_id ?? null, status, limit: limit + 1 }
-      const found = await listExecutions(engine, filter, engine.clock.instant())
+      const found = await listExecutions(engine, filter, clockOf(engine).instant())
       const { items, next } = pageFrom(found, limit, each => each.id)
       const { isSimulated } = runs
       return { items: items.map(each => executionWire(each, isSimulated)), next, ...mark(isSimulated) }

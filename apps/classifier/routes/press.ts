@@ -64,7 +64,7 @@ const verbs: readonly Verb[] = [
     goesOnFrom: [...atWork, 'stalled'],
     async press({ engine, id, batch, by }) {
       await noteStarted(engine, id, ['TRAVADO'])
-      const { resumed, ...pressed } = (await engine.resume(batch, by)) as Pressed & { resumed: number }
+      const { resumed, ...pressed } = await engine.batches.resume(batch, { ...by, from: 'stalled' })
       return { ...pressed, told: { retomados: resumed } }
     },
   },
@@ -76,7 +76,7 @@ const verbs: readonly Verb[] = [
     goesOnFrom: [...atWork, 'paused', 'stalled', 'succeeded', 'failed'],
     async press({ engine, id, batch, by }) {
       await noteStarted(engine, id, ['TRAVADO', 'ERRO', 'CONCLUIDO'])
-      const { retried, ...pressed } = await engine.retryFailed(batch, by)
+      const { retried, ...pressed } = await engine.batches.retryFailed(batch, by)
       return { ...pressed, told: { reprocessados: retried } }
     },
   },
@@ -84,7 +84,7 @@ const verbs: readonly Verb[] = [
     path: 'pausar',
     name: 'pauseExecution',
     summary: 'Nothing more of it starts; what runs goes on to its end',
-    press: ({ engine, batch, by }) => engine.pause(batch, by),
+    press: ({ engine, batch, by }) => engine.batches.pause(batch, by),
   },
   {
     path: 'continuar',
@@ -94,14 +94,15 @@ const verbs: readonly Verb[] = [
     async press({ engine, id, batch, by }) {
       await allowAgain(engine, id)
       await noteStarted(engine, id, ['PAUSADO'])
-      return engine.unpause(batch, by)
+      const { resumed: _, ...pressed } = await engine.batches.resume(batch, { ...by, from: 'paused' })
+      return pressed
     },
   },
   {
     path: 'cancelar',
     name: 'cancelExecution',
     summary: 'It is cancelled at once; documents that are done keep their results',
-    press: ({ engine, batch, by }) => engine.cancel(batch, by) as Promise<Pressed>,
+    press: ({ engine, batch, by }) => engine.batches.cancel(batch, by),
   },
 ]
 

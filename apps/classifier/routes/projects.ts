@@ -2,7 +2,7 @@
  * Creates, lists, changes and removes projects: the question to the AI and the number of attempts. A change counts for later executions.
  */
 import { RetomaError, say } from 'retoma'
-import { once, type Route, route } from 'retoma/http'
+import { clockOf, forgetResponses, once, type Route, route } from 'retoma/http'
 import { z } from 'zod'
 import { fold } from '../fold.ts'
 import { currency, dollars } from '../money.ts'
@@ -153,7 +153,7 @@ export const projectRoutes = ({ isSimulated }: Runs): readonly Route[] => [
     run(call) {
       const fields = fieldsOf(call.body) as ProjectFields
       return once(call, async tx => {
-        const made = await insertProject(tx, fields, call.engine.clock.instant())
+        const made = await insertProject(tx, fields, clockOf(call.engine).instant())
         return { status: 201, value: projectWire(made, isSimulated) }
       })
     },
@@ -213,7 +213,7 @@ export const projectRoutes = ({ isSimulated }: Runs): readonly Route[] => [
     async run({ engine, params: { id } }) {
       if (!isId(id)) throw noProject(id)
       // First: after the project is gone, no process would repeat this call.
-      await engine.forgetAnswers('post /projetos', id)
+      await forgetResponses(engine, 'post /projetos', id)
       known((await hideProject(engine, id)) || undefined, id)
     },
   }),

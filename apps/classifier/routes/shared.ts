@@ -1,6 +1,7 @@
 /** Shared parts of the classifier's routes: ids, pages, and the lookup of an execution. */
 import { type Engine, isRetomaError, RetomaError, say } from 'retoma'
 import type { Call } from 'retoma/http'
+import { clockOf } from 'retoma/http'
 import { z } from 'zod'
 import { type Runs, submitRun } from '../runs.ts'
 import { type Execution, readExecution } from '../store/executions.ts'
@@ -58,7 +59,7 @@ export async function executionOf({ engine, log }: Pick<Call, 'engine' | 'log'>,
 }
 
 export async function readHere(engine: Engine, id: string): Promise<Execution> {
-  const found = isId(id) ? await readExecution(engine, id, engine.clock.instant()) : undefined
+  const found = isId(id) ? await readExecution(engine, id, clockOf(engine).instant()) : undefined
   if (found === undefined) throw new RetomaError('not_found', { what: say('execution', 'execução'), id })
   return found
 }

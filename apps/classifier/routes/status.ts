@@ -1,6 +1,6 @@
 /** Shows the status of an execution, for a person who decides whether to wait: counts, the last heartbeat, and a sentence of advice. */
 import type { Engine, ProviderView } from 'retoma'
-import { type Call, type Route, route } from 'retoma/http'
+import { type Call, clockOf, type Route, route } from 'retoma/http'
 import { providerName, providerOf } from '../ask.ts'
 import { diagnose, type Stuck, type Trouble, type Waiting } from '../diagnosis.ts'
 import { defaultModel } from '../providers/openrouter.ts'
@@ -47,9 +47,9 @@ async function toldOf({ engine, language }: Call, runs: Runs, execution: Executi
     waiting: isAtWork ? await waitingOf(engine, runs, execution) : [],
     troubles: status === 'PAUSADO' ? await troublesOf(engine) : [],
     stuck: batch === null || status !== 'TRAVADO' ? [] : await stuckOf(engine, batch),
-    causes: batch === null || !isOver || execution.erros === 0 ? [] : await engine.failures(batch),
+    causes: batch === null || !isOver || execution.erros === 0 ? [] : await engine.batches.failures(batch),
     requestsPerMinute: runs.requestsPerMinute,
-    now: engine.clock.now(),
+    now: clockOf(engine).now(),
   })
   return { diagnostico: sentence[language], travado_motivo: stuckBy?.[language] ?? null }
 }
@@ -61,7 +61,7 @@ async function waitingOf(engine: Engine, runs: Runs, { id }: Execution): Promise
   const asked = [providerName, providerOf(model)]
   const isOurs = ({ name, state, kinds }: ProviderView) =>
     state === 'waiting' && asked.includes(name) && kinds.includes(kind)
-  return (await engine.providers()).filter(isOurs).map(({ name, waitUntil, message, waits, waitsSince }) => ({
+  return (await engine.providers.list()).filter(isOurs).map(({ name, waitUntil, message, waits, waitsSince }) => ({
     name,
     model: name === providerName ? null : model,
     until: waitUntil!,
@@ -72,12 +72,12 @@ async function waitingOf(engine: Engine, runs: Runs, { id }: Execution): Promise
 }
 
 async function troublesOf(engine: Engine): Promise<Trouble[]> {
-  return (await engine.providers()).flatMap(({ name, trouble }) =>
+  return (await engine.providers.list()).flatMap(({ name, trouble }) =>
     trouble === null ? [] : [{ name, message: trouble }],
   )
 }
 
 async function stuckOf(engine: Engine, batch: string): Promise<Stuck[]> {
-  const { items } = await engine.items(batch, { state: 'stalled', limit: mostStuck })
+  const { items } = await engine.batches.items(batch, { state: 'stalled', limit: mostStuck })
   return items.map(({ ref, checkpoint, worker }) => ({ code: ref, step: checkpoint, worker }))
 }

@@ -4,6 +4,7 @@
  * Invariant: a project with executions is hidden and not removed; the last erased execution removes the project.
  */
 import type { Engine, JobTransaction } from 'retoma'
+import { clockOf } from 'retoma/http'
 
 /** Money is a text. */
 export interface ProjectFields {
@@ -22,7 +23,7 @@ export interface ProjectRow extends ProjectFields {
   updatedAt: Date
 }
 
-type Home = Pick<Engine, 'query' | 'transaction' | 'clock'>
+type Home = Engine
 
 const columns = `
   id::text as id, name, categories, instructions, model, max_resumes as "maxResumes", max_retries as "maxRetries",
@@ -82,7 +83,7 @@ export function updateProject(home: Home, id: string, change: Partial<ProjectFie
   return home.transaction(async tx => {
     const [before] = (await tx.query<ProjectRow>(locked, [id])).rows
     if (before === undefined) return undefined
-    const values = [...valuesOf({ ...before, ...change }), id, home.clock.instant()]
+    const values = [...valuesOf({ ...before, ...change }), id, clockOf(home).instant()]
     return (await tx.query<ProjectRow>(update, values)).rows[0]
   })
 }
@@ -99,7 +100,7 @@ const remove = `
 export function hideProject(home: Home, id: string): Promise<boolean> {
   return home.transaction(async tx => {
     if ((await tx.query(locked, [id])).rows.length === 0) return false
-    await tx.query(hide, [id, home.clock.instant()])
+    await tx.query(hide, [id, clockOf(home).instant()])
     await removeHidden(tx, id)
     return true
   })

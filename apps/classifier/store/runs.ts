@@ -6,10 +6,11 @@
  * only after the batch.
  */
 import type { BatchState, Engine, JobTransaction } from 'retoma'
+import { clockOf } from 'retoma/http'
 import type { Status } from '../status.ts'
 import { removeHidden } from './projects.ts'
 
-type Home = Pick<Engine, 'query' | 'transaction' | 'clock'>
+type Home = Engine
 
 /** The project at the creation of the execution. Money is a text. */
 export interface Settings {
@@ -60,12 +61,12 @@ const chunk = 500
 
 /** Returns the id; undefined: there is no such project. */
 export async function insertRun(
-  { clock }: Home,
+  home: Home,
   tx: JobTransaction,
   run: NewRun,
   documents: readonly NewDocument[],
 ): Promise<string | undefined> {
-  const now = clock.instant()
+  const now = clockOf(home).instant()
   const settings = JSON.stringify(run.settings)
   const values = [run.project, settings, run.settingsHash, documents.length, run.reuse, run.createdBy, now]
   const [made] = (await tx.query<{ id: string }>(insert, values)).rows
@@ -197,7 +198,7 @@ const changeModel = `
 
 /** Sets the model for later questions. Nothing changes if the batch is in none of the states `from`. */
 export async function noteModel(
-  { query, clock }: Pick<Home, 'query' | 'clock'>,
+  home: Home,
   id: string,
   {
     model,
@@ -206,7 +207,7 @@ export async function noteModel(
     from,
   }: { model: string; settingsHash: Uint8Array; by: string; from: readonly BatchState[] },
 ): Promise<void> {
-  await query(changeModel, [id, from, model, settingsHash, by, clock.instant()])
+  await home.query(changeModel, [id, from, model, settingsHash, by, clockOf(home).instant()])
 }
 
 const hide = `
@@ -217,8 +218,8 @@ const hide = `
   returning r.batch_id::text as batch`
 
 /** Hides the execution from all readers. Returns the batch; undefined: the execution is not in a final state, or already hidden. */
-export async function hideRun({ clock }: Home, tx: JobTransaction, id: string): Promise<string | undefined> {
-  return (await tx.query<{ batch: string }>(hide, [id, clock.instant()])).rows[0]?.batch
+export async function hideRun(home: Home, tx: JobTransaction, id: string): Promise<string | undefined> {
+  return (await tx.query<{ batch: string }>(hide, [id, clockOf(home).instant()])).rows[0]?.batch
 }
 
 const show = `update retoma.classifier_run set deleted_at = null where id = $1`
@@ -275,7 +276,7 @@ const allHidden = `
   limit 100`
 
 /** Hides executions with a pruned batch. Returns up to 100 hidden executions that still exist. */
-export async function hideOldRuns({ query, clock }: Home): Promise<string[]> {
-  await query(hideOld, [clock.instant()])
-  return (await query<{ id: string }>(allHidden)).rows.map(row => row.id)
+export async function hideOldRuns(home: Home): Promise<string[]> {
+  await home.query(hideOld, [clockOf(home).instant()])
+  return (await home.query<{ id: string }>(allHidden)).rows.map(row => row.id)
 }

@@ -54,7 +54,7 @@ test('an execution without progress for five minutes is TRAVADO at the next look
     expect(stood).toBeGreaterThanOrEqual(295_000)
     expect(stood).toBeLessThan(310_000)
     expect(await state()).toBe(resumes < 3 ? 'stalled' : 'failed')
-    if (resumes < 3) await t.engine.resume(batch)
+    if (resumes < 3) await t.engine.batches.resume(batch)
     await t.tick()
   }
   expect(await t.engine.batch(batch)).toMatchObject({ state: 'failed', failed: 3, resumes: 3 })

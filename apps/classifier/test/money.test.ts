@@ -92,11 +92,11 @@ describe('a limit of cost', () => {
       },
     })
     await sql(`update retoma.classifier_run set cost_allowed_usd = cost_allowed_usd + 0.10`)
-    await engine.unpause(made.batch)
+    await engine.batches.resume(made.batch)
     await run()
     expect(server.calls).toHaveLength(6)
     await sql(`update retoma.classifier_run set cost_allowed_usd = null`)
-    await engine.unpause(made.batch)
+    await engine.batches.resume(made.batch)
     await run()
     expect(await engine.batch(made.batch)).toMatchObject({ state: 'succeeded', succeeded: 10 })
     await booksAgree(made.run)

@@ -14,7 +14,7 @@ test('402 from the 50th call of 200 on: paused, nobody fails, at most what was i
   expect(await engine.batch(made.batch)).toMatchObject({ state: 'paused', succeeded: 49, failed: 0 })
   expect(server.calls.length).toBeLessThanOrEqual(50 + 20)
   server.behave(ok())
-  await engine.unpause(made.batch)
+  await engine.batches.resume(made.batch)
   await run()
   expect(await engine.batch(made.batch)).toMatchObject({ state: 'succeeded', succeeded: 200, failed: 0 })
   for (const each of await seen(made.run)) expect(each).toMatchObject({ starts: 1, failures: 0, category: 'Contrato' })
@@ -132,7 +132,7 @@ test('the key is in no row and no line of the log, whatever the provider says', 
   const made = await execute({ documents: 6 })
   for (let n = 0; n < 5; n++) {
     await run()
-    await engine.unpause(made.batch).catch(() => {})
+    await engine.batches.resume(made.batch).catch(() => {})
     await clock.advance(minutes(2))
   }
   expect(server.calls.length).toBeGreaterThan(8)

@@ -66,13 +66,12 @@ export const batchTransitions: readonly BatchTransition[] = [
   { verb: 'pause', from: [...open], to: 'paused', by: 'person', when: 'nothing more of it starts' },
   { verb: 'pause', from: ['paused'], to: 'the same', by: 'person', when: 'it is' },
   {
-    verb: 'unpause',
+    verb: 'resume',
     from: ['paused'],
     to: 'running',
     by: 'person',
     when: 'goes on; submitting where its list was not over',
   },
-  { verb: 'unpause', from: [...open], to: 'the same', by: 'person', when: 'it goes on already' },
   { verb: 'resume', from: ['stalled'], to: 'running', by: 'person', when: 'counted; its stalled jobs wait again' },
   { verb: 'resume', from: [...open, 'succeeded'], to: 'the same', by: 'person', when: 'nothing to resume' },
   {

@@ -54,8 +54,8 @@ export const unblockClaims = `
 
 // A person who resumes a batch has fixed the cause of the pause. The provider of the pause is cleared at once, and so is every provider
 // of the kind that has stopped since, because the jobs would meet this stop first.
-const unpause = {
-  name: 'batch_unpause',
+const resumePaused = {
+  name: 'batch_resume_paused',
   text: `
     with home as materialized (
       select id, kind, reason ->> 'provider' as provider from retoma.batch where id = $1 and state = 'paused' for update
@@ -71,13 +71,13 @@ const unpause = {
       from home h
       where b.id = any (array[h.id])
       returning b.id, b.queue, 'paused' as was, b.state
-    ), ${unblockClaims}, ${noteBatchActions('unpause', 'pressed', now, '$3::text')}
+    ), ${unblockClaims}, ${noteBatchActions('resume', 'pressed', now, '$3::text')}
     select id from pressed`,
 }
 
 // Resumes a stalled batch: the stalled jobs become `waiting`.
-const resume = {
-  name: 'batch_resume',
+const resumeStalled = {
+  name: 'batch_resume_stalled',
   text: `
     with pressed as (
       update retoma.batch
@@ -114,7 +114,7 @@ const cancel = {
     select id from pressed`,
 }
 
-const verbs = { pause, unpause, resume, cancel }
+const verbs = { pause, resumePaused, resumeStalled, cancel }
 export type BatchActionName = keyof typeof verbs
 
 /** Returns true if this call changed the batch. `by` is the actor. */

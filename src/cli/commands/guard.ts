@@ -66,7 +66,7 @@ async function configured(context: Context, name: string | undefined, dryRun: bo
   const migrate = context.settings.DATABASE_URL === undefined
   return withEngine(context, { jobs, guards, migrate }, async engine => {
     if (name === undefined) return all(context, engine, guards, dryRun)
-    const run = await engine.runGuard(name, { dryRun, ...osUser() })
+    const run = await engine.guards.run(name, { dryRun, ...osUser() })
     printRun(context, run)
     return run.refused.length === 0 ? 0 : 1
   })
@@ -78,7 +78,7 @@ async function all(context: Context, engine: Engine, guards: readonly Guard[], d
   const items: object[] = []
   let code = 0
   for (const { name } of guards) {
-    const run = await engine.runGuard(name, { dryRun, ...osUser() }).catch(asRetomaError)
+    const run = await engine.guards.run(name, { dryRun, ...osUser() }).catch(asRetomaError)
     if (isRetomaError(run)) {
       items.push({ name, error: { code: run.code, message: run.in(output.language) } })
       output.note(`${output.word.error} ${run.code}: ${name}: ${run.in(output.language)}`)
@@ -103,7 +103,7 @@ async function list(context: Context): Promise<number> {
   const { output } = context
   await refuseWithoutData(context)
   const { jobs, guards } = await loadApps(context)
-  const found = await withEngine(context, { jobs, guards }, engine => engine.guards())
+  const found = await withEngine(context, { jobs, guards }, engine => engine.guards.list())
   output.answer({ items: found.map(each => guardWire(each, output.language)), next: null }, guardLines(found, output))
   return 0
 }

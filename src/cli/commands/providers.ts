@@ -25,14 +25,14 @@ export function providersCommand(program: Command, cli: Cli): void {
 async function list(context: Context): Promise<void> {
   const { output } = context
   await refuseWithoutData(context)
-  const found = await withEngine(context, {}, engine => engine.providers())
+  const found = await withEngine(context, {}, engine => engine.providers.list())
   output.answer({ items: found.map(providerWire), next: null }, providerLines(found, output))
 }
 
 async function clear(context: Context, name: string): Promise<void> {
   const { output } = context
   await refuseWithoutData(context)
-  const cleared = await withEngine(context, {}, engine => engine.clearProvider(name, osUser()))
+  const cleared = await withEngine(context, {}, engine => engine.providers.clear(name, osUser()))
   const { word } = output
   output.answer(cleared, [cleared.changed ? word.providers.cleared(name) : word.providers.openAlready(name)])
 }

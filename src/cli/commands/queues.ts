@@ -1,4 +1,4 @@
-/** `retoma queues …`: lists the queues with their counts and limits; pauses and unpauses queues. */
+/** `retoma queues …`: lists the queues with their counts and limits; pauses and resumes queues. */
 import type { Command } from 'commander'
 import type { QueueActionResult } from '../../index.ts'
 import { queueWire } from '../../json-views.ts'
@@ -14,20 +14,20 @@ export function queuesCommand(program: Command, cli: Cli): void {
   const queues = program.command('queues').description(help.queues)
   queues.helpCommand(`help ${help.commandMark}`, help.helpCommand)
   queues.command('list').description(help.queuesList).action(cli.action(list))
-  const verb = (name: 'pause' | 'unpause', description: string) =>
+  const verb = (name: 'pause' | 'resume', description: string) =>
     queues
       .command(name)
       .description(description)
       .argument('<queues...>', help.queueNames)
       .action(cli.action((context: Context, names: string[]) => applyToEach(context, names, name === 'pause')))
   verb('pause', help.queuesPause)
-  verb('unpause', help.queuesUnpause)
+  verb('resume', help.queuesResume)
 }
 
 async function list(context: Context): Promise<void> {
   const { output } = context
   await refuseWithoutData(context)
-  const found = await withEngine(context, {}, engine => engine.queues())
+  const found = await withEngine(context, {}, engine => engine.queues.list())
   output.answer({ items: found.map(queueWire), next: null }, queueLines(found, output))
 }
 
@@ -37,7 +37,7 @@ async function applyToEach(context: Context, names: readonly string[], pause: bo
   const items = await withEngine(context, {}, async engine => {
     const all: QueueActionResult[] = []
     for (const name of names)
-      all.push(await (pause ? engine.pauseQueue(name, osUser()) : engine.unpauseQueue(name, osUser())))
+      all.push(await (pause ? engine.queues.pause(name, osUser()) : engine.queues.resume(name, osUser())))
     return all
   })
   output.answer(

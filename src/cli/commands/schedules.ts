@@ -25,7 +25,7 @@ async function list(context: Context): Promise<void> {
   const { output } = context
   await refuseWithoutData(context)
   const { jobs, schedules } = await loadApps(context)
-  const found = await withEngine(context, { jobs, schedules }, engine => engine.schedules())
+  const found = await withEngine(context, { jobs, schedules }, engine => engine.schedules.list())
   output.answer({ items: found.map(scheduleWire), next: null }, scheduleLines(found, output))
 }
 
@@ -35,7 +35,7 @@ async function run(context: Context, name: string): Promise<void> {
   // The embedded database belongs to this folder; a shared database is migrated only on request.
   const migrate = context.settings.DATABASE_URL === undefined
   await withEngine(context, { jobs, schedules, migrate }, async engine => {
-    const { id, created } = await engine.runSchedule(name, osUser())
+    const { id, created } = await engine.schedules.run(name, osUser())
     const { job, options } = schedules.find(each => each.name === name)!
     const { word } = output
     const first = created ? word.schedules.ran(name, id) : word.jobs.held(id, options.key ?? '')

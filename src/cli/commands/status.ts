@@ -28,10 +28,10 @@ async function status(context: Context, { watch }: { watch?: true }): Promise<vo
   await withEngine(context, {}, async (engine, asked) => {
     do {
       const [queues, workers, batches, findings] = await Promise.all([
-        engine.queues(),
-        engine.workers(),
+        engine.queues.list(),
+        engine.workers.list(),
         openBatches(engine),
-        engine.findings(),
+        engine.metrics.findings(),
       ])
       if (watch && !output.json && process.stdout.isTTY) process.stdout.write(clearScreen)
       const wire = {
@@ -57,7 +57,7 @@ const mostBatches = 10
 
 /** The newest batches of each state that is not final. */
 async function openBatches(engine: Engine): Promise<BatchView[]> {
-  const pages = await Promise.all(openStates.map(state => engine.batches({ state, limit: mostBatches })))
+  const pages = await Promise.all(openStates.map(state => engine.batches.list({ state, limit: mostBatches })))
   return pages.flatMap(page => page.items).sort((a, b) => Number(b.id) - Number(a.id))
 }
 

@@ -46,7 +46,7 @@ async function create(context: Context, given: { user?: string; role?: Role }): 
   const asked = { user: given.user, role: given.role, by: 'retoma token create' }
   // The embedded database belongs to this folder; a shared database is migrated only on request.
   const migrate = context.settings.DATABASE_URL === undefined
-  const { token, ...view } = await withEngine(context, { migrate }, engine => engine.createToken(asked))
+  const { token, ...view } = await withEngine(context, { migrate }, engine => engine.tokens.create(asked))
   const { tokens } = output.word
   output.answer({ ...tokenWire(view), token }, [tokens.made(view.user, view.role, view.id), token, tokens.keep])
 }
@@ -57,7 +57,7 @@ async function list(
 ): Promise<void> {
   const { output } = context
   await refuseWithoutData(context)
-  const { items, next } = await withEngine(context, {}, engine => engine.tokens(filter))
+  const { items, next } = await withEngine(context, {}, engine => engine.tokens.list(filter))
   const lines = tokenLines(items, output)
   if (next !== null) lines.push(output.word.jobs.more(`retoma token list ${repeated(filter)}--after ${next}`))
   output.answer({ items: items.map(tokenWire), next }, lines)
@@ -72,8 +72,8 @@ async function revoke(context: Context, ids: string[], { user }: { user?: string
     const all = []
     // `evenLast`: the user of this command can create another admin token.
     for (const id of user === undefined ? ids : await idsOf(engine, user))
-      all.push(await engine.revokeToken(id, { by: 'retoma token revoke', evenLast: true }))
-    return { items: all, admins: (await engine.tokens({ role: 'admin', live: true, limit: 1 })).items.length }
+      all.push(await engine.tokens.revoke(id, { by: 'retoma token revoke', evenLast: true }))
+    return { items: all, admins: (await engine.tokens.list({ role: 'admin', live: true, limit: 1 })).items.length }
   })
   output.answer(
     { items: items.map(({ changed, ...view }) => ({ ...tokenWire(view), changed })), next: null },
@@ -85,7 +85,7 @@ async function revoke(context: Context, ids: string[], { user }: { user?: string
 async function idsOf(engine: Engine, user: string): Promise<string[]> {
   const ids: string[] = []
   for (let after: string | null | undefined; after !== null; ) {
-    const page = await engine.tokens({ user, live: true, limit: 500, ...(after === undefined ? {} : { after }) })
+    const page = await engine.tokens.list({ user, live: true, limit: 500, ...(after === undefined ? {} : { after }) })
     ids.push(...page.items.map(each => each.id))
     after = page.next
   }

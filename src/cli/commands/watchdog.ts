@@ -45,7 +45,7 @@ async function once(context: Context): Promise<void> {
     retention: days(settings.RETENTION_DAYS),
     notify: notifyOf(settings),
   }
-  const passed = await withEngine(context, options, engine => engine.watchOnce())
+  const passed = await withEngine(context, options, engine => engine.watch({ once: true }))
   output.answer(maintenanceReportWire(passed), passedLines(passed, output))
 }
 

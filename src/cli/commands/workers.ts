@@ -20,7 +20,7 @@ export function workersCommand(program: Command, cli: Cli): void {
 async function workers(context: Context): Promise<void> {
   const { output } = context
   await refuseWithoutData(context)
-  const found = await withEngine(context, {}, engine => engine.workers())
+  const found = await withEngine(context, {}, engine => engine.workers.list())
   output.answer({ items: found.map(workerWire), next: null }, workerLines(found, output))
 }
 

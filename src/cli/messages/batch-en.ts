@@ -80,7 +80,6 @@ export const batch = {
     `${count === 1 ? '1 more cause' : `${count} more causes`}: ${command}`,
   next: 'next:',
   hints: {
-    unpause: 'goes on',
     resume: 'goes on',
     failures: 'shows what went wrong',
     retryFailed: 'runs the failed ones again',
@@ -101,11 +100,11 @@ export const batch = {
   noMoreItems: 'no more items',
   paused: (id: string) => `batch ${id} is paused: nothing more of it starts, what runs goes on to its end`,
   pausedAlready: (id: string) => `batch ${id} was paused already`,
-  unpaused: (id: string) => `batch ${id} goes on`,
-  unpausedAlready: (id: string, state: string) => `batch ${id} was not paused; it is ${state}`,
+  resumedFromPause: (id: string, count: number) => `batch ${id} goes on with ${items(count)}`,
   resumed: (id: string, count: number, resumes: number, most: number) =>
     `batch ${id} goes on with ${items(count)}; that was resume ${resumes} of ${most}`,
-  resumedAlready: (id: string, state: string) => `batch ${id} is ${state}, not stalled; nothing to resume`,
+  resumedAlready: (id: string, state: string) =>
+    `batch ${id} is ${state}, neither paused nor stalled; nothing to resume`,
   cancelled: (id: string) => `batch ${id} is cancelled: what of it has not ended does not run any more`,
   cancelledAlready: (id: string) => `batch ${id} was cancelled already`,
   retried: (id: string, count: number, held: number) =>
@@ -116,7 +115,7 @@ export const batch = {
   retriedNoneOfCause: (id: string, cause: string) =>
     `batch ${id} has no failed items with the cause "${cause}"; nothing to do`,
   goesOnWithout: (id: string) => `batch ${id} goes on; no item of it had to be run again`,
-  stillPaused: (id: string) => `it is paused; go on: retoma batch unpause ${id}`,
+  stillPaused: (id: string) => `it is paused; go on: retoma batch resume ${id}`,
   priority: (id: string, priority: number, moved: number) =>
     `batch ${id} has priority ${priority}; ${items(moved)} that wait moved`,
   priorityAlready: (id: string, priority: number) => `batch ${id} had priority ${priority} already`,

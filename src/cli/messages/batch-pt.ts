@@ -81,7 +81,6 @@ export const batch: CliMessages['batch'] = {
   moreCauses: (count, command) => `${count === 1 ? 'mais 1 causa' : `mais ${count} causas`}: ${command}`,
   next: 'agora:',
   hints: {
-    unpause: 'continua',
     resume: 'continua',
     failures: 'mostra o que deu errado',
     retryFailed: 'roda de novo os que deram erro',
@@ -102,11 +101,10 @@ export const batch: CliMessages['batch'] = {
   noMoreItems: 'não há mais itens',
   paused: id => `o lote ${id} está pausado: nada mais dele começa, o que roda vai até o fim`,
   pausedAlready: id => `o lote ${id} já estava pausado`,
-  unpaused: id => `o lote ${id} continua`,
-  unpausedAlready: (id, state) => `o lote ${id} não estava pausado; está em ${state}`,
+  resumedFromPause: (id, count) => `o lote ${id} continua com ${items(count)}`,
   resumed: (id, count, resumes, most) =>
     `o lote ${id} continua com ${items(count)}; foi a retomada ${resumes} de ${most}`,
-  resumedAlready: (id, state) => `o lote ${id} está em ${state}, não travado; nada a retomar`,
+  resumedAlready: (id, state) => `o lote ${id} está em ${state}, nem pausado nem travado; nada a retomar`,
   cancelled: id => `o lote ${id} foi cancelado: o que dele não terminou não roda mais`,
   cancelledAlready: id => `o lote ${id} já estava cancelado`,
   retried: (id, count, held) =>
@@ -116,7 +114,7 @@ export const batch: CliMessages['batch'] = {
   retriedNone: id => `o lote ${id} não tem itens com erro; nada a fazer`,
   retriedNoneOfCause: (id, cause) => `o lote ${id} não tem itens com erro da causa "${cause}"; nada a fazer`,
   goesOnWithout: id => `o lote ${id} continua; nenhum item precisou rodar de novo`,
-  stillPaused: id => `ele está pausado; para continuar: retoma batch unpause ${id}`,
+  stillPaused: id => `ele está pausado; para continuar: retoma batch resume ${id}`,
   priority: (id, priority, moved) =>
     `o lote ${id} tem prioridade ${priority}; ${items(moved)} em espera ${moved === 1 ? 'mudou' : 'mudaram'} de lugar`,
   priorityAlready: (id, priority) => `o lote ${id} já tinha prioridade ${priority}`,

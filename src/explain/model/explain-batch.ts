@@ -107,16 +107,16 @@ function paused(batch: BatchFacts): Told {
   return told(
     'paused',
     append(say(`batch ${id} `, `o lote ${id} `), why, stillRuns),
-    'unpause',
+    'resume',
     reason?.code === 'stop_after' || reason?.code === 'same_cause'
-      ? say('look at what failed; then unpause it', 'veja o que falhou; depois tire a pausa')
+      ? say('look at what failed; then resume it', 'veja o que falhou; depois retome')
       : typeof reason?.provider === 'string'
         ? say(
-            'see to the provider, then unpause it: it is asked at once (for all batches: retoma providers clear)',
-            'resolva com o provedor e então tire a pausa: ele é consultado na hora (para todos os lotes: retoma providers clear)',
+            'see to the provider, then resume it: it is asked at once (for all batches: retoma providers clear)',
+            'resolva com o provedor e então retome: ele é consultado na hora (para todos os lotes: retoma providers clear)',
           )
-        : say('unpause it when it is time', 'tire a pausa quando for a hora'),
-    `retoma batch unpause ${id}`,
+        : say('resume it when it is time', 'retome quando for a hora'),
+    `retoma batch resume ${id}`,
   )
 }
 

@@ -29,9 +29,9 @@ export function explainQueue(facts: QueueFacts): Told {
         say(`queue ${name} is paused: nothing more of it starts`, `a fila ${name} está pausada: nada mais dela começa`),
         depth(facts),
       ),
-      'unpause',
-      say('unpause it when it is time', 'tire a pausa quando for a hora'),
-      `retoma queues unpause ${typed(facts.queue)}`,
+      'resume',
+      say('resume it when it is time', 'retome quando for a hora'),
+      `retoma queues resume ${typed(facts.queue)}`,
     )
   if (ready.jobs === 0) return nothingReady(facts, name)
   if (takers.serving === 0) {
@@ -107,7 +107,7 @@ function inTheWay(facts: QueueFacts, name: string): Told | undefined {
         depth(facts),
         besidesProvider(facts.provider, now),
       ),
-      'unpause',
+      'resume',
       say('look at its batches', 'veja os lotes dela'),
       'retoma batch list',
     )

@@ -64,9 +64,9 @@ function ofItsBatch(job: JobFacts): Told | undefined {
           batch.reason?.code === 'provider' ? besidesProvider(job.provider, job.now) : nothing,
           notDue(job),
         ),
-        'unpause',
-        say('unpause the batch when it is time', 'tire a pausa do lote quando for a hora'),
-        `retoma batch unpause ${batch.id}`,
+        'resume',
+        say('resume the batch when it is time', 'retome o lote quando for a hora'),
+        `retoma batch resume ${batch.id}`,
       )
     case 'stalled':
       return told(

@@ -34,7 +34,6 @@ export type AdviceAction =
   | 'resume'
   | 'retry'
   | 'retry_failed'
-  | 'unpause'
   | 'start_worker'
   | 'restart_worker'
   | 'deploy'

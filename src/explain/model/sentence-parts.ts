@@ -61,9 +61,9 @@ export const queueIsPaused = (what: Saying, queue: string, more: Saying): Told =
       ),
       more,
     ),
-    'unpause',
-    say('unpause the queue when it is time', 'tire a pausa da fila quando for a hora'),
-    `retoma queues unpause ${typed(queue)}`,
+    'resume',
+    say('resume the queue when it is time', 'retome a fila quando for a hora'),
+    `retoma queues resume ${typed(queue)}`,
   )
 
 export const wait = say('wait; it goes on by itself', 'espere; continua sozinho')

@@ -2,8 +2,10 @@
  * Implements Idempotency-Key: a repeated request of the same user with the same key gets the stored response, for one day. Requests
  * without the header cost nothing extra.
  */
+
 import { createHash } from 'node:crypto'
 import { forgotten, type IdempotencyKey, type Replayable, type StoredResponse } from '../../engine/create-engine.ts'
+import { internalsOf } from '../../engine/internals.ts'
 import { isRetomaError, RetomaError, say } from '../../errors/errors.ts'
 import type { JobTransaction } from '../../jobs/model/job-context.ts'
 import { turnOfLoop } from '../../lib/loop-turns.ts'
@@ -117,7 +119,7 @@ export async function once(
   const answered = ({ status, body }: StoredResponse) => jsonText(body, status, headers)
   if (call.once === undefined) return answered(await engine.transaction(kept))
   const hash = createHash('sha256').update(call.once.hash).update(digest).digest()
-  const done = await engine.transactionOnce({ ...call.once, hash }, kept)
+  const done = await internalsOf(engine).transactionOnce({ ...call.once, hash }, kept)
   if (done.made !== undefined) return answered(done.made)
   await left?.()
   return answerAgain(done.kept, headers)
@@ -130,10 +132,10 @@ const patienceMs = 5000
 async function patiently({ engine, once }: Call, work: () => Promise<{ value: Response; keep: StoredResponse }>) {
   for (let waited = 0; ; waited += lookEveryMs) {
     try {
-      return await engine.once(once!, work)
+      return await internalsOf(engine).once(once!, work)
     } catch (error) {
       if (!isRetomaError(error, 'idempotency_running') || waited >= patienceMs) throw error
-      await engine.clock.sleep(lookEveryMs)
+      await internalsOf(engine).clock.sleep(lookEveryMs)
     }
   }
 }

@@ -8,6 +8,7 @@
  */
 
 import type { Engine } from '../../engine/create-engine.ts'
+import { internalsOf } from '../../engine/internals.ts'
 import { RetomaError } from '../../errors/errors.ts'
 import { type AnyJob, isInternalKind } from '../../jobs/model/job.ts'
 
@@ -17,5 +18,9 @@ export function refuseInternal({ kind, internal }: Pick<AnyJob, 'kind' | 'intern
 
 /** For an existing job, whose kind this process may not know. */
 export function refuseInternalKind(engine: Engine, kind: string): void {
-  refuseInternal(engine.kinds().find(each => each.kind === kind) ?? { kind, internal: isInternalKind(kind) })
+  refuseInternal(
+    internalsOf(engine)
+      .kinds()
+      .find(each => each.kind === kind) ?? { kind, internal: isInternalKind(kind) },
+  )
 }

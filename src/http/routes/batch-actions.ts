@@ -9,7 +9,6 @@ import { omitUndefined } from '../request/omit-undefined.ts'
 import { type Route, route } from '../route.ts'
 import { idParams } from '../shared-schemas.ts'
 import { batchState, cause } from './batch-schemas.ts'
-import { batchOf } from './batches.ts'
 
 const afterwards = {
   id: z.string(),
@@ -29,7 +28,6 @@ interface Verb<B extends z.ZodType> {
   press(on: { engine: Engine; by: { by: string }; id: string; body: z.output<B> }): Promise<unknown>
 }
 
-/** The id of a job is 404 here, though the engine's own methods take both. */
 const verb = <B extends z.ZodType = z.ZodUndefined>({ path, more = {}, press, ...about }: Verb<B>): Route =>
   route({
     method: 'post',
@@ -40,20 +38,18 @@ const verb = <B extends z.ZodType = z.ZodUndefined>({ path, more = {}, press, ..
     ...about,
     errors: ['not_found', ...about.errors],
     answer: z.object({ ...afterwards, ...more }),
-    async run({ engine, params: { id }, body, who }) {
-      await batchOf(engine, id)
-      return press({ engine, by: { by: who.user }, id, body: body as z.output<B> })
-    },
+    run: ({ engine, params: { id }, body, who }) =>
+      press({ engine, by: { by: who.user }, id, body: body as z.output<B> }),
   })
 
 export const batchActionRoutes: readonly Route[] = [
   verb({
     path: 'resume',
     name: 'resumeBatch',
-    summary: 'A stalled batch goes on, and the resume is counted',
-    errors: ['batch_paused', 'resumes_spent', 'batch_cancelled', 'batch_state'],
+    summary: 'A paused or a stalled batch goes on; the resume of a stalled one is counted',
+    errors: ['resumes_spent', 'batch_cancelled', 'batch_state'],
     more: { resumed: count.meta({ description: 'items that are not final and go on' }) },
-    press: ({ engine, by, id }) => engine.resume(id, by),
+    press: ({ engine, by, id }) => engine.batches.resume(id, by),
   }),
   verb({
     path: 'retry-failed',
@@ -65,28 +61,21 @@ export const batchActionRoutes: readonly Route[] = [
       retried: count.meta({ description: 'items that wait again' }),
       held: count.meta({ description: 'items whose key another job has by now, which stay failed' }),
     },
-    press: ({ engine, by, id, body }) => engine.retryFailed(id, omitUndefined({ ...by, cause: body?.cause })),
+    press: ({ engine, by, id, body }) => engine.batches.retryFailed(id, omitUndefined({ ...by, cause: body?.cause })),
   }),
   verb({
     path: 'pause',
     name: 'pauseBatch',
     summary: 'Nothing more of it starts; what runs goes on to its end',
     errors: ['batch_cancelled', 'batch_state'],
-    press: ({ engine, by, id }) => engine.pause(id, by),
-  }),
-  verb({
-    path: 'unpause',
-    name: 'unpauseBatch',
-    summary: 'A paused batch goes on',
-    errors: ['batch_cancelled', 'batch_state'],
-    press: ({ engine, by, id }) => engine.unpause(id, by),
+    press: ({ engine, by, id }) => engine.batches.pause(id, by),
   }),
   verb({
     path: 'cancel',
     name: 'cancelBatch',
     summary: 'It is cancelled at once; its items follow in bites, running ones are told to stop',
     errors: ['batch_state'],
-    press: ({ engine, by, id }) => engine.cancel(id, by),
+    press: ({ engine, by, id }) => engine.batches.cancel(id, by),
   }),
   verb({
     path: 'priority',
@@ -95,6 +84,6 @@ export const batchActionRoutes: readonly Route[] = [
     errors: ['batch_cancelled', 'batch_state'],
     body: z.strictObject({ priority: z.int().min(0).max(9) }),
     more: { moved: count },
-    press: ({ engine, by, id, body }) => engine.setPriority(id, body.priority, by),
+    press: ({ engine, by, id, body }) => engine.batches.setPriority(id, body.priority, by),
   }),
 ]

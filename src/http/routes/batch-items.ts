@@ -1,6 +1,8 @@
 /** Routes of the items of a batch: lists of items and failures, and the actions on an item. */
+
 import { z } from 'zod'
 import type { Engine } from '../../engine/create-engine.ts'
+import { internalsOf } from '../../engine/internals.ts'
 import { RetomaError, say } from '../../errors/errors.ts'
 import type { ItemFilter, JobView } from '../../index.ts'
 import { failureGroupWire, jobWire, omittedWire } from '../../json-views.ts'
@@ -36,7 +38,7 @@ const unknown = { what: 'error', code: null, message: '', stack: null, cause: ''
 
 /** Throws 404 if the job is not an item of this batch. */
 async function refuseOthers(engine: Engine, batch: string, id: string): Promise<void> {
-  const job = await engine.jobListed(id)
+  const job = await internalsOf(engine).jobListed(id)
   if (job === null || job.batchId !== batch) throw new RetomaError('not_found', { what: say('item', 'item'), id })
 }
 
@@ -44,7 +46,7 @@ async function refuseOthers(engine: Engine, batch: string, id: string): Promise<
 async function pageOfItems(engine: Engine, batch: string, filter: ItemFilter & { limit: number; after?: string }) {
   const looks = 20
   for (let { after } = filter, left = looks; ; left--) {
-    const page = await engine.items(batch, omitUndefined({ ...filter, after }))
+    const page = await engine.batches.items(batch, omitUndefined({ ...filter, after }))
     if (page.items.length > 0 || page.next === null || left === 0) return page
     after = page.next
   }
@@ -88,7 +90,7 @@ export const batchItemRoutes: readonly Route[] = [
     errors: ['not_found', 'wrong_state'],
     async run({ engine, params, body, who, language }) {
       await refuseOthers(engine, params.id, params.item)
-      return engine.skip(params.item, body?.reason ?? noReason[language], { by: who.user })
+      return engine.jobs.skip(params.item, body?.reason ?? noReason[language], { by: who.user })
     },
   }),
   route({
@@ -103,7 +105,7 @@ export const batchItemRoutes: readonly Route[] = [
     errors: ['not_found', 'wrong_state', 'key_held', 'batch_cancelled'],
     async run({ engine, params, who }) {
       await refuseOthers(engine, params.id, params.item)
-      return engine.retry(params.item, { by: who.user })
+      return engine.jobs.retry(params.item, { by: who.user })
     },
   }),
   route({
@@ -119,7 +121,10 @@ export const batchItemRoutes: readonly Route[] = [
     answer: pageOf(failure),
     errors: ['not_found', 'bad_option'],
     async run({ engine, params, query, who }) {
-      const { items, next } = await engine.items(params.id, omitUndefined({ ...query, state: 'failed' as const }))
+      const { items, next } = await engine.batches.items(
+        params.id,
+        omitUndefined({ ...query, state: 'failed' as const }),
+      )
       return { items: redactForRole(who, items.map(failureWire)), next }
     },
   }),
@@ -136,7 +141,7 @@ export const batchItemRoutes: readonly Route[] = [
     answer: pageOf(failureGroup),
     errors: ['not_found'],
     async run({ engine, params, query }) {
-      const { items, next } = paged(await engine.failures(params.id), each => each.cause, query)
+      const { items, next } = paged(await engine.batches.failures(params.id), each => each.cause, query)
       return { items: items.map(failureGroupWire), next }
     },
   }),

@@ -1,6 +1,8 @@
 /** Routes to submit, list, read and explain batches. Batch actions are in batch-actions.ts, items in batch-items.ts. */
+
 import { z } from 'zod'
 import { checkedInputs, type Engine } from '../../engine/create-engine.ts'
+import { internalsOf } from '../../engine/internals.ts'
 import { RetomaError, say } from '../../errors/errors.ts'
 import type { BatchView } from '../../index.ts'
 import { batchWire } from '../../json-views.ts'
@@ -42,7 +44,7 @@ const submitted = z.object({
 })
 
 /** Throws 404 also for the id of a job. */
-export async function batchOf(engine: Engine, id: string): Promise<BatchView> {
+async function batchOf(engine: Engine, id: string): Promise<BatchView> {
   const found = await engine.batch(id)
   if (found === null) throw new RetomaError('not_found', { what: say('batch', 'lote'), id })
   return found
@@ -95,7 +97,7 @@ export const batchRoutes: readonly Route[] = [
       'batch_went_back',
     ],
     async run({ engine, body, once }) {
-      const definition = engine.batchNamed(body.name)
+      const definition = internalsOf(engine).batchNamed(body.name)
       refuseInternal(definition.job)
       const ownKey = once !== undefined && body.key === undefined
       const options = ownKey ? { ...optionsOf(body), key: keyOf(once), whole: true } : optionsOf(body)
@@ -126,7 +128,7 @@ export const batchRoutes: readonly Route[] = [
     answer: pageOf(batch),
     errors: ['bad_option'],
     async run({ engine, query }) {
-      const { items, next } = await engine.batches(omitUndefined(query))
+      const { items, next } = await engine.batches.list(omitUndefined(query))
       return { items: items.map(batchWire), next }
     },
   }),

@@ -2,8 +2,10 @@
  * Enqueues jobs over HTTP: a job, or many jobs of any kinds, all or none. With an Idempotency-Key the response is stored in the
  * transaction that creates the jobs, so that a client without the response repeats the request and gets the same jobs.
  */
+
 import { z } from 'zod'
 import type { Engine, EnqueuedJob, JobRequest, StoredResponse } from '../../engine/create-engine.ts'
+import { internalsOf } from '../../engine/internals.ts'
 import { isRetomaError, RetomaError, say } from '../../errors/errors.ts'
 import { longestDuration, seconds } from '../../lib/values/duration.ts'
 import { answerExactly } from '../request/idempotency-key.ts'
@@ -53,7 +55,7 @@ function orderOf(engine: Engine, asked: z.output<typeof order>, at: string): Job
   if (run_at !== undefined && delay_seconds !== undefined)
     refuse('delay_seconds', 'give either run_at or delay_seconds, not both', 'use run_at ou delay_seconds, um só')
   if (keyUntil !== undefined && key === undefined) refuse('key_until', 'it goes with key', 'vai com key')
-  const job = engine.kind(kind)
+  const job = internalsOf(engine).kind(kind)
   refuseInternal(job)
   refuseWideInput(input)
   const runAt = run_at === undefined ? undefined : new Date(run_at)
@@ -96,9 +98,10 @@ export const enqueueRoutes: readonly Route[] = [
       const list = Array.isArray(body) ? body : 'jobs' in body ? body.jobs : [body]
       const root = Array.isArray(body) ? '' : 'jobs'
       const asked = list.map((each, index) => orderOf(engine, each, isOne ? '' : `${root}[${index}].`))
-      if (once === undefined) return answerOf(await engine.enqueueTogether(asked).catch(refusedAt(root)), isOne)
+      if (once === undefined)
+        return answerOf(await internalsOf(engine).enqueueTogether(asked).catch(refusedAt(root)), isOne)
       const make = (keep: (made: EnqueuedJob[]) => StoredResponse) =>
-        engine.enqueueOnce(asked, once, keep).catch(refusedAt(root))
+        internalsOf(engine).enqueueOnce(asked, once, keep).catch(refusedAt(root))
       return answerExactly(headers, make, made => answerOf(made, isOne))
     },
   }),

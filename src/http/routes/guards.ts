@@ -56,7 +56,7 @@ export const guardRoutes: readonly Route[] = [
     query: z.strictObject(pageQuery),
     answer: pageOf(guard),
     async run({ engine, query, language }) {
-      const { items, next } = paged(await engine.guards(), each => each.name, query)
+      const { items, next } = paged(await engine.guards.list(), each => each.name, query)
       return { items: items.map(each => guardWire(each, language)), next }
     },
   }),
@@ -72,7 +72,7 @@ export const guardRoutes: readonly Route[] = [
     answer: run,
     errors: ['unknown_guard', 'guard_no_table', 'guard_no_column', 'guard_unfit', 'guard_no_rights', 'guard_slow'],
     async run({ engine, params, body, who, language }) {
-      const found = await engine.runGuard(params.name, { by: who.user, dryRun: body?.dry_run ?? false })
+      const found = await engine.guards.run(params.name, { by: who.user, dryRun: body?.dry_run ?? false })
       return guardRunWire(found, language)
     },
   }),

@@ -1,5 +1,7 @@
 /** Routes of liveness and readiness, for load balancers and process managers. */
+
 import { z } from 'zod'
+import { internalsOf } from '../../engine/internals.ts'
 import { databaseTimeout } from '../../errors/database-unreachable.ts'
 import { RetomaError } from '../../errors/errors.ts'
 import { unclaimedAfter, unwatchedAfter } from '../../jobs/model/policy.ts'
@@ -33,7 +35,7 @@ export const healthRoutes: readonly Route[] = [
     errors: ['database_unreachable', 'database_timeout', 'watchdog_missing', 'watchdog_late', 'cannot_claim'],
     async run({ engine }) {
       const late = () => databaseTimeout(answerMs, false)
-      const asked = Promise.all([engine.watchdogLag(), engine.claimLag()])
+      const asked = Promise.all([internalsOf(engine).watchdogLag(), internalsOf(engine).claimLag()])
       const [unwatched, unclaimed] = await withDeadline(asked, answerMs, late)
       if (unwatched === null) throw new RetomaError('watchdog_missing', {})
       if (unwatched * 1000 > unwatchedAfter) throw new RetomaError('watchdog_late', { seconds: Math.round(unwatched) })

@@ -75,7 +75,7 @@ export const jobActionRoutes: readonly Route[] = [
     body: z.strictObject({ state: z.enum(['waiting', 'running', 'stalled']).optional(), ...filter }),
     answer: pressedMany,
     errors: ['not_found', 'bad_option'],
-    run: ({ engine, body, who }) => engine.cancelJobs(asFilter(body), { by: who.user }),
+    run: ({ engine, body, who }) => engine.jobs.cancelMany(asFilter(body), { by: who.user }),
   }),
   route({
     method: 'post',
@@ -91,22 +91,17 @@ export const jobActionRoutes: readonly Route[] = [
     }),
     answer: pressedMany,
     errors: ['not_found', 'bad_option'],
-    run: ({ engine, body, who }) => engine.retryJobs(asFilter(body), { by: who.user, after: body.after }),
+    run: ({ engine, body, who }) => engine.jobs.retryMany(asFilter(body), { by: who.user, after: body.after }),
   }),
-  // The engine's cancel and resume also take a batch; these routes take only a job.
-  verb('cancel', 'cancelJob', 'Ends it; a running attempt loses its lease at once', async (engine, id, by) => {
-    await jobOf(engine, id)
-    return engine.cancel(id, by)
-  }),
-  verb('resume', 'resumeJob', 'A stalled one goes on', async (engine, id, by) => {
-    await jobOf(engine, id)
-    return engine.resume(id, by)
-  }),
+  verb('cancel', 'cancelJob', 'Ends it; a running attempt loses its lease at once', (engine, id, by) =>
+    engine.jobs.cancel(id, by),
+  ),
+  verb('resume', 'resumeJob', 'A stalled one goes on', (engine, id, by) => engine.jobs.resume(id, by)),
   verb(
     'retry',
     'retryJob',
     'Runs one that failed, was skipped or cancelled again, after its last step',
-    (engine, id, by) => engine.retry(id, by),
+    (engine, id, by) => engine.jobs.retry(id, by),
     runsAgain,
   ),
   verb(
@@ -115,7 +110,7 @@ export const jobActionRoutes: readonly Route[] = [
     'Runs one that has ended again from scratch',
     async (engine, id, by) => {
       refuseInternalKind(engine, (await jobOf(engine, id)).kind)
-      return engine.rerun(id, by)
+      return engine.jobs.rerun(id, by)
     },
     [...runsAgain, 'internal_kind'],
   ),
@@ -131,6 +126,6 @@ export const jobActionRoutes: readonly Route[] = [
     answer: jobActionResult,
     errors: ['not_found', 'wrong_state'],
     run: ({ engine, params, body, who, language }): Promise<JobActionResult> =>
-      engine.skip(params.id, body?.reason ?? noReason[language], { by: who.user }),
+      engine.jobs.skip(params.id, body?.reason ?? noReason[language], { by: who.user }),
   }),
 ]

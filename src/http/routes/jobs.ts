@@ -1,6 +1,8 @@
 /** Routes to list, read and explain jobs. enqueue-jobs.ts enqueues jobs, job-actions.ts has the job actions. */
+
 import { z } from 'zod'
 import type { Engine } from '../../engine/create-engine.ts'
+import { internalsOf } from '../../engine/internals.ts'
 import { RetomaError, say } from '../../errors/errors.ts'
 import type { JobDetail, JobView, Page } from '../../index.ts'
 import { jobDetailWire, jobWire } from '../../json-views.ts'
@@ -27,7 +29,7 @@ const listQuery = z.strictObject({
 
 /** Throws 404 also for the id of a batch. */
 export async function jobOf(engine: Engine, id: string): Promise<JobView> {
-  return known(await engine.jobListed(id), id)
+  return known(await internalsOf(engine).jobListed(id), id)
 }
 
 function known<T>(found: T | null, id: string): T {
@@ -49,7 +51,7 @@ function list(engine: Engine, query: z.output<typeof listQuery>): Promise<Page<J
   if (batch === undefined) {
     const { kind, queue, group_key: groupKey, ref, key, created_before: before } = others
     const createdBefore = before === undefined ? undefined : new Date(before)
-    return engine.jobs({ state, kind, queue, groupKey, ref, key, createdBefore, ...page })
+    return engine.jobs.list({ state, kind, queue, groupKey, ref, key, createdBefore, ...page })
   }
   for (const [field, value] of Object.entries(others)) {
     if (value !== undefined)
@@ -58,7 +60,7 @@ function list(engine: Engine, query: z.output<typeof listQuery>): Promise<Page<J
         problem: say('with batch_id there is only state', 'com batch_id só existe state'),
       })
   }
-  return engine.items(batch, { ...page, ...(state === undefined ? {} : { state }) })
+  return engine.batches.items(batch, { ...page, ...(state === undefined ? {} : { state }) })
 }
 
 export const jobRoutes: readonly Route[] = [
@@ -90,7 +92,7 @@ export const jobRoutes: readonly Route[] = [
     answer: jobDetail,
     errors: ['not_found'],
     async run({ engine, params: { id }, who, headers }) {
-      return jsonText(detailText(who, known(await engine.jobAsText(id), id)), 200, headers)
+      return jsonText(detailText(who, known(await internalsOf(engine).jobAsText(id), id)), 200, headers)
     },
   }),
   ...explainRoutes({

@@ -1,6 +1,8 @@
 /** Routes of the dashboard's login: exchanges a token for a cookie that scripts cannot read; logout removes the cookie. */
+
 import { z } from 'zod'
 import { logInLasts, roles } from '../../auth/model/token.ts'
+import { internalsOf } from '../../engine/internals.ts'
 import { RetomaError } from '../../errors/errors.ts'
 import { type Route, route } from '../route.ts'
 import { cookieOf, cookieWith } from '../security/bearer-token.ts'
@@ -22,7 +24,7 @@ export const logInRoutes: readonly Route[] = [
     answer: z.object({ ...asker, expires_at: instant }),
     errors: ['unauthorized', 'foreign_origin', 'rate_limited'],
     async run({ engine, body, peer, headers }) {
-      const found = await engine.logIn(body.token, fromOf(peer))
+      const found = await internalsOf(engine).logIn(body.token, fromOf(peer))
       if (found === null) throw new RetomaError('unauthorized', {})
       const { secret, user, role, expiresAt } = found
       headers.append('set-cookie', cookieWith(secret, logInLasts / 1000, peer.secure === true))
@@ -41,7 +43,7 @@ export const logInRoutes: readonly Route[] = [
     async run({ engine, request, peer, headers }) {
       const secret = cookieOf(request, peer.secure === true)
       headers.append('set-cookie', cookieWith('', 0, peer.secure === true))
-      if (secret !== undefined) await engine.logOut(secret)
+      if (secret !== undefined) await internalsOf(engine).logOut(secret)
     },
   }),
   route({

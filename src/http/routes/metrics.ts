@@ -4,6 +4,7 @@
  */
 
 import type { Engine } from '../../engine/create-engine.ts'
+import { internalsOf } from '../../engine/internals.ts'
 import type { Log } from '../../lib/logging/log.ts'
 import { type MetricFamily, processMetrics } from '../../metrics/model/metric-table.ts'
 import { prometheusText, prometheusType } from '../response/prometheus-text.ts'
@@ -25,7 +26,7 @@ export const metricsRoutes: readonly Route[] = [
       const families = [
         ...(ofSystem ?? []),
         { ...databaseUp, samples: [{ value: Number(ofSystem !== undefined) }] },
-        ...(await engine.meter.families(log, who.user === '' ? 'alone' : undefined)),
+        ...(await internalsOf(engine).meter.families(log, who.user === '' ? 'alone' : undefined)),
       ]
       headers.set('content-type', prometheusType)
       return new Response(prometheusText(families), { headers })
@@ -36,7 +37,7 @@ export const metricsRoutes: readonly Route[] = [
 /** Returns undefined if the database is away. */
 async function systemFamilies(engine: Engine, log: Log): Promise<MetricFamily[] | undefined> {
   try {
-    return await engine.metrics()
+    return await engine.metrics.read()
   } catch (error) {
     log.warn({ err: error }, 'the metrics of the system could not be read')
     return undefined

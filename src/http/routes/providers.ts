@@ -36,7 +36,7 @@ export const providerRoutes: readonly Route[] = [
     query: z.strictObject(pageQuery),
     answer: pageOf(provider),
     async run({ engine, query }) {
-      const { items, next } = paged(await engine.providers(), each => each.name, query)
+      const { items, next } = paged(await engine.providers.list(), each => each.name, query)
       return { items: items.map(providerWire), next }
     },
   }),
@@ -50,6 +50,6 @@ export const providerRoutes: readonly Route[] = [
     params: z.object({ name: z.string() }),
     answer: cleared,
     errors: ['not_found'],
-    run: ({ engine, params, who }) => engine.clearProvider(params.name, { by: who.user }),
+    run: ({ engine, params, who }) => engine.providers.clear(params.name, { by: who.user }),
   }),
 ]

@@ -1,4 +1,4 @@
-/** Routes of queues: the counts of each queue, pause and unpause, and the explanation. */
+/** Routes of queues: the counts of each queue, pause and resume, and the explanation. */
 import { z } from 'zod'
 import { queueWire } from '../../json-views.ts'
 import { paged } from '../response/page-of-list.ts'
@@ -42,7 +42,7 @@ export const queueRoutes: readonly Route[] = [
     query: z.strictObject(pageQuery),
     answer: pageOf(queue),
     async run({ engine, query }) {
-      const { items, next } = paged(await engine.queues(), each => each.queue, query)
+      const { items, next } = paged(await engine.queues.list(), each => each.queue, query)
       return { items: items.map(queueWire), next }
     },
   }),
@@ -56,19 +56,19 @@ export const queueRoutes: readonly Route[] = [
     params: nameParams,
     answer: queueActionResult,
     errors: ['not_found'],
-    run: ({ engine, params, who }) => engine.pauseQueue(params.name, { by: who.user }),
+    run: ({ engine, params, who }) => engine.queues.pause(params.name, { by: who.user }),
   }),
   route({
     method: 'post',
-    path: '/api/v1/queues/{name}/unpause',
-    name: 'unpauseQueue',
+    path: '/api/v1/queues/{name}/resume',
+    name: 'resumeQueue',
     tag: 'queues',
     summary: 'A paused queue goes on',
     role: 'operator',
     params: nameParams,
     answer: queueActionResult,
     errors: ['not_found'],
-    run: ({ engine, params, who }) => engine.unpauseQueue(params.name, { by: who.user }),
+    run: ({ engine, params, who }) => engine.queues.resume(params.name, { by: who.user }),
   }),
   ...explainRoutes({
     path: '/api/v1/queues/{name}/explain',

@@ -1,6 +1,8 @@
 /** Routes of schedules: list the schedules, and enqueue the job of a schedule now. */
+
 import { z } from 'zod'
 import type { Engine, StoredResponse } from '../../engine/create-engine.ts'
+import { internalsOf } from '../../engine/internals.ts'
 import { scheduleWire } from '../../json-views.ts'
 import { answerExactly } from '../request/idempotency-key.ts'
 import { paged } from '../response/page-of-list.ts'
@@ -23,7 +25,7 @@ const schedule = z
   })
   .meta({ id: 'Schedule' })
 
-type Fired = Awaited<ReturnType<Engine['runSchedule']>>
+type Fired = Awaited<ReturnType<Engine['schedules']['run']>>
 
 export const scheduleRoutes: readonly Route[] = [
   route({
@@ -36,7 +38,7 @@ export const scheduleRoutes: readonly Route[] = [
     query: z.strictObject(pageQuery),
     answer: pageOf(schedule),
     async run({ engine, query }) {
-      const { items, next } = paged(await engine.schedules(), each => each.name, query)
+      const { items, next } = paged(await engine.schedules.list(), each => each.name, query)
       return { items: items.map(scheduleWire), next }
     },
   }),
@@ -54,8 +56,8 @@ export const scheduleRoutes: readonly Route[] = [
     errors: ['unknown_schedule', 'queue_full', 'key_locked'],
     async run({ engine, params: { name }, who, once, headers }) {
       const by = { by: who.user }
-      if (once === undefined) return engine.runSchedule(name, by)
-      const make = (keep: (made: Fired) => StoredResponse) => engine.runScheduleOnce(name, once, keep, by)
+      if (once === undefined) return engine.schedules.run(name, by)
+      const make = (keep: (made: Fired) => StoredResponse) => internalsOf(engine).runScheduleOnce(name, once, keep, by)
       return answerExactly(headers, make, made => made)
     },
   }),

@@ -35,6 +35,6 @@ export const statsRoutes: readonly Route[] = [
         .meta({ description: 'of the schema retoma: the number of its newest migration' }),
       sampled_at: instant.nullable(),
     }),
-    run: async ({ engine }) => statsWire(await engine.stats()),
+    run: async ({ engine }) => statsWire(await engine.metrics.stats()),
   }),
 ]

@@ -19,5 +19,5 @@ export const tickRoutes: readonly Route[] = cronRoutes({
     batches: z.array(z.looseObject({ id: z.string() })),
     findings: z.array(z.looseObject({})),
   }),
-  run: async ({ engine }) => maintenanceReportWire(await engine.watchOnce()),
+  run: async ({ engine }) => maintenanceReportWire(await engine.watch({ once: true })),
 })

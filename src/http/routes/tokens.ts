@@ -1,7 +1,9 @@
 /** Routes to create, list and revoke tokens, for admins. */
+
 import { z } from 'zod'
 import { roles } from '../../auth/model/token.ts'
 import type { Engine, StoredResponse } from '../../engine/create-engine.ts'
+import { internalsOf } from '../../engine/internals.ts'
 import { tokenWire } from '../../json-views.ts'
 import { answerExactly } from '../request/idempotency-key.ts'
 import { type Call, type Route, route } from '../route.ts'
@@ -20,12 +22,12 @@ const token = z.object({
   revoked_at: instant.nullable(),
 })
 
-type MadeToken = Awaited<ReturnType<Engine['createToken']>>
+type MadeToken = Awaited<ReturnType<Engine['tokens']['create']>>
 
 const madeWire = ({ token: secret, ...view }: MadeToken) => ({ ...tokenWire(view), token: secret })
 
 const revoke = async ({ engine, params, who }: Call<{ id: string }>) => {
-  const { changed, ...view } = await engine.revokeToken(params.id, { by: who.user })
+  const { changed, ...view } = await engine.tokens.revoke(params.id, { by: who.user })
   return { ...tokenWire(view), changed }
 }
 
@@ -58,7 +60,7 @@ export const tokenRoutes: readonly Route[] = [
     errors: ['bad_option'],
     async run({ engine, query }) {
       const given = Object.entries(query).filter(([, value]) => value !== undefined)
-      const { items, next } = await engine.tokens(Object.fromEntries(given))
+      const { items, next } = await engine.tokens.list(Object.fromEntries(given))
       return { items: items.map(tokenWire), next }
     },
   }),
@@ -81,9 +83,9 @@ export const tokenRoutes: readonly Route[] = [
     errors: ['bad_option'],
     async run({ engine, body, who, once, headers }) {
       const asked = { ...body, by: who.user }
-      if (once === undefined) return madeWire(await engine.createToken(asked))
+      if (once === undefined) return madeWire(await engine.tokens.create(asked))
       // A repeated request returns the same token without the secret, because only the hash of the secret is stored.
-      const make = (keep: (made: MadeToken) => StoredResponse) => engine.createTokenOnce(asked, once, keep)
+      const make = (keep: (made: MadeToken) => StoredResponse) => internalsOf(engine).createTokenOnce(asked, once, keep)
       return answerExactly(headers, make, madeWire, { token: null })
     },
   }),

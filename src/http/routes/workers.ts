@@ -44,7 +44,7 @@ export const workerRoutes: readonly Route[] = [
     query: z.strictObject(pageQuery),
     answer: pageOf(worker),
     async run({ engine, query, who }) {
-      const { items, next } = paged(await engine.workers(), each => each.id, query)
+      const { items, next } = paged(await engine.workers.list(), each => each.id, query)
       return { items: redactForRole(who, items.map(workerWire)), next }
     },
   }),

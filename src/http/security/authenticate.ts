@@ -10,6 +10,7 @@
 
 import { roles, shortestSecret } from '../../auth/model/token.ts'
 import type { Engine } from '../../engine/create-engine.ts'
+import { internalsOf } from '../../engine/internals.ts'
 import { databaseTimeout } from '../../errors/database-unreachable.ts'
 import { isRetomaError, RetomaError } from '../../errors/errors.ts'
 import { refuseOption } from '../../errors/invalid-option.ts'
@@ -68,8 +69,8 @@ export function createAuthenticator(engine: Engine, options: AuthenticateOptions
   async function byToken(request: Request, place: ClientAddress): Promise<Principal | undefined> {
     const secret = bearerOf(request)
     // If no token exists, there is none to guess.
-    if (secret === undefined || !(await engine.anyToken())) return undefined
-    const found = await engine.findToken(secret, fromOf(place))
+    if (secret === undefined || !(await internalsOf(engine).anyToken())) return undefined
+    const found = await internalsOf(engine).findToken(secret, fromOf(place))
     if (found === null) throw new RetomaError('unauthorized', {})
     return { user: found.user, role: found.role, via: 'token', token: found.id }
   }
@@ -77,15 +78,15 @@ export function createAuthenticator(engine: Engine, options: AuthenticateOptions
   async function byCookie(request: Request, place: ClientAddress): Promise<Principal | undefined> {
     const secret = cookieOf(request, place.secure)
     // If no token exists, there is none to guess.
-    if (secret === undefined || !(await engine.anyToken())) return undefined
-    const found = await engine.findLogIn(secret, fromOf(place))
+    if (secret === undefined || !(await internalsOf(engine).anyToken())) return undefined
+    const found = await internalsOf(engine).findLogIn(secret, fromOf(place))
     if (found === null) return undefined
     if (changesSomething(request)) refuseForeignOrigin(request, place, options)
     return { user: found.user, role: found.role, via: 'cookie', token: found.id }
   }
 
   async function openly(request: Request, place: ClientAddress): Promise<Principal | undefined> {
-    if (who !== undefined || (await engine.anyToken())) return undefined
+    if (who !== undefined || (await internalsOf(engine).anyToken())) return undefined
     if (open !== true) {
       const header = [...request.headers.keys()].find(name => /^(?:forwarded|via|x-forwarded-.*)$/.test(name))
       if (header !== undefined) throw new RetomaError('proxy_without_token', { header })
@@ -101,7 +102,8 @@ export function createAuthenticator(engine: Engine, options: AuthenticateOptions
     if (!cronSecret) throw new RetomaError('cron_unset', {})
     const given = [bearerOf(request), new URL(request.url).searchParams.get('secret')].filter(each => each)
     const isRight = async () => given.some(each => sameSecret(each!, cronSecret)) || null
-    if (given.length > 0 && (await engine.guess(fromOf(place), isRight))) return { ...nobody, user: 'cron' }
+    if (given.length > 0 && (await internalsOf(engine).guess(fromOf(place), isRight)))
+      return { ...nobody, user: 'cron' }
     throw new RetomaError('cron_refused', {})
   }
 

@@ -3,6 +3,7 @@
  * anything is read. Every response of such a route reports the remaining requests in the three usual RateLimit headers.
  */
 
+import { internalsOf } from '../../engine/internals.ts'
 import type { RetomaError } from '../../errors/errors.ts'
 import type { Rate } from '../../limits/model/queue-limits.ts'
 import { type Allowance, rateLimited } from '../../limits/model/rate-window.ts'
@@ -21,7 +22,7 @@ export async function limited(
   const { bucket, limit, per } = given
   const allowance = await engine.limit({ bucket, who: who.user, limit, per })
   if (allowance.allowed) return limitHeaders(allowance)
-  engine.meter.add(processMetrics.limited, 1, { bucket })
+  internalsOf(engine).meter.add(processMetrics.limited, 1, { bucket })
   throw rateLimited(given, allowance.retryAfterSeconds)
 }
 

@@ -1,5 +1,7 @@
 /** Streams the events of the engine, of one batch or of one job; from now on, or after an earlier event. */
+
 import { z } from 'zod'
+import { internalsOf } from '../../engine/internals.ts'
 import { RetomaError, say } from '../../errors/errors.ts'
 import type { EngineEvent } from '../../events/model/event.ts'
 import { readCursor } from '../../events/model/event-cursor.ts'
@@ -32,7 +34,9 @@ export async function follow(
   try {
     const opened = await Promise.race([
       events.opened(),
-      call.engine.clock.sleep(openMs, late.signal).then(() => true as const),
+      internalsOf(call.engine)
+        .clock.sleep(openMs, late.signal)
+        .then(() => true as const),
     ])
     if (call.request.method === 'HEAD' || !opened) await events.return?.()
     // The followed job or batch is final and the client has all events: 204 makes an EventSource stop reconnecting.

@@ -130,21 +130,21 @@ function succeeded({ total = 0, failed = 0 }: IncidentFacts): Saying {
 function why({ reason }: IncidentFacts): Saying {
   if (reason?.code === 'stop_after')
     return say(
-      `${reason.failed} of ${reason.ended} ${reason.failed === 1 ? 'has' : 'have'} failed, more than may. See the failures, then unpause or cancel it.`,
+      `${reason.failed} of ${reason.ended} ${reason.failed === 1 ? 'has' : 'have'} failed, more than may. See the failures, then resume or cancel it.`,
       `${reason.failed} de ${reason.ended} ${reason.failed === 1 ? 'falhou' : 'falharam'}, mais do que o permitido. Veja os erros e então continue ou cancele.`,
     )
   const words = typeof reason?.message === 'string' ? reason.message : (reason?.code ?? '?')
   if (reason?.code === 'same_cause')
     return say(
-      `${reason.items} in a row failed the same way: ${words}. One a minute tries; it goes on when that does not fail, or when you unpause it.`,
+      `${reason.items} in a row failed the same way: ${words}. One a minute tries; it goes on when that does not fail, or when you resume it.`,
       `${reason.items} seguidos falharam do mesmo modo: ${words}. Um por minuto tenta de novo; ele segue quando não falhar, ou quando você mandar continuar.`,
     )
   if (typeof reason?.provider === 'string')
     return say(
-      `${reason.provider}: ${words}. It goes on when that answers again, or when you unpause it.`,
+      `${reason.provider}: ${words}. It goes on when that answers again, or when you resume it.`,
       `${reason.provider}: ${words}. Ele segue quando o provedor voltar a responder, ou quando você mandar continuar.`,
     )
-  return say(`${words}. It goes on when you unpause it.`, `${words}. Ele segue quando você mandar continuar.`)
+  return say(`${words}. It goes on when you resume it.`, `${words}. Ele segue quando você mandar continuar.`)
 }
 
 function starved({ queue, kinds = [], jobs, no_worker: noWorker }: IncidentFacts): Saying {

@@ -93,7 +93,7 @@ export async function relimitJobs(db: Db, changed: readonly string[], now: Date 
   while ((await db.run(regroup, [changed, chunkSize])).length >= chunkSize);
 }
 
-const pressedQueue = `jsonb_build_object('who', $4::text, 'what', case when m.paused then 'pause queue' else 'unpause queue' end, 'queue', m.name)`
+const pressedQueue = `jsonb_build_object('who', $4::text, 'what', case when m.paused then 'pause queue' else 'resume queue' end, 'queue', m.name)`
 
 const pause = {
   name: 'queue_pause',

@@ -92,7 +92,7 @@ export function checkPaused({ paused }: WorkFacts): Check {
   return warning(
     'paused',
     say(`paused queues with waiting jobs: ${list}`, `filas pausadas com jobs esperando: ${list}`),
-    say('unpause them when it is time', 'reative-as quando for a hora'),
+    say('resume them when it is time', 'reative-as quando for a hora'),
   )
 }
 

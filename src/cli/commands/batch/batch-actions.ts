@@ -1,17 +1,10 @@
 /**
- * `retoma batch resume|retry-failed|pause|unpause|cancel|priority ID` and `skip ITEM…`: runs an action and reports the result in a
+ * `retoma batch resume|retry-failed|pause|cancel|priority ID` and `skip ITEM…`: runs an action and reports the result in a
  * sentence, even if there was nothing to do. An action is safe to repeat and safe for many callers at once.
  */
 import type { Command } from 'commander'
 import { RetomaError } from '../../../errors/errors.ts'
-import type {
-  BatchActionResult,
-  BatchView,
-  Engine,
-  JobActionResult,
-  ResumedBatch,
-  RetriedBatch,
-} from '../../../index.ts'
+import type { BatchActionResult, BatchView, Engine, JobActionResult, RetriedBatch } from '../../../index.ts'
 import { cause as causeOf, wholeNumber, wrongUse } from '../../arguments.ts'
 import type { Context } from '../../command-context.ts'
 import { refuseWithoutData, withEngine } from '../../command-database.ts'
@@ -31,7 +24,6 @@ export function batchActionCommands(batch: Command, cli: Cli): void {
     .option('--cause <cause>', help.cause, causeOf)
     .action(cli.action(retryFailed))
   verb('pause', help.batchPause).action(cli.action(pause))
-  verb('unpause', help.batchUnpause).action(cli.action(unpause))
   verb('cancel', help.batchCancel).action(cli.action(cancel))
   verb('priority', help.batchPriority)
     .argument('<n>', help.batchPriorityNumber, wholeNumber('N', 0, 9))
@@ -44,23 +36,20 @@ export function batchActionCommands(batch: Command, cli: Cli): void {
     .action(cli.action(skip))
 }
 
-/**
- * Runs the action, reads the batch afterwards, and reports the result. Reads the batch first too: job ids come from the same sequence,
- * and a job is not meant here.
- */
+/** Runs the action, reads the batch before and afterwards, and reports the result. */
 async function applyAction<T extends BatchActionResult>(
   context: Context,
   id: string,
   press: (engine: Engine) => Promise<T>,
-  sentence: (answer: T, words: CliMessages['batch'], batch: BatchView) => string,
+  sentence: (answer: T, words: CliMessages['batch'], batch: BatchView, before: BatchView) => string,
 ): Promise<void> {
   const { output } = context
   await refuseWithoutData(context)
   await withEngine(context, {}, async engine => {
-    await batchOf(engine, id)
+    const before = await batchOf(engine, id)
     const answer = await press(engine)
     const batch = await batchOf(engine, id)
-    output.answer(answer, [sentence(answer, output.word.batch, batch)])
+    output.answer(answer, [sentence(answer, output.word.batch, batch, before)])
     const goesOn = ['submitting', 'waiting', 'running'].includes(batch.state)
     if (goesOn && batch.running === 0 && !(await isTaken(batch, engine)))
       output.note(output.word.jobs.noWorker(batch.queue))
@@ -72,23 +61,15 @@ const pause = (context: Context, id: string) =>
   applyAction(
     context,
     id,
-    engine => engine.pause(id, osUser()),
+    engine => engine.batches.pause(id, osUser()),
     ({ changed }, words) => (changed ? words.paused(id) : words.pausedAlready(id)),
-  )
-
-const unpause = (context: Context, id: string) =>
-  applyAction(
-    context,
-    id,
-    engine => engine.unpause(id, osUser()),
-    ({ changed, state }, words) => (changed ? words.unpaused(id) : words.unpausedAlready(id, state)),
   )
 
 const cancel = (context: Context, id: string) =>
   applyAction(
     context,
     id,
-    engine => engine.cancel(id, osUser()) as Promise<BatchActionResult>,
+    engine => engine.batches.cancel(id, osUser()),
     ({ changed }, words) => (changed ? words.cancelled(id) : words.cancelledAlready(id)),
   )
 
@@ -96,16 +77,21 @@ const resume = (context: Context, id: string) =>
   applyAction(
     context,
     id,
-    engine => engine.resume(id, osUser()) as Promise<ResumedBatch>,
-    ({ changed, resumed, state }, words, { resumes, maxResumes }) =>
-      changed ? words.resumed(id, resumed, resumes, maxResumes) : words.resumedAlready(id, state),
+    engine => engine.batches.resume(id, osUser()),
+    ({ changed, resumed, state }, words, { resumes, maxResumes }, before) => {
+      if (!changed) return words.resumedAlready(id, state)
+      // Only the resume of a stalled batch is counted.
+      return resumes === before.resumes
+        ? words.resumedFromPause(id, resumed)
+        : words.resumed(id, resumed, resumes, maxResumes)
+    },
   )
 
 const retryFailed = (context: Context, id: string, { cause }: { cause?: string }) =>
   applyAction(
     context,
     id,
-    engine => engine.retryFailed(id, { ...osUser(), ...(cause === undefined ? {} : { cause }) }),
+    engine => engine.batches.retryFailed(id, { ...osUser(), ...(cause === undefined ? {} : { cause }) }),
     (answer, words) => retrySentence(answer, cause, words),
   )
 
@@ -124,7 +110,7 @@ const priority = (context: Context, id: string, number: number) =>
   applyAction(
     context,
     id,
-    engine => engine.setPriority(id, number, osUser()),
+    engine => engine.batches.setPriority(id, number, osUser()),
     ({ changed, moved }, words) => (changed ? words.priority(id, number, moved) : words.priorityAlready(id, number)),
   )
 
@@ -140,5 +126,5 @@ async function skipItem(engine: Engine, id: string, reason: string): Promise<Job
   if (job === null && (await engine.batch(id)) !== null) throw wrongUse(({ wrong }) => wrong.batchNoItem(id))
   if (job === null || job.batchId === null)
     throw new RetomaError('not_found', { what: both(({ batch }) => batch.item), id })
-  return engine.skip(id, reason, osUser())
+  return engine.jobs.skip(id, reason, osUser())
 }

@@ -23,7 +23,7 @@ export function failuresCommand(batch: Command, cli: Cli): void {
 async function failures(context: Context, id: string): Promise<void> {
   const { output } = context
   await refuseWithoutData(context)
-  const groups = await withEngine(context, {}, engine => engine.failures(id))
+  const groups = await withEngine(context, {}, engine => engine.batches.failures(id))
   const lines = groups.flatMap((group, index) => [...(index > 0 ? [''] : []), ...groupLines(id, group, output)])
   output.answer(
     { items: groups.map(failureGroupWire), next: null },

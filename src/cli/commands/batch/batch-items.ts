@@ -39,7 +39,7 @@ async function items(context: Context, id: string, options: ItemsOptions): Promi
   await refuseWithoutData(context)
   const filter = cause === undefined ? options : { ...options, state: 'failed' as const }
   const found = await withEngine(context, {}, (engine, asked) =>
-    fullPage(page => engine.items(id, { ...filter, ...page }), options, asked),
+    fullPage(page => engine.batches.items(id, { ...filter, ...page }), options, asked),
   )
   output.answer({ items: found.items.map(jobWire), next: found.next }, [
     ...(found.items.length === 0 ? [noItems(options, output)] : itemLines(found.items, output)),

@@ -33,7 +33,7 @@ export function listCommand(batch: Command, cli: Cli): void {
 async function list(context: Context, options: ListOptions): Promise<void> {
   const { output } = context
   await refuseWithoutData(context)
-  const { items, next } = await withEngine(context, {}, engine => engine.batches(options))
+  const { items, next } = await withEngine(context, {}, engine => engine.batches.list(options))
   output.answer({ items: items.map(batchWire), next }, [
     ...(items.length === 0 ? [noBatches(options, output)] : batchTable(items, systemClock.now(), output)),
     ...(next === null ? [] : [output.word.jobs.more(`retoma batch list ${repeated(options)}--after ${next}`)]),

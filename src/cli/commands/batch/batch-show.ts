@@ -65,7 +65,7 @@ export async function batchOf(engine: Engine, id: string): Promise<BatchView> {
 }
 
 async function answer(batch: BatchView, engine: Engine, output: Output): Promise<void> {
-  const causes = batch.failed > 0 ? await engine.failures(batch.id) : []
+  const causes = batch.failed > 0 ? await engine.batches.failures(batch.id) : []
   const { sentence } = await engine.explain({ batch: batch.id }, { language: output.language })
   output.answer({ ...batchWire(batch), causes: causes.map(failureGroupWire) }, [
     ...batchFields(batch, output),
@@ -127,8 +127,7 @@ function nextLines(batch: BatchView, { word }: Output): string[] {
   const { id, state } = batch
   const press = (verb: string, hint: string): [string, string] => [`retoma batch ${verb} ${id}`, hint]
   const steps = [
-    ...(state === 'paused' ? [press('unpause', hints.unpause)] : []),
-    ...(state === 'stalled' ? [press('resume', hints.resume)] : []),
+    ...(state === 'paused' || state === 'stalled' ? [press('resume', hints.resume)] : []),
     ...(batch.failed > 0 && state !== 'cancelled' ? [press('failures', hints.failures)] : []),
     ...(batch.failed > 0 && ['succeeded', 'failed'].includes(state) ? [press('retry-failed', hints.retryFailed)] : []),
   ]

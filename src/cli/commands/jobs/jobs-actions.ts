@@ -13,7 +13,7 @@ export function retryCommand(jobs: Command, cli: Cli): void {
   const { help } = cli.output.word
   const run = (context: Context, ids: string[], { fromScratch = false }: { fromScratch?: boolean }) =>
     fromScratch
-      ? applyToEach(context, ids, (engine, id) => engine.rerun(id, osUser()), rerunLine)
+      ? applyToEach(context, ids, (engine, id) => engine.jobs.rerun(id, osUser()), rerunLine)
       : applyToEach(context, ids, again, retryLine)
   jobs
     .command('retry')
@@ -33,14 +33,14 @@ export function cancelCommand(jobs: Command, cli: Cli): void {
 async function again(engine: Engine, id: string): Promise<JobActionResult> {
   const job = await engine.job(id)
   return job?.state === 'stalled'
-    ? ((await engine.resume(id, osUser())) as JobActionResult)
-    : engine.retry(id, osUser())
+    ? ((await engine.jobs.resume(id, osUser())) as JobActionResult)
+    : engine.jobs.retry(id, osUser())
 }
 
 /** Refuses the id of a batch: a mistyped id can cancel at most a single job. */
 async function cancelJob(engine: Engine, id: string): Promise<JobActionResult> {
   if ((await engine.job(id)) === null) throw new RetomaError('not_found', { what: 'job', id })
-  return (await engine.cancel(id, osUser())) as JobActionResult
+  return (await engine.jobs.cancel(id, osUser())) as JobActionResult
 }
 
 const retryLine = ({ id, state, changed }: JobActionResult, { jobs }: CliMessages) =>

@@ -73,7 +73,7 @@ async function enqueue(
 
 /** True if a live worker claims jobs of the kind. */
 export async function isTaken({ kind, queue }: Pick<AnyJob, 'kind' | 'queue'>, engine: Engine): Promise<boolean> {
-  const workers = await engine.workers()
+  const workers = await engine.workers.list()
   return workers.some(worker => !worker.dead && queue in worker.queues && worker.kinds.includes(kind))
 }
 

@@ -46,8 +46,8 @@ async function list(context: Context, options: ListOptions): Promise<void> {
     fullPage(
       page =>
         batch === undefined
-          ? engine.jobs({ state, kind, queue, ...page })
-          : engine.items(batch, { ...ofState, ...page }),
+          ? engine.jobs.list({ state, kind, queue, ...page })
+          : engine.batches.items(batch, { ...ofState, ...page }),
       options,
       asked,
     ),
