@@ -28,7 +28,7 @@ export const mostAtOnce = 2
 export const mostFailures = 3
 
 const patient = {
-  attempts: mostFailures,
+  maxAttempts: mostFailures,
   backoff: { first: seconds(5), factor: 2, max: minutes(1), jitter: 0 },
   // Nobody pays for a machine that was asleep.
   timeout: hours(20),

@@ -68,7 +68,7 @@ export function createJobs({ openRouter }: { openRouter: OpenRouterOptions }): J
     internal: true,
     queue,
     input: z.object({ document: z.string() }),
-    attempts: 3,
+    maxAttempts: 3,
     backoff: { first: seconds(5), factor: 2, max: minutes(10), jitter: 0.1 },
     timeout: minutes(2),
     expect: seconds(45),

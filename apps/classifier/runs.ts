@@ -82,7 +82,7 @@ export function createRuns(options: RunOptions): Runs {
     internal: true,
     queue: options.classification.job.queue,
     input: z.object({ run: z.string() }),
-    attempts: 1000,
+    maxAttempts: 1000,
     backoff: { first: seconds(5), factor: 2, max: minutes(5), jitter: 0.1 },
     timeout: minutes(5),
     run: (_, { run }) => submitRun(engine(), options.classification, run),
@@ -181,7 +181,7 @@ export async function submitRun(engine: Engine, classification: RunOptions['clas
       ref: (_, index) => documents[index]!.code,
       maxResumes,
       about: { label: say(`execution ${id}`, `execução ${id}`), path: `/execucoes/${id}/status-detalhado` },
-      items: { attempts: maxRetries + 1 },
+      items: { maxAttempts: maxRetries + 1 },
       // Documents with the same bytes run one at a time: the first buys the answer, the others reuse the answer.
       ...(reuse ? { each: (_: unknown, index: number) => ({ groupKey: documents[index]!.hash }) } : {}),
     },

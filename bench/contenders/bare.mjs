@@ -9,7 +9,7 @@ import { openStatements } from '../lib/statements.mjs'
 const bite = 500
 
 export async function open(url) {
-  const job = defineJob({ kind: 'noop', queue: 'bench', attempts: 1, run: async () => {} })
+  const job = defineJob({ kind: 'noop', queue: 'bench', maxAttempts: 1, run: async () => {} })
   const engine = await createEngine({ databaseUrl: url, jobs: [job] })
   const statements = await openStatements(url, { queues: ['bench'], kinds: ['noop'] })
   const client = new pg.Client({ connectionString: url })

@@ -7,7 +7,7 @@ export async function open(url) {
   const job = defineJob({
     kind: 'noop',
     queue: 'bench',
-    attempts: 1,
+    maxAttempts: 1,
     run: async (_, input) => {
       ran(input)
       if (input.fails) throw new Error('as asked')

@@ -23,7 +23,7 @@ export const batchJobs = {
     return defineJob({
       kind: 'item',
       queue,
-      attempts: 1,
+      maxAttempts: 1,
       run: async (_, { n, ms = 0, fails = false }) => {
         starts.last = now()
         starts.first ??= starts.last
@@ -39,7 +39,7 @@ export const batchJobs = {
     return defineJob({
       kind,
       queue,
-      attempts: 2,
+      maxAttempts: 2,
       backoff: { first: milliseconds(100) },
       onOrphan,
       run: async ({ attempt, signal }, { ms, fails = 0 }) => {

@@ -9,7 +9,7 @@ const items = 2000
 export async function openFinished(room, { rows, waiting = 0, say }) {
   const server = await room.server()
   const database = await server.database()
-  const job = defineJob({ kind: 'noop', queue: 'bench', attempts: 1, run: (_, input) => failSome(input) })
+  const job = defineJob({ kind: 'noop', queue: 'bench', maxAttempts: 1, run: (_, input) => failSome(input) })
   const batch = defineBatch({ name: 'many', job })
   const engine = await createEngine({ databaseUrl: database.url, jobs: [job], batches: [batch] })
   room.atEnd(() => engine.close())

@@ -24,7 +24,7 @@ export const jobs = {
     return defineJob({
       kind: 'noop',
       queue,
-      attempts: 1,
+      maxAttempts: 1,
       run: async (_, input) => {
         if (input.at !== undefined) waits.push(now() - input.at)
         if (++ran % tellEvery === 0) tell({ ran, at: now(), rss: process.memoryUsage.rss() })

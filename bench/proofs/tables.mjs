@@ -65,7 +65,7 @@ const warmUp = 20
 
 async function open(room, server, name, { rows: all, fill, priority = 4 }, scale) {
   const database = await server.database()
-  const job = defineJob({ kind: 'noop', queue: 'bench', attempts: 1, run: async () => {} })
+  const job = defineJob({ kind: 'noop', queue: 'bench', maxAttempts: 1, run: async () => {} })
   const engine = await createEngine({ databaseUrl: database.url, jobs: [job] })
   room.atEnd(() => engine.close())
   const rows = Math.round(all * scale)

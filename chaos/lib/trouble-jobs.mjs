@@ -56,7 +56,7 @@ export function troubleJobs({ defineJob, minutes, seconds }, note = () => {}) {
   const loop = defineJob({
     kind: 'loop',
     queue: 'work',
-    attempts: 2,
+    maxAttempts: 2,
     backoff: again,
     timeout: seconds(3),
     run: async ({ id, attempt }) => {
@@ -70,7 +70,7 @@ export function troubleJobs({ defineJob, minutes, seconds }, note = () => {}) {
     defineJob({
       kind: `loop-${isolation}`,
       queue: 'work',
-      attempts: 1,
+      maxAttempts: 1,
       timeout: seconds(3),
       isolation,
       handler: handler('loop'),
@@ -94,7 +94,7 @@ export function troubleJobs({ defineJob, minutes, seconds }, note = () => {}) {
     defineJob({
       kind,
       queue: 'work',
-      attempts: 5,
+      maxAttempts: 5,
       backoff: again,
       run: async ({ id, attempt }) => {
         note('start', id, attempt, '-')

@@ -8,7 +8,7 @@ export interface Mailer {
 export const remindOf = (mailer: Mailer) =>
   defineJob({
     kind: 'remind-of-invoice',
-    attempts: 3,
+    maxAttempts: 3,
     backoff: { first: seconds(30), factor: 2, max: minutes(10), jitter: 0 },
     run: async (ctx, invoice: { number: string; email: string }) => {
       ctx.log.info({ invoice: invoice.number }, 'reminding')

@@ -22,6 +22,14 @@ test.each(['banana', 'x', '', 'retries'])('nothing is suggested for %j', word =>
   expect(hintFor(word, [])).toEqual({ en: 'none is registered', pt: 'nenhum está registrado' })
 })
 
+test('a name without its first word is taken for that name, unless another is as near', () => {
+  expect(nearest('attempts', ['maxAttempts', 'backoff'])).toBe('maxAttempts')
+  expect(nearest('atempts', ['maxAttempts', 'backoff'])).toBe('maxAttempts')
+  expect(nearest('key', ['groupKey', 'key'])).toBe('key')
+  expect(nearest('kye', ['groupKey', 'key'])).toBe('key')
+  expect(nearest('banana', ['maxAttempts', 'groupKey', 'stallAfter'])).toBeUndefined()
+})
+
 test('the nearest wins, and of two as near the first', () => {
   expect(nearest('cast', ['cost', 'cast', 'case'])).toBe('cast')
   expect(nearest('casx', ['cost', 'cast', 'case'])).toBe('cast')

@@ -9,7 +9,7 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   const allowed = Math.max(1, Math.floor(word.length / 3))
   let best: { name: string; distance: number } | undefined
   for (const name of known) {
-    const distance = edits(word.toLowerCase(), name.toLowerCase())
+    const distance = distanceTo(word.toLowerCase(), name)
     if (distance <= allowed && (best === undefined || distance < best.distance)) best = { name, distance }
   }
   return best?.name
@@ -27,6 +27,13 @@ export function hintFor(word: string, known: readonly string[]): Saying {
   if (name !== undefined) return say(`did you mean "${name}"?`, `você quis dizer "${name}"?`)
   const all = known.join(', ')
   return all === '' ? say('none is registered', 'nenhum está registrado') : say(`there is: ${all}`, `há: ${all}`)
+}
+
+/** A name may be written without its first word: `attempts` for `maxAttempts`. The whole name counts as nearer. */
+function distanceTo(word: string, name: string): number {
+  const whole = edits(word, name.toLowerCase())
+  const rest = /^[a-z]+([A-Z].*)$/.exec(name)?.[1]
+  return rest === undefined ? whole : Math.min(whole, edits(word, rest.toLowerCase()) + 0.5)
 }
 
 /** Damerau-Levenshtein distance (a swap of two neighbours counts as a single edit). Words are short, so quadratic time is fine. */

@@ -117,7 +117,7 @@ export class Steps {
     if (how !== 'written') throw this.#gone(name)
   }
 
-  async #tries<T>({ attempts, backoff }: CheckedStep, once: () => Promise<T>): Promise<T> {
+  async #tries<T>({ maxAttempts: attempts, backoff }: CheckedStep, once: () => Promise<T>): Promise<T> {
     const { clock, signal, random } = this.#host
     for (let failures = 1; ; failures++) {
       signal.throwIfAborted()

@@ -76,7 +76,7 @@ export function notifyJob(given: {
   return defineJob<NoticeInput>({
     kind: notifyKind,
     queue: notifyQueue,
-    attempts: 1000,
+    maxAttempts: 1000,
     backoff: { first: seconds(5), factor: 2, max: minutes(15), jitter: 0.1 },
     timeout: seconds(30),
     maxAge: hours(24),

@@ -9,7 +9,7 @@ const ran = new Map<string, number>()
 const item = defineJob<string>({
   kind: 'item',
   queue: 'q',
-  attempts: 2,
+  maxAttempts: 2,
   backoff: { first: 0 as never },
   run: async (ctx, name) => {
     ran.set(name, (ran.get(name) ?? 0) + 1)

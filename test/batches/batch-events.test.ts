@@ -336,7 +336,7 @@ describe('its states are a chain, each told once and in order,', () => {
 test('says of an item that failed how often it has', async () => {
   const flaky = defineJob<string>({
     kind: 'flaky',
-    attempts: 2,
+    maxAttempts: 2,
     backoff: { first: seconds(1) },
     run: () => Promise.reject(new Error('no')),
   })

@@ -188,7 +188,7 @@ test('while every unfinished item waits for its run_at it does not stall, howeve
   let tries = 0
   const job = defineJob<string>({
     kind: 'later',
-    attempts: 2,
+    maxAttempts: 2,
     backoff: { first: minutes(6), factor: 1, jitter: 0 },
     run: () => {
       tries++

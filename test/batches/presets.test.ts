@@ -48,7 +48,7 @@ function expectSpread(at: number[], waits: number[]): void {
 test('every preset defines a job, or a batch', () => {
   const { classification, ...jobs } = presets
   const made = Object.values(jobs).map(preset => defineJob({ ...preset, kind: 'k', run: () => 1 }))
-  expect(made.map(({ policy }) => policy.attempts)).toEqual([3, 1_000_000, 1, 5, 3])
+  expect(made.map(({ policy }) => policy.maxAttempts)).toEqual([3, 1_000_000, 1, 5, 3])
   expect(defineBatch({ ...classification, name: 'b', job: made[0] as AnyJob }).policy).toMatchObject({ maxResumes: 3 })
 })
 

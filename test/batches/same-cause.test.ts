@@ -17,7 +17,7 @@ async function outage(attempts = 3) {
     kind: 'ask',
     queue: 'q',
     input: z.object({ n: z.number() }),
-    attempts,
+    maxAttempts: attempts,
     backoff,
     run(_, { n }) {
       runs.push(n)

@@ -100,7 +100,7 @@ test.each([
   ],
   [
     'import { defineJob } from "retoma"\nexport default { jobs: [defineJob({ kind: "a", atempts: 3, run: async () => 1 })] }',
-    'retoma.config.ts:2 cannot be used: the definition of the job "a" is not usable: there is no option "atempts", did you mean "attempts"?',
+    'retoma.config.ts:2 cannot be used: the definition of the job "a" is not usable: there is no option "atempts", did you mean "maxAttempts"?',
   ],
   ['export const a = 1', 'retoma.config.ts cannot be used: it must export a config by default'],
   ['export default []', 'it must export a config by default'],

@@ -6,8 +6,8 @@ import { answer, folderWith, run, start } from './support.ts'
 const files = {
   'retoma.config.ts': `import { defineConfig, defineJob } from 'retoma'
 const handler = new URL('./extract.ts', import.meta.url)
-const isolated = defineJob<{ die?: boolean }>({ kind: 'isolated', handler, isolation: 'process', attempts: 1 })
-const inline = defineJob<{ die?: boolean }>({ kind: 'inline', handler, attempts: 1 })
+const isolated = defineJob<{ die?: boolean }>({ kind: 'isolated', handler, isolation: 'process', maxAttempts: 1 })
+const inline = defineJob<{ die?: boolean }>({ kind: 'inline', handler, maxAttempts: 1 })
 export default defineConfig({ jobs: [isolated, inline] })
 `,
   'extract.ts': `import { skip, type JobContext } from 'retoma'

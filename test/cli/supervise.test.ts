@@ -14,7 +14,7 @@ const never = (signal: AbortSignal) => new Promise((_, reject) => signal.addEven
 const quick = defineJob({ kind: 'quick', run: async () => process.pid })
 const once = defineJob({ kind: 'once', run: ctx => (ctx.attempt > 1 ? 'again' : never(ctx.signal)) })
 const spin = defineJob({ kind: 'spin', run: () => { for (;;) {} } })
-const spinOut = defineJob({ kind: 'spin-out', attempts: 1, timeout: seconds(3), run: () => { writeFileSync('spins', ''); for (;;) {} } })
+const spinOut = defineJob({ kind: 'spin-out', maxAttempts: 1, timeout: seconds(3), run: () => { writeFileSync('spins', ''); for (;;) {} } })
 const deaf = defineJob({ kind: 'deaf', run: () => new Promise(() => {}) })
 const nested = defineJob({
   kind: 'nested',

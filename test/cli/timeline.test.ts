@@ -14,7 +14,7 @@ async function eventful() {
   let broken = true
   const job = defineJob({
     kind: 'k',
-    attempts: 2,
+    maxAttempts: 2,
     backoff: { first: seconds(30), jitter: 0 },
     run: async ctx => {
       await ctx.step('extract', () => 'x'.repeat(1200))

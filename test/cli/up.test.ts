@@ -9,7 +9,7 @@ import { answer, folderWith, type Program, processesIn, run, start } from './sup
 const config = `import { defineConfig, defineJob, skip, seconds } from 'retoma'
 const hello = defineJob({ kind: 'hello', run: async (ctx, input: { name: string }) => ({ greeting: process.env.WORD + input.name }) })
 const nothing = defineJob({ kind: 'nothing', run: async () => skip('nada a fazer') })
-const broken = defineJob({ kind: 'broken', attempts: 1, run: async () => { throw new TypeError('boom') } })
+const broken = defineJob({ kind: 'broken', maxAttempts: 1, run: async () => { throw new TypeError('boom') } })
 export default defineConfig({
   jobs: [hello, nothing, broken],
   queues: { default: 4 },

@@ -70,7 +70,7 @@ describe.skipIf(!isInstalled('oldest'))('on PostgreSQL 14', () => {
   test('jobs run to every end, come back, are recovered, cancelled, run again and resumed', async () => {
     const ends = defineJob({
       kind: 'ends',
-      attempts: 2,
+      maxAttempts: 2,
       backoff: { jitter: 0 },
       run: async (ctx, how: 'succeed' | 'skip' | 'fail' | 'snooze') => {
         if (how === 'skip') return skip('empty')
@@ -118,7 +118,7 @@ describe.skipIf(!isInstalled('oldest'))('on PostgreSQL 14', () => {
     const job = defineJob({
       kind: 'k',
       version: 2,
-      attempts: 3,
+      maxAttempts: 3,
       backoff: { first: seconds(0), jitter: 0 },
       run: async ctx => {
         ran.push(ctx.resumeData)
@@ -181,7 +181,7 @@ describe.skipIf(!isInstalled('oldest'))('on PostgreSQL 14', () => {
   })
 
   test('events are noted, placed, read from the start and live, and removed', async () => {
-    const fails = defineJob({ kind: 'fails', attempts: 1, run: () => Promise.reject(new Error('no')) })
+    const fails = defineJob({ kind: 'fails', maxAttempts: 1, run: () => Promise.reject(new Error('no')) })
     const many = defineBatch({ name: 'many', job: fails })
     await using t = await testEngine({ batches: [many], serverUrl: server.url })
     const { id } = await t.engine.submit(many, [undefined, undefined])
@@ -211,7 +211,7 @@ describe.skipIf(!isInstalled('oldest'))('on PostgreSQL 14', () => {
     const fails = defineJob<number>({
       kind: 'fails',
       queue: 'q',
-      attempts: 1,
+      maxAttempts: 1,
       run: (_, n) => (n > 0 ? Promise.reject(new Error('no')) : n),
     })
     const report = defineJob<unknown>({ kind: 'report', run: () => {} })

@@ -192,7 +192,7 @@ describe.skipIf(pgbouncer === undefined)('through PgBouncer (skipped where `pgbo
     let calls = 0
     const job = defineJob({
       kind: 'k',
-      attempts: 1,
+      maxAttempts: 1,
       run: ctx =>
         ctx.transaction('pay', async tx => {
           await tx.query(`set lock_timeout = '7s'`)

@@ -79,7 +79,7 @@ test('the handler gets what the schema makes of the input: coerced, transformed,
   const seen: unknown[] = []
   const job = defineJob({
     kind: 'shaped',
-    attempts: 2,
+    maxAttempts: 2,
     backoff: { first: seconds(0), jitter: 0 },
     input: z.object({ at: z.coerce.date(), n: z.string().transform(Number), list: z.array(z.string()).default(['x']) }),
     run: (ctx, input) => {

@@ -13,7 +13,7 @@ const pdf = { name: `${secret}.pdf`, type: 'application/pdf' }
 
 const job = defineJob<string>({
   kind: 'classify',
-  attempts: 1,
+  maxAttempts: 1,
   async run(ctx, text) {
     await ctx.step('read', () => text)
     await ctx.progress({ note: text })

@@ -27,7 +27,7 @@ async function paying(run: (ctx: JobContext, engine: Engine) => unknown, attempt
   let engine: Engine | undefined
   const job = defineJob({
     kind: 'k',
-    attempts,
+    maxAttempts: attempts,
     backoff: { first: milliseconds(0), jitter: 0 },
     run: ctx => run(ctx, engine!) as Promise<undefined>,
   })
@@ -219,7 +219,7 @@ test('a step timeout rolls it back, and what is tried again is made once', async
   let calls = 0
   const job = defineJob({
     kind: 'k',
-    attempts: 1,
+    maxAttempts: 1,
     run: ctx =>
       ctx.transaction(
         'pay',
@@ -227,7 +227,7 @@ test('a step timeout rolls it back, and what is tried again is made once', async
           await pay(tx, ctx.id, ++calls)
           if (calls === 1) await new Promise(resolve => signal.addEventListener('abort', resolve))
         },
-        { attempts: 2, timeout: seconds(30), backoff: { first: milliseconds(0), jitter: 0 } },
+        { maxAttempts: 2, timeout: seconds(30), backoff: { first: milliseconds(0), jitter: 0 } },
       ),
   })
   const clock = new VirtualClock()

@@ -229,7 +229,7 @@ describe('misuse is told', () => {
   }
   type Ctx = Parameters<Parameters<typeof defineJob>[0]['run']>[0]
   test.each(Object.entries(cases))('%s', async (_, [use, code]) => {
-    const job = defineJob({ kind: 'k', attempts: 1, run: ctx => use(ctx) as Promise<undefined> })
+    const job = defineJob({ kind: 'k', maxAttempts: 1, run: ctx => use(ctx) as Promise<undefined> })
     const { engine, run } = await engineWith(job)
     const { id } = await engine.enqueue(job, undefined)
     await run()
@@ -257,7 +257,7 @@ test('a step is tried again by itself when it says so, and not when trying canno
   const tries: string[] = []
   const job = defineJob({
     kind: 'k',
-    attempts: 1,
+    maxAttempts: 1,
     run: async ctx => {
       const backoff = { first: milliseconds(0), jitter: 0 }
       const answer = await ctx.step(
@@ -266,7 +266,7 @@ test('a step is tried again by itself when it says so, and not when trying canno
           if (tries.push('flaky') < 3) throw new Error('503')
           return tries.length
         },
-        { attempts: 3, backoff },
+        { maxAttempts: 3, backoff },
       )
       const final = ctx.step(
         'final',
@@ -274,7 +274,7 @@ test('a step is tried again by itself when it says so, and not when trying canno
           tries.push('final')
           throw doNotRetry('402')
         },
-        { attempts: 3, backoff },
+        { maxAttempts: 3, backoff },
       )
       return [answer, await final.catch(error => error.message)]
     },
@@ -290,7 +290,7 @@ test('a step that takes too long is told so, and its signal says it', async () =
   const heard = gate<unknown>()
   const job = defineJob({
     kind: 'k',
-    attempts: 1,
+    maxAttempts: 1,
     run: ctx =>
       ctx.step('slow', signal => new Promise(() => signal.addEventListener('abort', () => heard.open(signal.reason))), {
         timeout: seconds(30),
@@ -432,7 +432,7 @@ describe('each that collects', () => {
 
   test('nor two elements of one key', async () => {
     const run = (ctx: JobContext) => ctx.each('same', [1, 2], () => 1, { key: () => 'x', collect: true })
-    const job = defineJob({ kind: 'k', attempts: 1, run })
+    const job = defineJob({ kind: 'k', maxAttempts: 1, run })
     const t = await engineWith(job)
     const { id } = await t.engine.enqueue(job, undefined)
     await t.run()
@@ -513,7 +513,7 @@ test('sleep gives its slot away, costs no try, and is slept once, also when the 
   const passed: number[] = []
   const job = defineJob({
     kind: 'k',
-    attempts: 1,
+    maxAttempts: 1,
     run: async ctx => {
       await ctx.sleep('nap', hours(1))
       passed.push(ctx.attempt)
@@ -540,7 +540,7 @@ test('a retry goes on after the last step, a rerun begins anew, and a finished j
   let fails = true
   const job = defineJob({
     kind: 'k',
-    attempts: 1,
+    maxAttempts: 1,
     run: async ctx => {
       await ctx.step('paid', () => void ran.push(`paid ${ctx.resumeData}`))
       await ctx.checkpoint('PLACE', ctx.attempt, { progress: { done: 1 } })

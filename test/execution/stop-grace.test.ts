@@ -63,7 +63,7 @@ test('a transaction whose function hears nothing uses up the time of its attempt
     run: ctx =>
       ctx.transaction('t', () => new Promise(() => {}), {
         timeout: seconds(20),
-        attempts: 100,
+        maxAttempts: 100,
         backoff: { first: seconds(1), factor: 1, jitter: 0 },
       }),
   })
@@ -83,7 +83,7 @@ async function deafWorker(size: number) {
   let starts = 0
   const deaf = defineJob({
     kind: 'deaf',
-    attempts: 1,
+    maxAttempts: 1,
     timeout: minutes(1),
     run: async () => {
       if (++starts <= size) await release.passed

@@ -80,7 +80,7 @@ test('a step that fails is told as such', async () => {
   const sdk = registerSdk()
   const job = defineJob({
     kind: 'k',
-    attempts: 1,
+    maxAttempts: 1,
     run: ctx => ctx.step('breaks', () => Promise.reject(new Error('broken'))),
   })
   const t = await engineWith(job)
@@ -106,7 +106,7 @@ test('jobs of a list and of a batch are part of the trace they were enqueued in'
 
 test('a handler in a thread has its span in the worker, with how it ended', async () => {
   const sdk = registerSdk()
-  const job = jobIn('thread', { attempts: 1 })
+  const job = jobIn('thread', { maxAttempts: 1 })
   const { ends, engine } = await workingOn(job)
   const request = await sdk.inside(() => ends(job, { do: 'answer' }))
   await engine.close()

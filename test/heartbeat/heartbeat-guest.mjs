@@ -38,7 +38,7 @@ const tasks = {
 
 const bad = defineJob({
   kind: 'bad',
-  attempts: 1,
+  maxAttempts: 1,
   timeout: ['spin', 'memory'].includes(task) ? minutes(5) : seconds(task === 'doze' ? 6 : 3),
   run: async ctx => {
     await turn()
@@ -54,7 +54,7 @@ const bad = defineJob({
 })
 const neighbour = defineJob({
   kind: 'neighbour',
-  attempts: 1,
+  maxAttempts: 1,
   timeout: seconds(6),
   run: async () => {
     say('neighbour')

@@ -8,7 +8,7 @@ export const failing = defineJob({
   kind: 'letter',
   queue: 'post',
   input: z.object({ n: z.number(), fails: z.string().optional() }),
-  attempts: 1,
+  maxAttempts: 1,
   run(_, { n, fails }) {
     if (fails !== undefined) throw doNotRetry(new Error(fails))
     return n

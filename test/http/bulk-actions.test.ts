@@ -8,7 +8,7 @@ import { doorWith } from './support.ts'
 const fails = defineJob({
   kind: 'fails',
   queue: 'a',
-  attempts: 1,
+  maxAttempts: 1,
   run() {
     throw new Error('no')
   },

@@ -124,7 +124,7 @@ test('HEAD is answered where GET is, without a body', async () => {
 })
 
 test('no route shows a viewer a stack, or what a child wrote on stderr; an operator sees both', async () => {
-  const bad = defineJob({ kind: 'bad', attempts: 1, run: () => Promise.reject(new Error('no')) })
+  const bad = defineJob({ kind: 'bad', maxAttempts: 1, run: () => Promise.reject(new Error('no')) })
   const many = defineBatch({ name: 'many', job: bad })
   const door = await doorWith([bad], { batches: [many] })
   const tokens = await Promise.all(

@@ -9,7 +9,7 @@ const send = defineJob({
   kind: 'send',
   queue: 'mail',
   input: z.object({ to: z.string() }),
-  attempts: 1,
+  maxAttempts: 1,
   async run(context, { to }) {
     await context.step('look up', () => to.length)
     if (to === 'nobody') throw new Error('no such address')

@@ -12,7 +12,7 @@ const pads = [randomBytes(50 * kilobyte).toString('base64'), 'x'.repeat(100 * ki
 const echo = defineJob({
   kind: 'echo',
   queue: 'large',
-  attempts: 1,
+  maxAttempts: 1,
   input: z.object({ pad: z.string(), fails: z.boolean().optional() }),
   async run(ctx, { pad, fails }) {
     await ctx.progress({ done: 1, note: pad.slice(0, 100) })

@@ -80,7 +80,7 @@ test('neither logs nor answers have a secret, in headers, cookies, bodies, queri
 test('what a job threw is kept and told without the keys of the address it quotes', async () => {
   const call = defineJob({
     kind: 'call',
-    attempts: 1,
+    maxAttempts: 1,
     run: () =>
       Promise.reject(
         new Error(`GET https://ana:${secrets.wrong}@x.example/?api_key=${secrets.key}&q=1: 500 for ${secrets.ours}`),

@@ -21,7 +21,7 @@ function batchOf(
     kind: 'classify',
     queue: 'q',
     timeout: hours(2),
-    attempts: 1,
+    maxAttempts: 1,
     run: async (ctx, name) => {
       if (name === 'bad') throw new Error('unreadable')
       if (how.hang) throw await aborted(ctx.signal)
@@ -297,7 +297,7 @@ test('what comes back within a minute never went: one incident, one notice', asy
 
 test('a job that failed as poison is told, and over when a person retries it', async () => {
   const hook = await webhook()
-  const job = defineJob({ kind: 'k', attempts: 1, run: () => Promise.reject(new Error('boom')) })
+  const job = defineJob({ kind: 'k', maxAttempts: 1, run: () => Promise.reject(new Error('boom')) })
   const t = await engineOf({ jobs: [job], notify: { url: hook.url } })
   await t.notify()
   const { id } = await t.engine.enqueue(job, undefined)

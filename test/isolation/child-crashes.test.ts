@@ -21,7 +21,7 @@ test.each([
 ] as const)(
   '%s, %s: a crash that says how, and the next attempt has a new child',
   async (place, deed, message, evidence, stack) => {
-    const job = jobIn(place, { attempts: 2 })
+    const job = jobIn(place, { maxAttempts: 2 })
     const { ends } = await workingOn(job)
     const ended = await ends(job, { do: deed })
     expect(ended).toMatchObject({ state: 'failed', attempt: 2, failures: 0, crashes: 2 })
@@ -41,7 +41,7 @@ test.each([
 test.each(['process', 'thread'] as const)(
   '%s: one that allocates without end is stopped at its memory',
   async place => {
-    const job = jobIn(place, { attempts: 1, memory: megabytes(192) })
+    const job = jobIn(place, { maxAttempts: 1, memory: megabytes(192) })
     const { ends } = await workingOn(job)
     const ended = await ends(job, { do: 'allocate' })
     expect(ended).toMatchObject({ state: 'failed', crashes: 1, failures: 0 })
@@ -65,7 +65,7 @@ test('what a job leaves in memory is not the undoing of the next: a child that h
 })
 
 test('a job that crashes maxCrashes times is poison, whatever attempts it has left', async () => {
-  const job = jobIn('process', { attempts: 10, maxCrashes: 2 })
+  const job = jobIn('process', { maxAttempts: 10, maxCrashes: 2 })
   const { ends } = await workingOn(job)
   expect(await ends(job, { do: 'exit' })).toMatchObject({
     state: 'failed',
@@ -83,7 +83,7 @@ test('a job that crashes maxCrashes times is poison, whatever attempts it has le
 test.each(['thread', 'process'] as const)(
   '%s: an endless loop ends at its timeout, as a failure, and its neighbours lose nothing',
   async place => {
-    const job = jobIn(place, { attempts: 1, timeout: seconds(1) })
+    const job = jobIn(place, { maxAttempts: 1, timeout: seconds(1) })
     const other = jobIn(place, { kind: 'other' })
     const { engine, ends } = await workingOn(job, other)
     const neighbour = await engine.enqueue(other, { do: 'listen' })
@@ -102,7 +102,7 @@ test.each(['thread', 'process'] as const)(
 )
 
 test('inline jobs and other children go on while a child dies', async () => {
-  const crashing = jobIn('process', { attempts: 1 })
+  const crashing = jobIn('process', { maxAttempts: 1 })
   const other = jobIn('process', { kind: 'other' })
   const release = gate()
   const inline = defineJob({ kind: 'inline', run: () => release.passed.then(() => 'done') })

@@ -69,8 +69,8 @@ test('a worker that stops hands back what runs in its thread', async () => {
 })
 
 test.each(['thread', 'process'] as const)('what a batch asks for its items holds in a %s, too', async isolation => {
-  const job = jobIn(isolation, { attempts: 1 })
-  const batch = defineBatch({ name: 'b', job, items: { attempts: 2 } })
+  const job = jobIn(isolation, { maxAttempts: 1 })
+  const batch = defineBatch({ name: 'b', job, items: { maxAttempts: 2 } })
   const { engine } = await workingOn(job)
   const end = async (told: Told, items: ItemOptions) => {
     const { id } = await engine.submit(batch, [told], { items })
@@ -79,11 +79,11 @@ test.each(['thread', 'process'] as const)('what a batch asks for its items holds
   }
   // How it ended is decided in the child; when its time is up, by its parent.
   expect(await end({ do: 'swallowed' }, {})).toMatchObject({ state: 'failed', failures: 2 })
-  expect(await end({ do: 'swallowed' }, { attempts: 4 })).toMatchObject({ state: 'failed', failures: 4 })
-  const late = await end({ do: 'spin' }, { attempts: 1, timeout: seconds(2) })
+  expect(await end({ do: 'swallowed' }, { maxAttempts: 4 })).toMatchObject({ state: 'failed', failures: 4 })
+  const late = await end({ do: 'spin' }, { maxAttempts: 1, timeout: seconds(2) })
   expect(late).toMatchObject({ state: 'failed', error: { code: 'attempt_timeout' } })
   if (isolation === 'thread') return
-  expect(await end({ do: 'abort' }, { attempts: 9, maxCrashes: 2 })).toMatchObject({ state: 'failed', crashes: 2 })
+  expect(await end({ do: 'abort' }, { maxAttempts: 9, maxCrashes: 2 })).toMatchObject({ state: 'failed', crashes: 2 })
 })
 
 test('a process without a descriptor left lives on when it cannot start a child', () => {
@@ -116,7 +116,7 @@ together('a cancelled job is dead in its child, though that spins', async () => 
 })
 
 together('a worker that was declared dead kills the children of its life, and charges nobody', async () => {
-  const job = jobIn('process', { attempts: 1 })
+  const job = jobIn('process', { maxAttempts: 1 })
   const { engine, worker, sql } = await workingWith({ grace: seconds(30) }, job)
   const { id } = await engine.enqueue(job, { do: 'spinOnce' })
   const { pid } = await begun(engine, id)
@@ -130,7 +130,7 @@ together('a worker that was declared dead kills the children of its life, and ch
 together(
   'a worker that cannot be heard ends its children, and hands their jobs back once the database is there again',
   async () => {
-    const job = jobIn('process', { attempts: 1, orphanAfter: seconds(15) })
+    const job = jobIn('process', { maxAttempts: 1, orphanAfter: seconds(15) })
     const link = await linkTo(await shareDatabase())
     const { engine } = await liveEngine([job], {}, link.url)
     await engine.work({ grace: seconds(60) })
@@ -159,7 +159,7 @@ together('a child that spins is gone when its parent was stopped for half of orp
 
 together('a thread that cannot be ended is left behind, and another one takes its place', async () => {
   // Long enough for the other one to answer on a busy machine.
-  const job = jobIn('thread', { attempts: 1, timeout: seconds(4) })
+  const job = jobIn('thread', { maxAttempts: 1, timeout: seconds(4) })
   const { ends } = await workingOn(job)
   const stuck = await ends(job, { do: 'stuck', note: await pipeWithoutWriter() })
   // No evidence: it is not dead.
@@ -169,7 +169,7 @@ together('a thread that cannot be ended is left behind, and another one takes it
 
 together('the place of a thread that cannot be ended is free again, however long its grace', async () => {
   // Time enough to load its handler on a busy machine: it is to be stuck, not on its way.
-  const job = jobIn('thread', { attempts: 1, timeout: seconds(5) })
+  const job = jobIn('thread', { maxAttempts: 1, timeout: seconds(5) })
   const { ends } = await workingWith({ grace: seconds(10), queues: { default: 1 } }, job)
   const stuck = { do: 'stuck', note: await pipeWithoutWriter() } as const
   expect(await ends(job, stuck)).toMatchObject({ state: 'failed', failures: 1 })
@@ -177,7 +177,7 @@ together('the place of a thread that cannot be ended is free again, however long
 })
 
 together('where only its heart cannot be heard, a worker keeps its children: its main loop beats', async () => {
-  const job = jobIn('process', { attempts: 1, orphanAfter: seconds(15) })
+  const job = jobIn('process', { maxAttempts: 1, orphanAfter: seconds(15) })
   const { engine, url } = await liveEngine([job], { databaseDirectUrl: 'postgres://nobody@127.0.0.1:1/nothing' })
   const client = new pg.Client({ connectionString: url })
   await client.connect()

@@ -22,7 +22,7 @@ test('jobs that wait for a child process leave their slots to others, and spend 
   const go = join(folder, 'go')
   const reads = defineJob({
     kind: 'reads',
-    attempts: 1,
+    maxAttempts: 1,
     // Shorter than the line.
     timeout: seconds(30),
     run: ctx => ctx.isolated('read', called, { do: 'await', note: go }, { timeout: minutes(5) }),
@@ -53,7 +53,7 @@ test('a job that has called several functions waits for all of them, and keeps w
   const cores = availableParallelism()
   const many = defineJob({
     kind: 'many',
-    attempts: 1,
+    maxAttempts: 1,
     run: ctx =>
       Promise.all(
         Array.from({ length: cores * 3 }, (_, n) => ctx.isolated(`part ${n}`, called, { do: 'hold', note: '1200' })),

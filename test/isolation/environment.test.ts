@@ -32,7 +32,7 @@ function secretsAround(): void {
 test('a process that a handler calls gets no secret of its worker, only the variables that the call names', async () => {
   const asks = defineJob<IsolatedOptions>({
     kind: 'asks',
-    attempts: 1,
+    maxAttempts: 1,
     run: (ctx, options) => ctx.isolated<Seen>('environment', module, null, options),
   })
   const { engine } = await workingOn(asks)
@@ -62,7 +62,7 @@ test('a handler in a thread or a process gets the variables that its kind names,
       kind: `${isolation}-${env?.length ?? 'none'}`,
       handler: module,
       isolation,
-      attempts: 1,
+      maxAttempts: 1,
       ...(env ? { env } : {}),
     })
   const jobs = (['process', 'thread'] as const).flatMap(isolation => [

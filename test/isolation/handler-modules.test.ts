@@ -34,7 +34,7 @@ test.each<[Isolation, string, string]>([
   ['process', `import './not-there.mjs'`, 'not-there.mjs'],
 ])('%s: a module of %j is a failure that names the file, not a crash', async (isolation, text, problem) => {
   const handler = await fileWith('handler.mjs', text)
-  const job = defineJob({ kind: 'k', handler, isolation, attempts: 1 })
+  const job = defineJob({ kind: 'k', handler, isolation, maxAttempts: 1 })
   const { ends } = await workingOn(job)
   const ended = await ends(job as never, undefined as never)
   expect(ended).toMatchObject({ state: 'failed', failures: 1, crashes: 0, error: { code: 'handler_unusable' } })

@@ -23,7 +23,7 @@ type Asked = Errand & { options?: IsolatedOptions; times?: number }
 const asking = (isolation: 'inline' | 'caught' = 'caught') =>
   defineJob<Asked>({
     kind: 'asks',
-    attempts: 1,
+    maxAttempts: 1,
     maxCrashes: 1,
     timeout: minutes(2),
     run: async (ctx, { options, times = 1, ...errand }) => {
@@ -121,7 +121,11 @@ test('one that nobody caught is an ordinary failed attempt, and doNotRetry ends 
   const job = { ...asking('inline'), kind: 'bare' }
   const { engine } = await workingWith({ grace }, job)
   const ends = async (asked: Asked, attempts: number) => {
-    job.policy = { ...job.policy, attempts, backoff: { ...job.policy.backoff, first: 1 as never, jitter: 0 } }
+    job.policy = {
+      ...job.policy,
+      maxAttempts: attempts,
+      backoff: { ...job.policy.backoff, first: 1 as never, jitter: 0 },
+    }
     const { id } = await engine.enqueue(job, asked)
     return engine.wait({ job: id })
   }
@@ -156,7 +160,7 @@ test.each<[string, (ctx: JobContext) => Promise<unknown>, string, RegExp]>([
     /no function/,
   ],
 ])('%s: refused, and said so', async (_, call, code, message) => {
-  const job = defineJob({ kind: 'wrong', attempts: 1, run: call })
+  const job = defineJob({ kind: 'wrong', maxAttempts: 1, run: call })
   const { engine } = await workingWith({ grace }, job)
   const { id } = await engine.enqueue(job, undefined)
   const { error } = await engine.wait({ job: id })
@@ -166,7 +170,7 @@ test.each<[string, (ctx: JobContext) => Promise<unknown>, string, RegExp]>([
 test('a later attempt has its result without calling it again', async () => {
   const job = defineJob({
     kind: 'twice',
-    attempts: 2,
+    maxAttempts: 2,
     backoff: { first: 1 as never, jitter: 0 },
     run: async ctx => {
       const { pid } = await ctx.isolated<{ pid: number }>('called', called, { do: 'answer' })

@@ -51,7 +51,7 @@ test.each(places)(
 test.each(places)(
   '%s: skip, snooze, doNotRetry, a result that cannot be stored and a step nobody awaited end it as they do',
   async place => {
-    const job = jobIn(place, { attempts: 2 })
+    const job = jobIn(place, { maxAttempts: 2 })
     const { ends } = await workingOn(job)
     expect(await ends(job, { do: 'skip' })).toMatchObject({ state: 'skipped', error: { message: 'nothing to do' } })
     expect(await ends(job, { do: 'snooze' })).toMatchObject({ state: 'succeeded', result: 'awake', failures: 0 })
@@ -85,7 +85,7 @@ test.each(['thread', 'process'] as const)('%s: a child is used again, and jobs a
 test.each(['thread', 'process'] as const)(
   '%s: what a provider says reaches all workers, and hands the attempt back',
   async place => {
-    const job = jobIn(place, { attempts: 1 })
+    const job = jobIn(place, { maxAttempts: 1 })
     const { ends, engine } = await workingOn(job)
     expect(await ends(job, { do: 'waits' })).toMatchObject({
       state: 'succeeded',

@@ -15,7 +15,7 @@ export const jobIn = (isolation: Isolation, options: Partial<JobOptions> = {}) =
     kind: `in-${isolation}`,
     handler,
     isolation,
-    attempts: 3,
+    maxAttempts: 3,
     backoff: { first: 1 as never, factor: 1, jitter: 0 },
     ...options,
   })

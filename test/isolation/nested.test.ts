@@ -22,7 +22,7 @@ async function writtenIn(file: string): Promise<number> {
 test.each(['thread', 'process'] as const)(
   '%s: what was called has a process of its own, which may die',
   async place => {
-    const job = jobIn(place, { attempts: 1 })
+    const job = jobIn(place, { maxAttempts: 1 })
     const { ends } = await workingOn(job)
     const { result } = await ends(job, { do: 'callInVain' })
     expect(result).toMatchObject({ code: 'isolated_crash', facts: { step: 'called', exitCode: 7 } })
@@ -44,7 +44,7 @@ test('a suspect that runs alone, in a process of its own, can call as well', asy
 })
 
 test('what it has called ends with the handler: when that dies, and when its worker stops', async () => {
-  const job = jobIn('process', { attempts: 1 })
+  const job = jobIn('process', { maxAttempts: 1 })
   const { engine, ends, worker } = await workingOn(job)
   const dying = await fileToWrite()
   expect(await ends(job, { do: 'dieCalling', note: dying })).toMatchObject({ state: 'failed', crashes: 1 })

@@ -6,7 +6,7 @@ import { sqlOf } from '../support/events.ts'
 
 const work = defineJob({
   kind: 'work',
-  attempts: 1,
+  maxAttempts: 1,
   run() {
     throw new Error('no')
   },

@@ -41,7 +41,7 @@ test('of two that would take one key again at the same instant one does', async 
 })
 
 describe('a pause that commits while a retry waits for the batch', () => {
-  const bad = defineJob({ kind: 'bad', queue: 'q', attempts: 1, run: () => Promise.reject(new Error('no')) })
+  const bad = defineJob({ kind: 'bad', queue: 'q', maxAttempts: 1, run: () => Promise.reject(new Error('no')) })
   const batch = defineBatch({ name: 'b', job: bad })
 
   /** A batch of which two have failed and one is for later, and somebody who is about to pause it. */
@@ -92,7 +92,7 @@ describe('a pause that commits while a retry waits for the batch', () => {
 })
 
 test('one whose key another has is counted once, also where the batch of its neighbours is waited for', async () => {
-  const bad = defineJob({ kind: 'bad', queue: 'q', attempts: 1, run: () => Promise.reject(new Error('no')) })
+  const bad = defineJob({ kind: 'bad', queue: 'q', maxAttempts: 1, run: () => Promise.reject(new Error('no')) })
   const batch = defineBatch({ name: 'b', job: bad })
   const { engine, run, databaseUrl } = await engineOf({ batches: [batch] })
   await engine.enqueue(bad, undefined, { key: 'x', keyUntil: 'final' })

@@ -17,15 +17,15 @@ async function releases() {
     await giveBack()
   })
   const stored = async () => {
-    const text = `select version, queue, (policy ->> 'attempts')::int as attempts, xmin::text as written from retoma.kind`
+    const text = `select version, queue, (policy ->> 'maxAttempts')::int as attempts, xmin::text as written from retoma.kind`
     const [row] = await db.run<Record<string, unknown>>({ name: '', text }, [])
     return row!
   }
   return { start, stored }
 }
 
-const old = defineJob({ kind: 'bill', queue: 'old', attempts: 3, run: () => 1 })
-const next = defineJob({ kind: 'bill', queue: 'new', version: 2, attempts: 5, run: () => 1 })
+const old = defineJob({ kind: 'bill', queue: 'old', maxAttempts: 3, run: () => 1 })
+const next = defineJob({ kind: 'bill', queue: 'new', version: 2, maxAttempts: 5, run: () => 1 })
 
 test('the newest version holds, whoever starts last, and its row is written once', async () => {
   const { start, stored } = await releases()
@@ -41,7 +41,7 @@ test('the newest version holds, whoever starts last, and its row is written once
 test('of one version, the definition that started last holds', async () => {
   const { start, stored } = await releases()
   await start(old)
-  await start(defineJob({ kind: 'bill', queue: 'old', attempts: 7, run: () => 1 }))
+  await start(defineJob({ kind: 'bill', queue: 'old', maxAttempts: 7, run: () => 1 }))
   expect(await stored()).toMatchObject({ version: 1, attempts: 7 })
 })
 

@@ -28,7 +28,7 @@ test('a job that was enqueued runs and keeps its result', async () => {
 test('a failing job waits out its backoff, tries again, and fails for good after its last try', async () => {
   const broken = defineJob({
     kind: 'broken',
-    attempts: 3,
+    maxAttempts: 3,
     backoff: { first: seconds(5), factor: 2, jitter: 0 },
     run: async ctx => {
       throw Object.assign(new Error(`try ${ctx.attempt}`), { code: 'E_BROKEN' })
@@ -63,7 +63,7 @@ test('doNotRetry fails at once, skip ends with its reason, snooze costs no try',
   const empty = defineJob({ kind: 'empty', run: async () => skip('PDF sem texto') })
   const later = defineJob({
     kind: 'later',
-    attempts: 1,
+    maxAttempts: 1,
     run: async ctx => (ctx.attempt < 3 ? snooze(minutes(1)) : 'done'),
   })
   const { engine, run, clock } = await engineWith(hopeless, empty, later)

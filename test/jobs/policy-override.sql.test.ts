@@ -53,16 +53,16 @@ const ids = (rows: readonly { id: string }[]) => rows.map(each => each.id)
 describe('an attempt that its worker does not end', () => {
   test('of a batch that allows less is ended by that, and its neighbours are not', async () => {
     await kind({ timeout: minutes(10) })
-    const { own } = await three('running', { timeout: seconds(30), attempts: 1 })
+    const { own } = await three('running', { timeout: seconds(30), maxAttempts: 1 })
     expect((await tick(89)).timedOut).toEqual([])
     expect((await tick(90)).timedOut).toMatchObject([{ id: own, state: 'failed' }])
     expect(await store.job(own)).toMatchObject({ error: { what: 'timeout', message: expect.stringContaining('30 s') } })
   })
 
   test('of a batch that allows more is left alone until then, and backs off as that says', async () => {
-    await kind({ timeout: minutes(1), attempts: 1 })
+    await kind({ timeout: minutes(1), maxAttempts: 1 })
     const backoff = { ...defaultPolicy.backoff, first: seconds(77) }
-    const { alone, plain, own } = await three('running', { timeout: minutes(10), attempts: 2, backoff })
+    const { alone, plain, own } = await three('running', { timeout: minutes(10), maxAttempts: 2, backoff })
     expect(ids((await tick(120)).timedOut)).toEqual([alone, plain])
     expect((await tick(659)).timedOut).toEqual([])
     expect((await tick(660)).timedOut).toMatchObject([{ id: own, state: 'waiting' }])
@@ -73,7 +73,7 @@ describe('an attempt that its worker does not end', () => {
     await kind({ timeout: minutes(10) })
     await put('running', await batch({ timeout: hours(2) }))
     const strict = await put('running', await batch({ timeout: seconds(30) }))
-    await put('running', await batch({ attempts: 1 }))
+    await put('running', await batch({ maxAttempts: 1 }))
     await put('running', null)
     expect(ids(await findLateAttempts(store.db, '0', 10, at(300)))).toEqual([strict])
   })
@@ -177,7 +177,7 @@ describe('of a worker that is gone', () => {
   })
 
   test.each([
-    ['attempts', { attempts: 1 }, { state: 'failed', error: { what: 'crash' } }],
+    ['maxAttempts', { maxAttempts: 1 }, { state: 'failed', error: { what: 'crash' } }],
     ['maxCrashes', { maxCrashes: 1 }, { state: 'failed', error: { code: 'poison' } }],
     ['backoff', { backoff: { ...defaultPolicy.backoff, first: seconds(77) } }, { state: 'waiting', run_at: at(87) }],
   ])('its culprit pays by what its batch says: %s', async (_, items, row) => {
@@ -189,7 +189,7 @@ describe('of a worker that is gone', () => {
 
   test('a culprit of no such batch pays by its kind', async () => {
     await kind({})
-    const { plain } = await three('running', { maxCrashes: 1, attempts: 1 })
+    const { plain } = await three('running', { maxCrashes: 1, maxAttempts: 1 })
     await bury([plain], plain)
     expect(await store.job(plain)).toMatchObject({ state: 'waiting', crashes: 1, run_at: at(15) })
   })
@@ -239,8 +239,8 @@ test('an item of a queue with limits is overdue by what its batch says, too', as
 
 test('what explains a job goes by the policy in force for it', async () => {
   await kind({ timeout: minutes(2), stallAfter: minutes(1) })
-  const { plain, own } = await three('running', { attempts: 9, stallAfter: null })
+  const { plain, own } = await three('running', { maxAttempts: 9, stallAfter: null })
   const policyOf = async (id: string) => (await explainJobFacts(store.db, id, at(1)))!.policy
-  expect(await policyOf(own)).toEqual({ ...defaultPolicy, timeout: minutes(2), attempts: 9 })
+  expect(await policyOf(own)).toEqual({ ...defaultPolicy, timeout: minutes(2), maxAttempts: 9 })
   expect(await policyOf(plain)).toEqual({ ...defaultPolicy, timeout: minutes(2), stallAfter: minutes(1) })
 })

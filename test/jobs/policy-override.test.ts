@@ -21,7 +21,7 @@ function documents() {
     },
   })
   let now = () => 0
-  const batch = defineBatch({ ...presets.classification, name: 'execution', job, items: { attempts: 2 } })
+  const batch = defineBatch({ ...presets.classification, name: 'execution', job, items: { maxAttempts: 2 } })
   return {
     job,
     batch,
@@ -46,7 +46,7 @@ function documents() {
 test('an item is tried as often as its submit says, or its batch, or else its kind', async () => {
   const { job, batch, tries, begin } = documents()
   const { engine, clock, over } = await begin()
-  const { id: most } = await engine.submit(batch, ['of the submit'], { items: { attempts: 5 } })
+  const { id: most } = await engine.submit(batch, ['of the submit'], { items: { maxAttempts: 5 } })
   const { id: some } = await engine.submit(batch, ['of the batch'])
   const { id: kind } = await engine.enqueue(job, 'of the kind')
   await over(most)
@@ -58,7 +58,7 @@ test('an item is tried as often as its submit says, or its batch, or else its ki
 test('it backs off as its batch says, and what that does not say is as its kind does', async () => {
   const { batch, waits, begin } = documents()
   const { engine, over } = await begin()
-  const { id } = await engine.submit(batch, ['x'], { items: { attempts: 4, backoff: { first: seconds(30) } } })
+  const { id } = await engine.submit(batch, ['x'], { items: { maxAttempts: 4, backoff: { first: seconds(30) } } })
   await over(id)
   for (const [i, wait] of [30, 60, 120].entries()) {
     expect(waits('x')[i]).toBeGreaterThanOrEqual(wait)
@@ -70,8 +70,8 @@ test('it has the time its batch gives it, whether that is more or less than its 
   const { batch, begin } = documents()
   const { engine, clock, over } = await begin()
   const begun = clock.elapsed()
-  const short = await engine.submit(batch, ['hang 1'], { items: { attempts: 1, timeout: seconds(20) } })
-  const long = await engine.submit(batch, ['hang 2'], { items: { attempts: 1, timeout: minutes(4) } })
+  const short = await engine.submit(batch, ['hang 1'], { items: { maxAttempts: 1, timeout: seconds(20) } })
+  const long = await engine.submit(batch, ['hang 2'], { items: { maxAttempts: 1, timeout: minutes(4) } })
   await over(short.id)
   expect(clock.elapsed() - begun).toBeLessThan(seconds(25))
   const [item] = (await engine.batches.items(short.id)).items
@@ -84,7 +84,7 @@ test('it has the time its batch gives it, whether that is more or less than its 
 test('the same holds in a queue with limits', async () => {
   const { batch, tries, begin } = documents()
   const { engine, over } = await begin({ default: { concurrency: 1 } })
-  const { id } = await engine.submit(batch, ['x'], { items: { attempts: 4 } })
+  const { id } = await engine.submit(batch, ['x'], { items: { maxAttempts: 4 } })
   await over(id)
   expect(tries('x')).toBe(4)
 })
@@ -95,7 +95,7 @@ test('it is read once for each batch; where it cannot be read nothing of the bat
       throw new Error('no')
     },
   })
-  const policy = { ...defineBatch({ name: 'b', job: documents().job }).policy, items: { attempts: 1 } }
+  const policy = { ...defineBatch({ name: 'b', job: documents().job }).policy, items: { maxAttempts: 1 } }
   const made = { name: 'b', key: null, kind: 'k', queue: 'q', priority: 4, policy }
   const { id: batch } = await createBatch(real, made, clock.instant())
   const put = async () => {
@@ -121,8 +121,8 @@ test('it is read once for each batch; where it cannot be read nothing of the bat
 test('a second submit with the same key keeps the policy of the first', async () => {
   const { batch, tries, begin } = documents()
   const { engine, over } = await begin()
-  const first = await engine.submit(batch, ['x'], { key: 'k', maxResumes: 7, items: { attempts: 4 } })
-  const second = await engine.submit(batch, ['x'], { key: 'k', maxResumes: 1, items: { attempts: 1 } })
+  const first = await engine.submit(batch, ['x'], { key: 'k', maxResumes: 7, items: { maxAttempts: 4 } })
+  const second = await engine.submit(batch, ['x'], { key: 'k', maxResumes: 1, items: { maxAttempts: 1 } })
   expect(second).toEqual({ ...first, created: false })
   expect(await engine.batch(first.id)).toMatchObject({ maxResumes: 7 })
   await over(first.id)
@@ -139,7 +139,7 @@ test('what one submit asks for its batch holds for that one: stallAfter, onStall
   const fails = await engine.submit(batch, ['hang fails'], { stallAfter: minutes(1), onStall: 'fail', items })
   const stops = await engine.submit(batch, ['a', 'b'], {
     stopAfter: { failures: 1 },
-    items: { attempts: 1 },
+    items: { maxAttempts: 1 },
     each: what => (what === 'a' ? {} : { delay: minutes(1) }),
   })
   const plain = await engine.submit(batch, ['hang plain'], { items })
@@ -165,8 +165,10 @@ test('a submit with a wrong option is refused with its name, and leaves no batch
       .catch(error => (isRetomaError(error, 'bad_option') ? error.message : error))
   expect(await refusal({ maxResume: 1 })).toMatch(/the option maxResume .* did you mean "maxResumes"\?/)
   expect(await refusal({ item: {} })).toMatch(/the option item .* did you mean "items"\?/)
-  expect(await refusal({ items: { atempts: 1 } })).toMatch(/"items\.atempts", did you mean "attempts"\?/)
-  expect(await refusal({ items: { attempts: 0 } })).toMatch(/items\.attempts must be a whole number from 1, not 0/)
+  expect(await refusal({ items: { atempts: 1 } })).toMatch(/"items\.atempts", did you mean "maxAttempts"\?/)
+  expect(await refusal({ items: { maxAttempts: 0 } })).toMatch(
+    /items\.maxAttempts must be a whole number from 1, not 0/,
+  )
   expect(await refusal({ maxResumes: 0.5 })).toMatch(/the option maxResumes/)
   expect(await engine.batches.list()).toMatchObject({ items: [] })
 })
@@ -174,7 +176,7 @@ test('a submit with a wrong option is refused with its name, and leaves no batch
 test('what is said of an item names what holds for it: its tries, its timeout, its age', async () => {
   const t = await here()
   await t.worker('w')
-  const items = { attempts: 9, timeout: minutes(1), stallAfter: null, expect: null, maxAge: minutes(30) }
+  const items = { maxAttempts: 9, timeout: minutes(1), stallAfter: null, expect: null, maxAge: minutes(30) }
   const { id: batch } = await t.engine.submit(newsletter, [{ do: 'fail' }, { do: 'fail' }], { items })
   const ids = (await t.engine.batches.items(batch)).items.map(each => each.id)
   await t.run()

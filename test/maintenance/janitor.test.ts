@@ -11,7 +11,7 @@ const good = defineJob({
     return 'done'
   },
 })
-const bad = defineJob({ kind: 'bad', attempts: 1, run: () => Promise.reject(new Error('no')) })
+const bad = defineJob({ kind: 'bad', maxAttempts: 1, run: () => Promise.reject(new Error('no')) })
 const none = defineJob({ kind: 'none', run: () => skip('nothing to do') })
 
 async function ended(retention?: Retention) {

@@ -79,7 +79,7 @@ export async function restore(
 /** Rows in every table, jobs of every state, with whatever a text form could get wrong. */
 export const oddRows = `
   insert into retoma.kind (name, queue, policy, version, updated_at)
-  values ('k', 'q', '{"attempts": 3, "big": 123456789012345678901234567890.5, "esc": "\\u00e7 \\"\\\\"}', 2, '2030-01-01T00:00:00.000001Z');
+  values ('k', 'q', '{"maxAttempts": 3, "big": 123456789012345678901234567890.5, "esc": "\\u00e7 \\"\\\\"}', 2, '2030-01-01T00:00:00.000001Z');
   insert into retoma.queue (name, paused, limits, swept_at)
   values ('q', false, '{}', '-infinity'), (E'odd, "name"\\n(\\\\)', true, '{"a": null}', 'infinity');
   insert into retoma.worker (id, host, pid, version, queues, kinds, started_at, beat_at)

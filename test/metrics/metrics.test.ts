@@ -22,7 +22,7 @@ test('how attempts ended and how long they took is counted, retries too, whichev
   const t = await engineWith(
     defineJob({ kind: 'good', queue: 'q', run: () => 1 }),
     defineJob({ kind: 'flaky', queue: 'q', backoff: { first: seconds(1) }, run: () => { if (++tries < 3) throw new Error('not yet') } }),
-    defineJob({ kind: 'bad', queue: 'q', attempts: 1, run: () => { throw new Error('never') } }),
+    defineJob({ kind: 'bad', queue: 'q', maxAttempts: 1, run: () => { throw new Error('never') } }),
     defineJob({ kind: 'idle', queue: 'q', run: () => skip('nothing to do') }),
     defineJob({ kind: 'later', queue: 'q', run: ctx => (ctx.attempt === 1 ? snooze(seconds(1)) : null) }),
   ) // biome-ignore format: a kind a line

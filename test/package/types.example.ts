@@ -82,7 +82,7 @@ export async function use(): Promise<JobDetail | null> {
 const stepwise = defineJob({
   kind: 'typed-steps',
   run: async (ctx, { code }: { code: string }) => {
-    const text = await ctx.step('extract', () => ({ pages: [code] }), { attempts: 2, timeout: seconds(30) })
+    const text = await ctx.step('extract', () => ({ pages: [code] }), { maxAttempts: 2, timeout: seconds(30) })
     if (text.pages.length === 0) return skip('nothing to read')
     const lengths: number[] = await ctx.each('pages', text.pages, page => page.length, { concurrency: 4 })
     const collected = await ctx.each('tries', text.pages, page => page.length, { collect: true, key: page => page })
@@ -105,7 +105,7 @@ const batch = defineBatch({
   onStall: 'stall',
   maxResumes: 3,
   stopAfter: { failures: 100, percent: 50 },
-  items: { attempts: 3, timeout: minutes(2), stallAfter: null },
+  items: { maxAttempts: 3, timeout: minutes(2), stallAfter: null },
   onComplete: report,
 })
 
@@ -125,7 +125,11 @@ defineBatch({ name: 'typed-end-5', job, onComplete: wrongEnd })
 export async function useBatch(engine: Engine, after: string | undefined): Promise<BatchView> {
   const items = [{ code: 'A-17' }]
   const { id } = await engine.submit(batch, items, { key: 'may', ref: item => item.code, priority: 2 })
-  await engine.submit(batch, items, { maxResumes: 1, stallAfter: null, items: { attempts: 9, backoff: { factor: 1 } } })
+  await engine.submit(batch, items, {
+    maxResumes: 1,
+    stallAfter: null,
+    items: { maxAttempts: 9, backoff: { factor: 1 } },
+  })
   // @ts-expect-error: where a handler runs is its kind's to say
   await engine.submit(batch, items, { items: { isolation: 'process' } })
   // @ts-expect-error: an item has the type of the job's input

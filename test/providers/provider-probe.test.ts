@@ -24,7 +24,7 @@ describe('a probe that meets trouble', () => {
     async count => {
       const outside = service(() => stop())
       const { t, id, provider } = await stopped(
-        jobAsking(id => outside.ask(id), { attempts: 1 }),
+        jobAsking(id => outside.ask(id), { maxAttempts: 1 }),
         count,
       )
       outside.says = trouble
@@ -59,7 +59,7 @@ describe('a probe that meets trouble', () => {
       const job = defineJob({
         kind,
         queue: 'q',
-        attempts: 1,
+        maxAttempts: 1,
         timeout: seconds(kind === 'step' ? 50 : 20),
         run: ctx =>
           ctx.step(
@@ -94,7 +94,7 @@ describe('a probe that meets trouble', () => {
   })
 
   test('in a handler that runs in a child: likewise', async () => {
-    const job = jobIn('thread', { attempts: 1 })
+    const job = jobIn('thread', { maxAttempts: 1 })
     const batch = defineBatch({ name: 'b', job })
     const t = await engineOf({ batches: [batch] })
     const { id } = await t.engine.submit(batch, [{ do: 'stops' }])
@@ -110,8 +110,8 @@ describe('a probe that meets trouble', () => {
     const job = defineJob({
       kind: 'ask',
       queue: 'q',
-      attempts: 1,
-      run: ctx => ctx.step('answer', () => ctx.provider('openrouter', () => outside.ask(ctx.id)), { attempts: 5 }),
+      maxAttempts: 1,
+      run: ctx => ctx.step('answer', () => ctx.provider('openrouter', () => outside.ask(ctx.id)), { maxAttempts: 5 }),
     })
     const { t, provider } = await stopped(job as AnyJob, 2)
     outside.says = () => new Error('GET https://x.example/?api_key=abc123 500')
@@ -164,7 +164,7 @@ describe('a probe that meets trouble', () => {
         await answer.passed
         throw trouble()
       },
-      { attempts: 1 },
+      { maxAttempts: 1 },
     )
     const { t, id } = await stopped(job, 1)
     isSlow = true

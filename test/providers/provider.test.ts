@@ -478,9 +478,9 @@ describe('the words', () => {
     async word => {
       const ways: Record<string, (ctx: JobContext, fail: () => never) => unknown> = {
         bare: (_, fail) => fail(),
-        step: (ctx, fail) => ctx.step('s', fail, { attempts: 5 }),
+        step: (ctx, fail) => ctx.step('s', fail, { maxAttempts: 5 }),
         each: (ctx, fail) => ctx.each('l', [1, 2], fail),
-        transaction: (ctx, fail) => ctx.transaction('t', fail, { attempts: 5 }),
+        transaction: (ctx, fail) => ctx.transaction('t', fail, { maxAttempts: 5 }),
         cause: async (ctx, fail) => {
           try {
             await ctx.step('s', fail)
@@ -493,7 +493,7 @@ describe('the words', () => {
       const job = defineJob<string>({
         kind: 'k',
         queue: 'q',
-        attempts: 1,
+        maxAttempts: 1,
         run: (ctx, way) =>
           ctx.attempt > 1
             ? 'ok'
@@ -550,7 +550,7 @@ describe('the words', () => {
     const job = defineJob<boolean>({
       kind: 'k',
       queue: 'q',
-      attempts: 1,
+      maxAttempts: 1,
       run: (ctx, inside) =>
         inside ? ctx.transaction('t', () => ctx.provider('p', () => 1)) : ctx.provider('a provider', () => 1),
     })

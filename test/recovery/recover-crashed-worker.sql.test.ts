@@ -155,7 +155,7 @@ describe('of a death that one job is named for', () => {
   })
 
   test('one that has no tries left fails, one that has crashed maxCrashes times fails as poison', async () => {
-    await policy({ attempts: 2, maxCrashes: 3 })
+    await policy({ maxAttempts: 2, maxCrashes: 3 })
     await store.worker('w')
     const id = await store.put('running')
     await store.sql(`update retoma.job set failures = 1, key = 'a', key_hold = 'final' where id = $1`, [id])
@@ -166,7 +166,7 @@ describe('of a death that one job is named for', () => {
       key_hold: null,
       error: { what: 'crash', code: null },
     })
-    await policy({ attempts: 10, maxCrashes: 2 })
+    await policy({ maxAttempts: 10, maxCrashes: 2 })
     const poison = await store.put('running')
     await store.sql(`update retoma.job set crashes = 1 where id = $1`, [poison])
     await bury(named(poison, [poison]))
@@ -188,7 +188,7 @@ describe('of a death that one job is named for', () => {
 
   test('it backs off as its kind says, also after a thousand crashes', async () => {
     const backoff = { first: seconds(2), factor: 3, max: minutes(1), jitter: 0.5 }
-    await policy({ attempts: 1_000_000, maxCrashes: 1_000_000, backoff })
+    await policy({ maxAttempts: 1_000_000, maxCrashes: 1_000_000, backoff })
     for (const [crashes, wait] of [
       [0, 2],
       [1, 6],
@@ -238,7 +238,7 @@ describe('of a death that nobody can explain', () => {
   })
 
   test('one that is named after deaths that nobody could explain pays for those, too, and for each once', async () => {
-    await policy({ maxCrashes: 10, attempts: 10 })
+    await policy({ maxCrashes: 10, maxAttempts: 10 })
     await store.worker('w')
     const id = await store.put('running')
     await setCare(id, { level: 2, death: 'before', deaths: 2 })
@@ -250,7 +250,7 @@ describe('of a death that nobody can explain', () => {
   })
 
   test('one that was the only one to have started pays at once, and runs alone from then on', async () => {
-    await policy({ attempts: 5 })
+    await policy({ maxAttempts: 5 })
     await store.worker('w')
     const [id] = await store.putMany(2, 'running')
     await bury(unexplained([id!]))
@@ -326,7 +326,7 @@ describe('a kind that wants more than the verdict', () => {
   })
 
   test('its culprit pays all the same', async () => {
-    await policy({ onOrphan: 'fail', attempts: 3 })
+    await policy({ onOrphan: 'fail', maxAttempts: 3 })
     await store.worker('w')
     const id = await store.put('running')
     expect(await bury(named(id, [id]))).toMatchObject([{ id, fate: 'crash', state: 'waiting' }])

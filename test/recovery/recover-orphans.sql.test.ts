@@ -19,7 +19,7 @@ const tick = async (seconds: number, db = store.db) => {
 const text = 'orphan: job RUNNING sem heartbeat; worker provavelmente morreu'
 /** Seed 002's: FAILED two minutes after the last heartbeat, swept every five. */
 const planner: Partial<Policy> = {
-  attempts: 1,
+  maxAttempts: 1,
   onOrphan: 'fail',
   orphanAfter: minutes(2),
   sweepEvery: minutes(5),

@@ -75,7 +75,7 @@ describe('an attempt that its worker does not end', () => {
 
   test('is failed when its tries are spent', async () => {
     await store.worker('w')
-    await kind({ timeout: seconds(1), attempts: 1 })
+    await kind({ timeout: seconds(1), maxAttempts: 1 })
     const id = await running()
     await tick(61)
     expect(await store.job(id)).toMatchObject({ state: 'failed', failures: 1, finished_at: at(61) })
@@ -519,7 +519,7 @@ describe('where a statement judges, it judges as the pure function does:', () =>
         ...defaultPolicy,
         ...thresholds(),
         onStall: pick('stall' as const, 'fail' as const),
-        attempts: 1,
+        maxAttempts: 1,
       },
     }))
     for (const { name, policy } of kinds) await kind(policy, name)

@@ -21,7 +21,7 @@ export type Ask = 'ok' | 'fail' | 'for good' | 'skip' | 'snooze' | 'sleep'
 export const send = defineJob<{ do: Ask }>({
   kind: 'send',
   queue: 'mail',
-  attempts: 3,
+  maxAttempts: 3,
   backoff: { first: seconds(60), factor: 2, max: minutes(10), jitter: 0 },
   timeout: minutes(10),
   stallAfter: minutes(5),

@@ -33,7 +33,7 @@ export const jobAsking = (ask: (id: string, signal: AbortSignal) => unknown, mor
   defineJob({
     kind: 'ask',
     queue: 'q',
-    attempts: 2,
+    maxAttempts: 2,
     backoff: noBackoff,
     ...more,
     run: (ctx: JobContext) => ctx.step('answer', () => ctx.provider('openrouter', signal => ask(ctx.id, signal))),

@@ -85,7 +85,7 @@ test('a worker that stops hands an unfinished job back at once, and no try is sp
   const reason = gate<unknown>()
   const long = defineJob({
     kind: 'long',
-    attempts: 1,
+    maxAttempts: 1,
     run: async ctx => {
       started.open()
       reason.open(await aborted(ctx.signal))
@@ -187,7 +187,7 @@ test('a handler that ignores its timeout is left behind after the grace, and ten
   let starts = 0
   const deaf = defineJob({
     kind: 'deaf',
-    attempts: 1,
+    maxAttempts: 1,
     timeout: minutes(1),
     run: async () => {
       if (++starts === 1) await release.passed
@@ -359,7 +359,7 @@ test('a job enqueued in a transaction is taken soon after its commit, by a hint 
 test('an answer that throws when it is looked at fails its job, and its slot is free again', async () => {
   const odd = defineJob({
     kind: 'odd',
-    attempts: 1,
+    maxAttempts: 1,
     run: () =>
       Object.defineProperty(snooze(seconds(1)), 'delay', {
         get() {
@@ -389,7 +389,7 @@ test('whatever a handler throws, the worker lives on and the job fails', async (
   ]
   const odd = defineJob({
     kind: 'odd',
-    attempts: 1,
+    maxAttempts: 1,
     run: (_, which: number) => {
       throw thrown[which]
     },

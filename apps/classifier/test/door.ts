@@ -52,7 +52,7 @@ const standIn = ({ timeout = minutes(2), isDown = () => true, begun }: Told = {}
     kind: 'classify-document',
     queue: 'classifier',
     input: z.object({ document: z.string() }),
-    attempts: 3,
+    maxAttempts: 3,
     backoff: { first: seconds(5), factor: 2, max: minutes(10), jitter: 0.1 },
     timeout,
     async run(ctx, { document }) {

@@ -87,7 +87,7 @@ export async function execute(
     documents.map(each => ({ document: each.id })),
     {
       ref: (_, index) => documents[index]!.code,
-      items: { attempts: (made.retries ?? 2) + 1 },
+      items: { maxAttempts: (made.retries ?? 2) + 1 },
       // As in the routes: documents with the same bytes run one after the other, so the first document buys.
       ...(made.reuse ? { each: (_, index) => ({ groupKey: documents[index]!.hash.toString('hex') }) } : {}),
     },

@@ -9,7 +9,7 @@ import { type BatchOverrides, defineBatch, submittedPolicy } from './batch.ts'
 
 const job = defineJob({
   kind: 'a',
-  attempts: 3,
+  maxAttempts: 3,
   stallAfter: minutes(5),
   backoff: { first: seconds(7), factor: 3 },
   messages: { orphan: 'o worker morreu', stalled: 'parou' },
@@ -36,7 +36,7 @@ test('a batch that asks for nothing keeps nothing for its items', () => {
 
 test('what it asks for is kept, and only that', () => {
   const items = {
-    attempts: 9,
+    maxAttempts: 9,
     timeout: minutes(2),
     maxAge: minutes(60),
     expect: seconds(9),
@@ -46,7 +46,7 @@ test('what it asks for is kept, and only that', () => {
     onStall: 'retry',
   } as const
   expect(batchWith(items).policy.items).toEqual(items)
-  expect(batchWith({ attempts: 2, timeout: undefined as never }).policy.items).toEqual({ attempts: 2 })
+  expect(batchWith({ maxAttempts: 2, timeout: undefined as never }).policy.items).toEqual({ maxAttempts: 2 })
 })
 
 test('of what is given in part the rest is as its kind says', () => {
@@ -64,15 +64,15 @@ test('null switches off what its kind asks for, where that may be left out', () 
     expect: null,
   })
   expect(refusal(() => batchWith({ timeout: null as never }))).toMatch(/items\.timeout must be a duration/)
-  expect(refusal(() => batchWith({ attempts: null as never }))).toMatch(/items\.attempts must be a whole number/)
+  expect(refusal(() => batchWith({ maxAttempts: null as never }))).toMatch(/items\.maxAttempts must be a whole number/)
   expect(refusal(() => defineJob({ kind: 'a', stallAfter: null as never, run: () => 1 }))).toMatch(/stallAfter must be/)
 })
 
 test.each([
   [null, /items takes what is to differ/],
   [7, /items takes/],
-  [{ atempts: 3 }, /there is no option "items\.atempts", did you mean "attempts"\?/],
-  [{ attempts: 0 }, /the batch "b".*items\.attempts must be a whole number from 1, not 0/],
+  [{ atempts: 3 }, /there is no option "items\.atempts", did you mean "maxAttempts"\?/],
+  [{ maxAttempts: 0 }, /the batch "b".*items\.maxAttempts must be a whole number from 1, not 0/],
   [{ maxCrashes: 1.5 }, /items\.maxCrashes must be/],
   [{ timeout: '5m' }, /items\.timeout must be a duration/],
   [{ stallAfter: 0 }, /items\.stallAfter must be/],
@@ -100,12 +100,12 @@ test('a submit is laid over the definition, option by option', () => {
     stallAfter: minutes(5),
     maxResumes: 3,
     stopAfter: { percent: 50 },
-    items: { attempts: 2, timeout: minutes(2), backoff: { first: seconds(1) } },
+    items: { maxAttempts: 2, timeout: minutes(2), backoff: { first: seconds(1) } },
   })
   expect(submitted({}, batch)).toEqual(batch.policy)
   expect(
     submitted(
-      { maxResumes: 0, stallAfter: null, stopAfter: null, items: { attempts: 9, backoff: { factor: 1 } } },
+      { maxResumes: 0, stallAfter: null, stopAfter: null, items: { maxAttempts: 9, backoff: { factor: 1 } } },
       batch,
     ),
   ).toEqual({
@@ -115,13 +115,13 @@ test('a submit is laid over the definition, option by option', () => {
     stopAfter: null,
     onComplete: null,
     items: {
-      attempts: 9,
+      maxAttempts: 9,
       timeout: minutes(2),
       backoff: { ...job.policy.backoff, first: seconds(1), factor: 1 },
     },
   })
   // The definition stays unchanged.
-  expect(batch.policy.items).toMatchObject({ attempts: 2 })
+  expect(batch.policy.items).toMatchObject({ maxAttempts: 2 })
 })
 
 test.each([

@@ -85,7 +85,7 @@ export interface BatchOptions<Input, End = any> {
   maxResumes?: number
   /** Default: continue after any number of failures. */
   stopAfter?: StopAfter
-  /** Policy override for the items: `items: { attempts: 5 }`. */
+  /** Policy override for the items: `items: { maxAttempts: 5 }`. */
   items?: ItemOptions
   /** Enqueued once per completion with a `BatchEnd` as input: a job with such an input, or without input. */
   onComplete?: Job<End, unknown> & TakesEnd<NoInfer<End>>

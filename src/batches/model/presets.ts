@@ -13,7 +13,7 @@ type BatchPreset = Pick<BatchOptions<unknown>, 'stallAfter' | 'onStall' | 'maxRe
 const fiveThenTen = { first: seconds(5), factor: 2, max: minutes(10), jitter: 0.1 }
 
 /** Documents with an AI provider: three attempts of two minutes each. */
-const classifier = { timeout: minutes(2), attempts: 3, backoff: fiveThenTen } as const satisfies JobPreset
+const classifier = { timeout: minutes(2), maxAttempts: 3, backoff: fiveThenTen } as const satisfies JobPreset
 
 /** Batches of documents: five minutes without the end of an attempt is a stall; a person may resume the batch three times. */
 const classification = { stallAfter: minutes(5), onStall: 'stall', maxResumes: 3 } as const satisfies BatchPreset
@@ -24,7 +24,7 @@ const classification = { stallAfter: minutes(5), onStall: 'stall', maxResumes: 3
  * s.
  */
 const quotes = {
-  attempts: 1_000_000,
+  maxAttempts: 1_000_000,
   timeout: hours(24),
   stallAfter: minutes(10),
   onStall: 'retry',
@@ -34,7 +34,7 @@ const quotes = {
 
 /** Generic jobs: a single attempt; if the process dies, the job fails with a fitting message. */
 const planner = {
-  attempts: 1,
+  maxAttempts: 1,
   orphanAfter: minutes(2),
   sweepEvery: minutes(5),
   onOrphan: 'fail',
@@ -46,11 +46,11 @@ const planner = {
 } as const satisfies JobPreset
 
 /** A queue in the database: five attempts. */
-const snaps = { attempts: 5, backoff: fiveThenTen } as const satisfies JobPreset
+const snaps = { maxAttempts: 5, backoff: fiveThenTen } as const satisfies JobPreset
 
 /** PDFs and bank syncs: after ten minutes without progress the job fails; otherwise three attempts. */
 const documents = {
-  attempts: 3,
+  maxAttempts: 3,
   backoff: fiveThenTen,
   stallAfter: minutes(10),
   onStall: 'fail',

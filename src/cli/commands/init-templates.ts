@@ -11,7 +11,7 @@ interface Hello {
 
 export const hello = defineJob({
   kind: 'hello',
-  // attempts: 3, backoff: { first: seconds(5), factor: 2 }, timeout: minutes(2),
+  // maxAttempts: 3, backoff: { first: seconds(5), factor: 2 }, timeout: minutes(2),
   run: async (ctx, input: Hello) => {
     ctx.log.info({ name: input.name }, 'greeting')
     return { greeting: \`Hello, \${input.name}!\` }

@@ -10,13 +10,13 @@ import { asText } from '../../lib/values/json.ts'
 import { maxValueBytes } from '../../lib/values/value-codec.ts'
 
 export interface CheckedStep {
-  attempts: number
+  maxAttempts: number
   backoff: Backoff
   timeoutMs: number
   maxBytes: number
 }
 
-const names = ['attempts', 'backoff', 'timeout', 'maxBytes']
+const names = ['maxAttempts', 'backoff', 'timeout', 'maxBytes']
 const longestName = 200
 const refusedBackoff: Refuse = (en, pt) => refuseOption('backoff', en, pt)
 
@@ -41,10 +41,10 @@ export function checkStepOptions(options: StepOptions = {}, more: readonly strin
   if (options === null || typeof options !== 'object')
     refuseOption('options', 'it is an object, or left out', 'é um objeto, ou nada')
   refuseUnknownOptions(options, [...names, ...more])
-  const { attempts = 1, timeout, maxBytes = megabytes(1) } = options
+  const { maxAttempts: attempts = 1, timeout, maxBytes = megabytes(1) } = options
   if (!Number.isInteger(attempts) || attempts < 1 || attempts > 1000)
     refuseOption(
-      'attempts',
+      'maxAttempts',
       `it is a whole number from 1 to 1000, not ${asText(attempts)}`,
       `é um número inteiro de 1 a 1000, não ${asText(attempts)}`,
     )
@@ -61,7 +61,7 @@ export function checkStepOptions(options: StepOptions = {}, more: readonly strin
       `é um número de bytes até megabytes(8), não ${asText(maxBytes)}`,
     )
   return {
-    attempts,
+    maxAttempts: attempts,
     maxBytes,
     backoff:
       options.backoff === undefined ? defaultBackoff : backoffOf(options.backoff, defaultBackoff, refusedBackoff, '')!,

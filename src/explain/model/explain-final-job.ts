@@ -77,10 +77,10 @@ function explainFailed(job: JobFacts, ago: string): Told {
       `retoma jobs show ${id}`,
     )
   const tries = job.failures + job.crashes
-  const { attempts } = job.policy
+  const { maxAttempts } = job.policy
   const sentence = say(
-    `job ${id} failed for good ${ago} ago, after ${tries} of ${attempts} ${attempts === 1 ? 'try' : 'tries'}: ${why}`,
-    `o job ${id} falhou de vez há ${ago}, depois de ${tries} de ${attempts} ${attempts === 1 ? 'tentativa' : 'tentativas'}: ${why}`,
+    `job ${id} failed for good ${ago} ago, after ${tries} of ${maxAttempts} ${maxAttempts === 1 ? 'try' : 'tries'}: ${why}`,
+    `o job ${id} falhou de vez há ${ago}, depois de ${tries} de ${maxAttempts} ${maxAttempts === 1 ? 'tentativa' : 'tentativas'}: ${why}`,
   )
   // No job of a cancelled batch runs again.
   if (batch?.state === 'cancelled')

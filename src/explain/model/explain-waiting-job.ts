@@ -119,8 +119,8 @@ function untilDue(job: JobFacts): Saying {
   if (hasFailed(job)) {
     const words = message(job.lastFailure!.message)
     return say(
-      `waits ${left} more before it tries again: failure ${tries} of ${job.policy.attempts}, ${words}`,
-      `espera mais ${left} antes de tentar de novo: falha ${tries} de ${job.policy.attempts}, ${words}`,
+      `waits ${left} more before it tries again: failure ${tries} of ${job.policy.maxAttempts}, ${words}`,
+      `espera mais ${left} antes de tentar de novo: falha ${tries} de ${job.policy.maxAttempts}, ${words}`,
     )
   }
   if (job.sleep !== null)

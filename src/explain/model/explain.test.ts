@@ -104,7 +104,7 @@ const reason = maybe(
 )
 const policy = fc
   .record({
-    attempts: fc.constantFrom(1, 3),
+    maxAttempts: fc.constantFrom(1, 3),
     stallAfter: fc.constantFrom(null, 1000, 90_000),
     maxAge: fc.constantFrom(null, null, 1000),
     expect: fc.constantFrom(null, 1000),

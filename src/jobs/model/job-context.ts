@@ -151,7 +151,7 @@ export interface JobLog {
 
 export interface StepOptions {
   /** Runs of the step in total, within this attempt of the job. Default 1. */
-  attempts?: number
+  maxAttempts?: number
   backoff?: Partial<Backoff>
   /** Longest duration of a single run. */
   timeout?: Duration

@@ -4,7 +4,7 @@ import { days, milliseconds, minutes, seconds } from '../../lib/values/duration.
 import { defaultBackoff } from './backoff.ts'
 import { decide, doNotRetry, type Ended, type Failure, type Outcome, skip, snooze } from './outcome.ts'
 
-const policy = { attempts: 3, maxCrashes: 3, backoff: { ...defaultBackoff, jitter: 0 } }
+const policy = { maxAttempts: 3, maxCrashes: 3, backoff: { ...defaultBackoff, jitter: 0 } }
 const job = { kind: 'greet', failures: 0, crashes: 0 }
 const after = (ended: Ended, tried: Partial<typeof job> = {}): Outcome =>
   decide({ ...job, ...tried }, policy, ended, 0.5)
@@ -20,7 +20,7 @@ describe('a handler that returns', () => {
   test('a crash counts as one, keeps its evidence, and at maxCrashes the job is poison whatever tries are left', () => {
     const evidence = { signal: 'SIGSEGV' }
     const died = { thrown: new Error('its process died'), evidence }
-    const many = { ...policy, attempts: 10 }
+    const many = { ...policy, maxAttempts: 10 }
     expect(decide({ ...job, failures: 3, crashes: 1 }, many, died, 0.5)).toMatchObject({
       state: 'waiting',
       failure: { what: 'crash', message: 'its process died', evidence },

@@ -95,7 +95,7 @@ export interface Tried {
   batch_id?: string | null
 }
 
-type Budget = Pick<Policy, 'attempts' | 'backoff' | 'maxCrashes'>
+type Budget = Pick<Policy, 'maxAttempts' | 'backoff' | 'maxCrashes'>
 
 export function decide(job: Tried, policy: Budget, ended: Ended, random: number): Outcome {
   const back = 'thrown' in ended && ended.evidence === undefined ? deferralOf(ended.thrown) : undefined
@@ -146,7 +146,7 @@ function afterFailure(job: Tried, policy: Budget, failure: Failure, random: numb
   if (failure.what === 'crash' && isPoison(crashes, policy.maxCrashes))
     return { state: 'failed', failure: poisonFailure(crashes, failure) }
   const spent = job.failures + crashes + (failure.what === 'crash' ? 0 : 1)
-  if (final || spent >= policy.attempts) return { state: 'failed', failure }
+  if (final || spent >= policy.maxAttempts) return { state: 'failed', failure }
   return { state: 'waiting', delay: backoffAfter(spent, policy.backoff, random), failure }
 }
 

@@ -14,7 +14,7 @@ import type { Backoff } from './backoff.ts'
 import { type Action, beatEvery, type Isolation, type Messages, type Policy } from './policy.ts'
 
 export interface PolicyOptions {
-  attempts?: number
+  maxAttempts?: number
   backoff?: Partial<Backoff>
   timeout?: Duration
   stallAfter?: Duration
@@ -37,7 +37,7 @@ export interface PolicyOptions {
 }
 
 export const policyOptions = [
-  'attempts', 'backoff', 'timeout', 'stallAfter', 'maxAge', 'expect', 'orphanAfter', 'sweepEvery', 'maxCrashes', 'onOrphan', 'onStall',
+  'maxAttempts', 'backoff', 'timeout', 'stallAfter', 'maxAge', 'expect', 'orphanAfter', 'sweepEvery', 'maxCrashes', 'onOrphan', 'onStall',
   'isolation', 'memory', 'messages',
 ] // biome-ignore format: read as one list
 
@@ -65,8 +65,8 @@ export const kindPolicy = (given: PolicyOptions, defaults: Policy, refuse: Refus
 export function itemPolicy(given: ItemOptions, kind: Policy, refuse: Refuse): Partial<Policy> {
   if (given === null || typeof given !== 'object')
     refuse(
-      'items takes what is to differ from its kind, such as { attempts: 5 }',
-      'items recebe o que deve ser diferente do tipo, como { attempts: 5 }',
+      'items takes what is to differ from its kind, such as { maxAttempts: 5 }',
+      'items recebe o que deve ser diferente do tipo, como { maxAttempts: 5 }',
     )
   for (const option of ofTheKind)
     if (option in given)
@@ -88,7 +88,7 @@ function policyGiven(
   mayBeOff: boolean,
 ): Partial<Policy> {
   const options: Omit<PolicyOptions, keyof ItemOptions> & ItemOptions = given
-  const whole = (option: 'attempts' | 'maxCrashes') => {
+  const whole = (option: 'maxAttempts' | 'maxCrashes') => {
     const value = options[option]
     if (value !== undefined && !(Number.isInteger(value) && value >= 1 && value <= 1_000_000))
       refuse(
@@ -127,7 +127,7 @@ function policyGiven(
       `orphanAfter deve ser de pelo menos três batimentos, ${threeBeats}`,
     )
   return onlyGiven({
-    attempts: whole('attempts'),
+    maxAttempts: whole('maxAttempts'),
     backoff,
     timeout: duration('timeout', options.timeout),
     stallAfter: optional('stallAfter'),

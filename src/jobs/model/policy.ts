@@ -18,7 +18,7 @@ export interface Messages {
 
 export interface Policy {
   /** Attempts in total: 3 means the first attempt and two more. */
-  attempts: number
+  maxAttempts: number
   backoff: Backoff
   /** Longest duration of an attempt. */
   timeout: Duration
@@ -37,7 +37,7 @@ export interface Policy {
 }
 
 export const defaultPolicy: Policy = {
-  attempts: 3,
+  maxAttempts: 3,
   backoff: defaultBackoff,
   timeout: minutes(15),
   stallAfter: null,

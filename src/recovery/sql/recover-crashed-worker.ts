@@ -113,7 +113,7 @@ const recoverCrashed = {
     ), decided as materialized (
       select c.*,
         case
-          when fate = 'crash' and (poison or failures + crashed >= (policy ->> 'attempts')::int) then 'failed'
+          when fate = 'crash' and (poison or failures + crashed >= (policy ->> 'maxAttempts')::int) then 'failed'
           when unknown and ${tooMany('fruitless')} then 'stalled'
           else 'waiting'
         end as state,
