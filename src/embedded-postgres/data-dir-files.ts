@@ -44,6 +44,8 @@ export function openOwn(folder: OwnFolder, name: string, flags: number, mode = 0
     const found = await file.stat()
     if (found.isFile() && found.nlink === 1) return file
     await file.close()
+    // The file was removed since it was opened, as by a server that stops: the answer is that of a moment later.
+    if (found.isFile() && found.nlink === 0) return openOwn(folder, name, flags, mode)
     throw foreign(folder.path, name)
   })
 }
