@@ -13,7 +13,7 @@ import { roles } from '../src/auth/model/token.ts'
 import { createApp } from '../src/http/index.ts'
 import type { OpenApi, Operation } from '../src/http/openapi.ts'
 import { listen } from '../src/http/server.ts'
-import { defineBatch, defineJob, defineSchedule, minutes, providerWait, type Role } from '../src/index.ts'
+import { defineBatch, defineJob, defineSchedule, minutes, providerWait, type TokenRole } from '../src/index.ts'
 import { liveEngine } from '../test/support/engine.ts'
 import { guardStage, watchdog } from '../test/support/guards.ts'
 import { generatedClient, run, start, strictly } from './support.ts'
@@ -50,7 +50,7 @@ interface Told {
 
 interface Server {
   address: string
-  tokens: Record<Role, string>
+  tokens: Record<TokenRole, string>
 }
 
 /** Closed by a token of each role; `folder`: with the client that was generated from it. */
@@ -64,7 +64,7 @@ async function serving() {
   const folder = await generatedClient(address)
   const document = (await (await fetch(`${address}/api/openapi.json`)).json()) as OpenApi
   const made = await Promise.all(roles.map(role => engine.tokens.create({ user: role, role })))
-  const tokens = Object.fromEntries(made.map(({ role, token }) => [role, token])) as Record<Role, string>
+  const tokens = Object.fromEntries(made.map(({ role, token }) => [role, token])) as Record<TokenRole, string>
   return { engine, sql, tokens, address, folder, document }
 }
 

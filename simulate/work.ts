@@ -11,7 +11,7 @@ import {
   doNotRetry,
   hours,
   type JobContext,
-  type Limits,
+  type LimitsByQueue,
   minutes,
   providerStop,
   providerWait,
@@ -45,7 +45,7 @@ export interface Work {
   jobs: AnyJob[]
   batches: AnyBatch[]
   schedules: Schedule[]
-  limits: Limits
+  limits: LimitsByQueue
   kinds: Record<'quick' | 'flaky' | 'steps' | 'saved' | 'narrow' | 'asking', AnyJob>
   many: AnyBatch
 }

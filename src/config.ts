@@ -7,7 +7,7 @@ import type { OwnErrors } from './errors/app-errors.ts'
 import type { Guard } from './guards/model/guard.ts'
 import type { Route } from './http/route.ts'
 import type { AnyJob } from './jobs/model/job.ts'
-import type { Limits } from './limits/model/queue-limits.ts'
+import type { LimitsByQueue } from './limits/model/queue-limits.ts'
 import type { Schedule } from './schedules/model/schedule.ts'
 
 export interface Config {
@@ -21,7 +21,7 @@ export interface Config {
   /** Most running jobs of each queue in a worker process, by queue name. Default: 10 for each queue. */
   queues?: Readonly<Record<string, number>>
   /** Limits of queues over all workers: concurrency, rate, waiting jobs. */
-  limits?: Limits
+  limits?: LimitsByQueue
   /** Routes from `route` of retoma/http: `up` and `serve` answer these routes besides the routes of Retoma. */
   routes?: readonly Route[]
   /** Errors of the application for routes and jobs, from `defineErrors`. */

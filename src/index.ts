@@ -1,9 +1,9 @@
 /** Exports the public API: `import … from 'retoma'`. Everything else is private. */
 
-export type { Role } from './auth/model/token.ts'
+export type { TokenRole } from './auth/model/token.ts'
 export type { TokenFilter, TokenView } from './auth/sql/token-rows.ts'
-export type { Known } from './auth/tokens.ts'
-export type { BatchActionResult, ResumedBatch, RetriedBatch } from './batches/batch-actions.ts'
+export type { CreatedToken, CreateTokenOptions, TokensApi } from './auth/tokens.ts'
+export type { BatchActionResult, ResumedBatch, ResumeOptions, RetriedBatch } from './batches/batch-actions.ts'
 export type { StalledBatch } from './batches/batch-stall.ts'
 export {
   type AnyBatch,
@@ -12,6 +12,7 @@ export {
   type BatchNotice,
   type BatchOptions,
   type BatchOverrides,
+  type BatchPolicy,
   defineBatch,
   type StopAfter,
 } from './batches/model/batch.ts'
@@ -42,18 +43,21 @@ export {
 } from './engine/create-engine.ts'
 export type { Enqueued } from './enqueue/enqueue.sql.ts'
 export type { EnqueuedMany, EnqueueManyOptions } from './enqueue/enqueue.ts'
-export type { EnqueueOptions } from './enqueue/model/enqueue-options.ts'
+export type { CheckedEnqueueOptions, EnqueueOptions } from './enqueue/model/enqueue-options.ts'
+export type { EraseResult } from './erasure/erase.ts'
 export { defineErrors, type OwnErrors } from './errors/app-errors.ts'
 export {
   type Entry as ErrorEntry,
   type ErrorCode,
+  type ErrorFact,
+  type ErrorFacts,
   type ErrorName,
   isRetomaError,
   type Language,
+  type LocalizedText,
+  localized,
   type OwnError,
   RetomaError,
-  type Saying,
-  say,
 } from './errors/errors.ts'
 export type { EventStream } from './events/events.ts'
 export type {
@@ -66,22 +70,32 @@ export type {
   StateEvent,
   WarningEvent,
 } from './events/model/event.ts'
-export type { Explained } from './explain/explain.ts'
+export type { ExplainSubject } from './explain/explain.ts'
 export type { AdviceAction, Explanation, Verdict } from './explain/model/explanation.ts'
-export type { FileHome, Files } from './files/file-streams.ts'
+export type { FileHome, FilesApi } from './files/file-streams.ts'
 export type { FileOptions, FileView, OpenFile } from './files/model/file.ts'
+export type { GuardsApi } from './guards/guard-actions.ts'
 export type { GuardRun } from './guards/guard-run.ts'
 export { defineGuard, type Guard, type GuardedRow, type GuardOptions } from './guards/model/guard.ts'
-export { type GuardValue, type Now, now } from './guards/model/guard-value.ts'
+export { type GuardNow, type GuardValue, guardNow } from './guards/model/guard-value.ts'
+export type { TableName } from './guards/model/table-name.ts'
 export type { GuardAbout, GuardError, GuardView } from './guards/sql/guard-runs.ts'
 export type { RowKey } from './guards/sql/mark-lost-rows.ts'
-export type { Notice } from './incidents/model/notice.ts'
+export type { NoticeSeverity, WebhookNotice } from './incidents/model/notice.ts'
 export type { BulkActionResult, BulkFilter } from './jobs/bulk-actions.ts'
 export type { ActedBy } from './jobs/model/actor.ts'
 export type { Backoff } from './jobs/model/backoff.ts'
 export type { CrashSuspicion } from './jobs/model/crash-suspicion.ts'
 export { type BatchPause, pauseBatch } from './jobs/model/deferral.ts'
-export { type AnyJob, defineJob, type Job, type JobOptions } from './jobs/model/job.ts'
+export type { ChildEnvironment } from './jobs/model/environment-option.ts'
+export {
+  type AnyJob,
+  defineJob,
+  type Job,
+  type JobOptions,
+  type JobResult,
+  type ParsedInput,
+} from './jobs/model/job.ts'
 export type {
   Collected,
   EachOptions,
@@ -89,24 +103,25 @@ export type {
   JobContext,
   JobFiles,
   JobLog,
+  JobProgress,
   JobQuery,
   JobTransaction,
-  Progress,
   StepOptions,
 } from './jobs/model/job-context.ts'
 export { doNotRetry, type Skip, type Snooze, skip, snooze } from './jobs/model/outcome.ts'
-export type { Action, Isolation, Messages, Policy } from './jobs/model/policy.ts'
+export type { Isolation, JobPolicy, PolicyAction, PolicyMessages } from './jobs/model/policy.ts'
 export type { ItemOptions, PolicyOptions } from './jobs/model/policy-options.ts'
 export type { Retention } from './jobs/model/retention.ts'
-export type { State } from './jobs/model/state.ts'
+export type { FinalJobState, JobState } from './jobs/model/state.ts'
 export type { JobFilter } from './jobs/sql/job-list.ts'
 export type {
+  BlockedLoopView,
   CheckpointView,
   FailureView,
   JobError,
   JobEventView,
   JobView,
-  Omitted,
+  OmittedFields,
   QueueView,
   WorkerView,
 } from './jobs/sql/job-view.ts'
@@ -114,18 +129,20 @@ export type { Clock } from './lib/clock.ts'
 export type { Log } from './lib/logging/log.ts'
 export { megabytes } from './lib/values/bytes.ts'
 export { type Duration, days, hours, milliseconds, minutes, seconds } from './lib/values/duration.ts'
-export type { Page } from './lib/values/page.ts'
-export type { GroupLimits, Limits, PerGroupLimits, QueueLimits, Rate } from './limits/model/queue-limits.ts'
-export type { Allowance, LimitOptions } from './limits/model/rate-window.ts'
-export type { Meter, MetricSource } from './metrics/metrics-registry.ts'
-export type { Labels, Metric, MetricFamily, MetricSample } from './metrics/model/metric-table.ts'
-export type { KindStats, QueueStats, Stats } from './metrics/stats.ts'
+export type { ListPage, ListPageOptions } from './lib/values/page.ts'
+export type { GroupLimits, LimitsByQueue, PerGroupLimits, QueueLimits, QueueRate } from './limits/model/queue-limits.ts'
+export type { LimitOptions, RateAllowance } from './limits/model/rate-window.ts'
+export type { QueuesApi } from './limits/queue-actions.ts'
+export type { UpstashAccess } from './limits/upstash.ts'
+export type { MetricSource } from './metrics/metrics-registry.ts'
+export type { MetricDefinition, MetricFamily, MetricLabels, MetricSample } from './metrics/model/metric-table.ts'
+export type { EngineStats, KindStats, QueueStats } from './metrics/stats.ts'
 export type { ProviderView } from './providers/model/provider.ts'
 export { type ProviderStop, type ProviderWait, providerStop, providerWait } from './providers/model/provider-wait.ts'
-export type { ClearedProvider } from './providers/provider-actions.ts'
+export type { ClearedProvider, ProvidersApi } from './providers/provider-actions.ts'
 export type { FindingView } from './recovery/sql/findings.ts'
 export type { CatchUp } from './schedules/model/catch-up.ts'
-export type { CronPlan, EveryPlan, Plan } from './schedules/model/recurrence.ts'
+export type { CronRecurrence, IntervalRecurrence, Recurrence } from './schedules/model/recurrence.ts'
 export {
   defineSchedule,
   type Schedule,
@@ -133,4 +150,4 @@ export {
   type ScheduleOptions,
 } from './schedules/model/schedule.ts'
 export type { ScheduleView } from './schedules/schedule.sql.ts'
-export type { ScheduleRun } from './schedules/schedule-actions.ts'
+export type { ScheduleRun, SchedulesApi } from './schedules/schedule-actions.ts'

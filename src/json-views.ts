@@ -7,6 +7,7 @@ import type { Language } from './errors/errors.ts'
 import type {
   BatchView,
   EngineEvent,
+  EngineStats,
   Explanation,
   FailureGroup,
   FindingView,
@@ -16,14 +17,13 @@ import type {
   JobDetail,
   JobView,
   MaintenanceReport,
-  Omitted,
+  OmittedFields,
   PerGroupLimits,
   ProviderView,
   QueueLimits,
+  QueueRate,
   QueueView,
-  Rate,
   ScheduleView,
-  Stats,
   TokenView,
   WorkerView,
 } from './index.ts'
@@ -51,7 +51,7 @@ export const jobWire = ({ omitted, ...job }: JobView) => ({
 })
 
 /** Each omitted field with its size, and the address of the complete value. */
-export const omittedWire = (id: string, omitted: Omitted | null) =>
+export const omittedWire = (id: string, omitted: OmittedFields | null) =>
   omitted &&
   Object.fromEntries(Object.entries(omitted).map(([field, bytes]) => [field, { bytes, href: `/api/v1/jobs/${id}` }]))
 
@@ -89,7 +89,7 @@ export const eventWire = ({ position, type, at, jobId, batchId, data }: EngineEv
 
 const countsIn = ({ rate: _rate, etaSeconds: _left, ...counts }: Readonly<Record<string, unknown>>) => counts
 
-export const statsWire = ({ queues, kinds, ...stats }: Stats) => ({
+export const statsWire = ({ queues, kinds, ...stats }: EngineStats) => ({
   ...snakeCase(stats),
   queues: queues.map(snakeCase),
   kinds: kinds.map(snakeCase),
@@ -148,4 +148,4 @@ const gateWire = ({ concurrency, rate }: GroupLimits) => ({
 
 const admitWire = ({ admit }: PerGroupLimits) => (admit === undefined ? {} : { admit: rateWire(admit) })
 
-const rateWire = ({ limit, per }: Rate) => ({ limit, per_ms: per })
+const rateWire = ({ limit, per }: QueueRate) => ({ limit, per_ms: per })

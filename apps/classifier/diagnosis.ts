@@ -2,7 +2,7 @@
  * Explains the status of an execution in a sentence: whether to wait, or which action to use; for a TRAVADO execution also the reason.
  * The sentence follows only from the engine's explanation and the application's facts; nothing is read here.
  */
-import { type Explanation, type Saying, say } from 'retoma'
+import { type Explanation, type LocalizedText, localized } from 'retoma'
 import { money } from './money.ts'
 import { clock, count, number, plural, short, span } from './sentence.ts'
 import type { Execution } from './store/executions.ts'
@@ -56,9 +56,9 @@ export interface Situation {
 }
 
 export interface Diagnosis {
-  sentence: Saying
+  sentence: LocalizedText
   /** The reason for TRAVADO; null: the execution is not TRAVADO. */
-  stuckBy: Saying | null
+  stuckBy: LocalizedText | null
 }
 
 export function diagnose(situation: Situation): Diagnosis {
@@ -77,7 +77,7 @@ export function diagnose(situation: Situation): Diagnosis {
       return { sentence: failed(situation), stuckBy: null }
     case 'CANCELADO':
       return {
-        sentence: say(
+        sentence: localized(
           'cancelled: documents that were done keep their results; there is nothing to press',
           'cancelada: os documentos já concluídos mantêm seus resultados; não há o que pressionar',
         ),
@@ -86,11 +86,11 @@ export function diagnose(situation: Situation): Diagnosis {
   }
 }
 
-const itWaits = say('wait, it goes on by itself', 'aguarde, ela continua sozinha')
+const itWaits = localized('wait, it goes on by itself', 'aguarde, ela continua sozinha')
 
-function atWork({ execution, explained, waiting, requestsPerMinute, now }: Situation): Saying {
+function atWork({ execution, explained, waiting, requestsPerMinute, now }: Situation): LocalizedText {
   if (explained === null)
-    return say(
+    return localized(
       'the execution is being made ready: wait, it begins by itself',
       'a execução está sendo preparada: aguarde, ela começa sozinha',
     )
@@ -101,40 +101,40 @@ function atWork({ execution, explained, waiting, requestsPerMinute, now }: Situa
     case 'starved':
       return nobody(facts)
     case 'paused':
-      return say(
+      return localized(
         'the queue of the classifier is paused: once an administrator ends the pause, the execution goes on by itself',
         'a fila do classificador está pausada: quando quem administra o servidor tirar a pausa, a execução continua sozinha',
       )
     case 'orphan':
-      return say(
+      return localized(
         `the workers that had its documents died or do not answer: ${itWaits.en} within half a minute`,
         `os workers que estavam com os documentos morreram ou não respondem: ${itWaits.pt} em até meio minuto`,
       )
     case 'hung':
-      return say(
+      return localized(
         `the worker that has its documents does not answer: wait; if the execution becomes TRAVADO, press retomar; ${progress(execution).en}`,
         `o worker que está com os documentos não responde: aguarde; se o status ficar TRAVADO, pressione retomar; ${progress(execution).pt}`,
       )
     case 'stalled':
-      return say(
+      return localized(
         `the documents that are left are stuck: wait; when the execution becomes TRAVADO, press retomar; ${progress(execution).en}`,
         `os documentos que faltam travaram: aguarde; quando o status ficar TRAVADO, pressione retomar; ${progress(execution).pt}`,
       )
     // The elapsed time means nothing after a start: the stall clock starts again then.
     case 'slow':
-      return say(
+      return localized(
         `the documents at work take longer than usual: wait; if the execution becomes TRAVADO, press retomar; ${progress(execution).en}`,
         `os documentos em andamento demoram mais que o normal: aguarde; se o status ficar TRAVADO, pressione retomar; ${progress(execution).pt}`,
       )
     case 'limited':
-      return say(
+      return localized(
         `as many documents as may be at work at the same time are: ${itWaits.en}; ${progress(execution).en}`,
         `já está em andamento o máximo de documentos ao mesmo tempo: ${itWaits.pt}; ${progress(execution).pt}`,
       )
     case 'waiting':
       return typeof facts.dueAt === 'string' && facts.ready === 0
         ? nextTry(new Date(facts.dueAt), now, execution, requestsPerMinute)
-        : say(
+        : localized(
             `it waits in line for a free worker: ${itWaits.en}; ${progress(execution).en}`,
             `espera na fila por um worker livre: ${itWaits.pt}; ${progress(execution).pt}`,
           )
@@ -146,73 +146,78 @@ function atWork({ execution, explained, waiting, requestsPerMinute, now }: Situa
 /** A shorter wait is over before a person could act. */
 const worthClearing = 60
 
-function untilProvider({ name, model, until, message, times, since }: Waiting, now: Date): Saying {
+function untilProvider({ name, model, until, message, times, since }: Waiting, now: Date): LocalizedText {
   const seconds = Math.ceil((until.getTime() - now.getTime()) / 1000)
   const why = message === null ? '' : ` (${short(message)})`
   const lever =
     seconds < worthClearing
-      ? say('', '')
-      : say('; an administrator can have it asked at once', '; quem administra o servidor pode mandar consultá-lo já')
+      ? localized('', '')
+      : localized(
+          '; an administrator can have it asked at once',
+          '; quem administra o servidor pode mandar consultá-lo já',
+        )
   const who =
-    model === null ? say(`the provider ${name}`, `o provedor ${name}`) : say(`the model ${model}`, `o modelo ${model}`)
+    model === null
+      ? localized(`the provider ${name}`, `o provedor ${name}`)
+      : localized(`the model ${model}`, `o modelo ${model}`)
   const often = unanswered(times, since, now)
   const at = clock(until, now)
-  return say(
+  return localized(
     `${who.en} asks to wait until ${at.en}, ${span(seconds)} more${why}${often.en}: ${itWaits.en}${lever.en}`,
     `${who.pt} pede para esperar até ${at.pt}, mais ${span(seconds)}${why}${often.pt}: ${itWaits.pt}${lever.pt}`,
   )
 }
 
 /** No document has started meanwhile: the sentence must say that the execution continues, and until when at most. */
-function unanswered(times: number, since: Date | null, now: Date): Saying {
-  if (since === null || times < 2) return say('', '')
+function unanswered(times: number, since: Date | null, now: Date): LocalizedText {
+  if (since === null || times < 2) return localized('', '')
   const lasted = span((now.getTime() - since.getTime()) / 1000)
-  return say(
+  return localized(
     `; it has asked so ${times} times in ${lasted} without one answer, and after 30 min the execution is paused`,
     `; já pediu isso ${times} vezes em ${lasted} sem uma resposta sequer, e após 30 min a execução é pausada`,
   )
 }
 
-function nobody(facts: Explanation['facts']): Saying {
+function nobody(facts: Explanation['facts']): LocalizedText {
   const { live } = facts.takers as { live: number }
   return live === 0
-    ? say(
+    ? localized(
         'no worker is alive: once an administrator starts one, the execution goes on by itself',
         'nenhum worker ativo: quando quem administra o servidor iniciar um, a execução continua sozinha',
       )
-    : say(
+    : localized(
         'none of the live workers takes documents of the classifier: once an administrator starts one that does, the execution goes on by itself',
         'nenhum dos workers ativos atende o classificador: quando quem administra o servidor iniciar um que atenda, a execução continua sozinha',
       )
 }
 
-function nextTry(due: Date, now: Date, execution: Execution, perMinute: number | undefined): Saying {
+function nextTry(due: Date, now: Date, execution: Execution, perMinute: number | undefined): LocalizedText {
   const left = span(Math.max(Math.ceil((due.getTime() - now.getTime()) / 1000), 1))
   if (perMinute !== undefined)
-    return say(
+    return localized(
       `the documents that are left wait for their turn, at most ${count(perMinute, 'question')} a minute to the AI, the first in ${left}: ${itWaits.en}; ${progress(execution).en}`,
       `os documentos que faltam esperam a vez, no máximo ${count(perMinute, 'pergunta')} por minuto à IA, o primeiro em ${left}: ${itWaits.pt}; ${progress(execution).pt}`,
     )
-  return say(
+  return localized(
     `the documents that are left wait for their next try, the first in ${left}: ${itWaits.en}; ${progress(execution).en}`,
     `os documentos que faltam esperam a próxima tentativa, a primeira em ${left}: ${itWaits.pt}; ${progress(execution).pt}`,
   )
 }
 
-function goes(execution: Execution, { etaSeconds }: Explanation['facts']): Saying {
+function goes(execution: Execution, { etaSeconds }: Explanation['facts']): LocalizedText {
   const left = typeof etaSeconds === 'number' ? span(etaSeconds) : null
-  return say(
+  return localized(
     `it goes on: ${progress(execution).en}${left === null ? '' : `, about ${left} left`}: wait`,
     `em andamento: ${progress(execution).pt}${left === null ? '' : `, faltam cerca de ${left}`}: aguarde`,
   )
 }
 
-function paused({ execution, troubles }: Situation): Saying {
+function paused({ execution, troubles }: Situation): LocalizedText {
   const { motivo: reason } = execution
   const message = typeof reason?.message === 'string' ? short(reason.message) : ''
   if (reason?.code === 'cost_limit') {
     const [spent, limit] = [money(execution.custo_usd), money(execution.custo_permitido_usd ?? '0')]
-    return say(
+    return localized(
       `paused because its cost limit is reached (US$ ${spent.en} of US$ ${limit.en}; the next document would pass it): press continuar to allow as much again, or cancelar`,
       `pausada porque o limite de custo foi atingido (US$ ${spent.pt} de US$ ${limit.pt}; o próximo documento passaria dele): pressione continuar para permitir o mesmo valor de novo, ou cancelar`,
     )
@@ -220,33 +225,33 @@ function paused({ execution, troubles }: Situation): Saying {
   if (reason?.code === 'ai_model') {
     const model =
       execution.modelo === null
-        ? say('the model', 'o modelo')
-        : say(`the model "${short(execution.modelo)}"`, `o modelo "${short(execution.modelo)}"`)
-    return say(
+        ? localized('the model', 'o modelo')
+        : localized(`the model "${short(execution.modelo)}"`, `o modelo "${short(execution.modelo)}"`)
+    return localized(
       `paused because the provider does not know ${model.en} (${message}): press continuar with another model (modelo), which then counts for the documents that are left`,
       `pausada porque o provedor não conhece ${model.pt} (${message}): pressione continuar com outro modelo (campo modelo), que passa a valer para os documentos que faltam`,
     )
   }
   if (reason?.code === 'same_cause')
-    return say(
+    return localized(
       `paused because ${reason.items} documents in a row failed the same way: "${message}": one document a minute tries again, and the execution goes on by itself when that works; press continuar to go on at once`,
       `pausada porque ${reason.items} documentos seguidos falharam do mesmo modo: "${message}": um documento por minuto tenta de novo, e a execução continua sozinha quando der certo; para seguir já, pressione continuar`,
     )
   if (typeof reason?.provider === 'string') {
     const last = troubles.find(each => each.name === reason.provider)
     const met = last === undefined || last.message === reason.message ? '' : `"${short(last.message)}"`
-    return say(
+    return localized(
       `paused by the provider ${reason.provider}: "${message}": put that right there, then press continuar; it is asked again once a minute${met && ` (the last time: ${met})`}, and when it answers the execution goes on by itself`,
       `pausada pelo provedor ${reason.provider}: "${message}": resolva isso com ele e pressione continuar; ele é consultado uma vez por minuto${met && ` (na última vez: ${met})`} e, quando responder, a execução continua sozinha`,
     )
   }
   if (reason === null || reason.code === 'person')
-    return say(
+    return localized(
       'paused by a person: press continuar to go on',
       'pausada por uma pessoa: pressione continuar para seguir',
     )
   const why = message || reason.code
-  return say(`paused: ${why}: press continuar to go on`, `pausada: ${why}: pressione continuar para seguir`)
+  return localized(`paused: ${why}: press continuar to go on`, `pausada: ${why}: pressione continuar para seguir`)
 }
 
 function stalled({ execution, stuck }: Situation): Diagnosis {
@@ -255,20 +260,20 @@ function stalled({ execution, stuck }: Situation): Diagnosis {
   const noWorker = reason?.code === 'no_worker'
   const minutes = typeof reason?.stallAfterMs === 'number' ? span(reason.stallAfterMs / 1000) : '5 min'
   const stuckBy = noWorker
-    ? say(`no worker was alive for ${minutes}`, `nenhum worker ativo por ${minutes}`)
-    : say(
+    ? localized(`no worker was alive for ${minutes}`, `nenhum worker ativo por ${minutes}`)
+    : localized(
         `no document ended in ${minutes}${hung(stuck).en}`,
         `nenhum documento terminou em ${minutes}${hung(stuck).pt}`,
       )
   const press = noWorker
-    ? say(
+    ? localized(
         'once an administrator has started a worker, press retomar',
         'quando quem administra o servidor tiver iniciado um worker, pressione retomar',
       )
-    : say('press retomar', 'pressione retomar')
+    : localized('press retomar', 'pressione retomar')
   return {
     stuckBy,
-    sentence: say(
+    sentence: localized(
       `stuck: ${stuckBy.en}: ${press.en}; what is done stays (${left} of ${count(max_retries, 'resume')} left)`,
       `travada: ${stuckBy.pt}: ${press.pt}; o que já terminou fica (${left === 1 ? 'resta' : 'restam'} ${left} de ${count(max_retries, 'retomada')})`,
     ),
@@ -278,65 +283,66 @@ function stalled({ execution, stuck }: Situation): Diagnosis {
 const shown = 3
 
 /** `; stuck: "a.pdf" (waiting for the AI, worker w-1) and 2 more` */
-function hung(stuck: readonly Stuck[]): Saying {
-  if (stuck.length === 0) return say('', '')
+function hung(stuck: readonly Stuck[]): LocalizedText {
+  if (stuck.length === 0) return localized('', '')
   const names = stuck.slice(0, shown).map(nameOf)
   const more = stuck.length - names.length
   const list = (language: 'en' | 'pt') => names.map(each => each[language]).join(', ')
-  return say(
+  return localized(
     `; what hung: ${list('en')}${more > 0 ? ` and ${more} more` : ''}`,
     `; o que travou: ${list('pt')}${more > 0 ? ` e mais ${more}` : ''}`,
   )
 }
 
 /** The next work by the first word of the last saved step. */
-const doing: Readonly<Record<string, Saying>> = {
-  text: say('waiting for the AI', 'esperando a IA'),
-  answer: say('saving the result', 'gravando o resultado'),
-  save: say('waiting for the AI', 'esperando a IA'),
+const doing: Readonly<Record<string, LocalizedText>> = {
+  text: localized('waiting for the AI', 'esperando a IA'),
+  answer: localized('saving the result', 'gravando o resultado'),
+  save: localized('waiting for the AI', 'esperando a IA'),
 }
-const reading = say('reading the document', 'lendo o documento')
+const reading = localized('reading the document', 'lendo o documento')
 
-function nameOf({ code, step, worker }: Stuck): Saying {
+function nameOf({ code, step, worker }: Stuck): LocalizedText {
   const what =
-    step === null ? reading : (doing[step.split(' ')[0]!] ?? say(`after step ${step}`, `depois da etapa ${step}`))
+    step === null ? reading : (doing[step.split(' ')[0]!] ?? localized(`after step ${step}`, `depois da etapa ${step}`))
   const where = worker === null ? '' : `, worker ${worker}`
   const name = `"${short(code ?? '?', 60).replaceAll('"', "'")}"`
-  return say(`${name} (${what.en}${where})`, `${name} (${what.pt}${where})`)
+  return localized(`${name} (${what.en}${where})`, `${name} (${what.pt}${where})`)
 }
 
-function over({ execution, causes }: Situation): Saying {
+function over({ execution, causes }: Situation): LocalizedText {
   const { concluidos, erros, pulados, total } = execution
-  const skipped = pulados === 0 ? say('', '') : say(`, ${number(pulados)} skipped`, `, ${count(pulados, 'pulado')}`)
-  const classified = say(
+  const skipped =
+    pulados === 0 ? localized('', '') : localized(`, ${number(pulados)} skipped`, `, ${count(pulados, 'pulado')}`)
+  const classified = localized(
     `${number(concluidos)} of ${count(total, 'document')} classified${skipped.en}`,
     `${number(concluidos)} de ${count(total, 'documento')} ${plural(total, 'classificado')}${skipped.pt}`,
   )
   if (erros === 0)
-    return say(
+    return localized(
       `done: ${classified.en}; there is nothing to press`,
       `concluída: ${classified.pt}; não há o que pressionar`,
     )
   const why = because(causes, erros)
   const press = afterErrors(execution, causes)
-  return say(
+  return localized(
     `done with errors: ${classified.en}, ${number(erros)} with an error${why}: ${press.en}`,
     `concluída com erros: ${classified.pt}, ${number(erros)} com erro${why}: ${press.pt}`,
   )
 }
 
-function failed({ execution, causes }: Situation): Saying {
+function failed({ execution, causes }: Situation): LocalizedText {
   const { erros, max_retries, concluidos } = execution
   const own = causes.filter(({ code }) => code !== 'resumes_spent')
-  const stays = say(
+  const stays = localized(
     `what is done stays done (${number(concluidos)})`,
     `o que foi concluído fica (${number(concluidos)})`,
   )
   const resumed =
     max_retries === 0
-      ? say('ended because it was stuck and has no resumes,', 'encerrada porque travou e não tem retomadas,')
-      : say(`ended after ${count(max_retries, 'resume')}`, `encerrada após ${count(max_retries, 'retomada')}`)
-  return say(
+      ? localized('ended because it was stuck and has no resumes,', 'encerrada porque travou e não tem retomadas,')
+      : localized(`ended after ${count(max_retries, 'resume')}`, `encerrada após ${count(max_retries, 'retomada')}`)
+  return localized(
     `${resumed.en} with ${count(erros, 'document')} in error${because(own, erros)}: press reprocessar-erros to run only those again; ${stays.en}`,
     `${resumed.pt} com ${count(erros, 'documento')} em erro${because(own, erros)}: pressione reprocessar-erros para processar só o que está em erro; ${stays.pt}`,
   )
@@ -356,24 +362,24 @@ const ofTheFile = new Set([
   'document_gone',
 ])
 
-function afterErrors({ erros }: Execution, causes: readonly Cause[]): Saying {
+function afterErrors({ erros }: Execution, causes: readonly Cause[]): LocalizedText {
   const hopeless = causes.reduce((sum, { code, count }) => sum + (ofTheFile.has(code ?? '') ? count : 0), 0)
   const [one, those] = [erros === 1, erros - hopeless]
-  const mend = say(
+  const mend = localized(
     'mend the files and send them in another execution',
     'corrija os arquivos e envie-os em outra execução',
   )
   if (hopeless >= erros)
-    return say(
+    return localized(
       `trying again would not help: ${one ? 'mend the file and send it in another execution' : mend.en}`,
       `tentar de novo não resolveria: ${one ? 'corrija o arquivo e envie-o em outra execução' : mend.pt}`,
     )
   if (hopeless === 0)
-    return say(
+    return localized(
       `press reprocessar-erros to try only ${one ? 'that one' : 'those'} again`,
       `pressione reprocessar-erros para tentar só ${one ? 'esse' : 'esses'} de novo`,
     )
-  return say(
+  return localized(
     `press reprocessar-erros, which can help ${number(those)} of them; for the others ${mend.en}`,
     `pressione reprocessar-erros, que pode resolver ${number(those)}; para os demais, ${mend.pt}`,
   )
@@ -400,10 +406,11 @@ const ofTheEngine: Readonly<Record<string, string>> = {
 
 const causeOf = ({ code, message }: Cause): string => ofTheEngine[code ?? ''] ?? short(message, 120)
 
-function progress({ total, concluidos, erros, pulados }: Execution): Saying {
+function progress({ total, concluidos, erros, pulados }: Execution): LocalizedText {
   const ended = concluidos + erros + pulados
-  const wrong = erros === 0 ? say('', '') : say(`, ${number(erros)} with an error`, `, ${number(erros)} com erro`)
-  return say(
+  const wrong =
+    erros === 0 ? localized('', '') : localized(`, ${number(erros)} with an error`, `, ${number(erros)} com erro`)
+  return localized(
     `${number(ended)} of ${count(total, 'document')} ended${wrong.en}`,
     `${number(ended)} de ${count(total, 'documento')} ${plural(total, 'encerrado')}${wrong.pt}`,
   )

@@ -5,7 +5,7 @@
  * Invariant: a refused or broken-off request leaves no file.
  */
 import { createHash } from 'node:crypto'
-import { type Engine, isRetomaError, RetomaError, say } from 'retoma'
+import { type Engine, isRetomaError, localized, RetomaError } from 'retoma'
 import type { Part, UploadedFile } from 'retoma/http'
 import { codeOfFile, createCodes } from './codigo.ts'
 import { errors } from './errors.ts'
@@ -50,7 +50,7 @@ export async function receiveFiles(
 
 /** A field given twice is refused: the intended project is unknown. */
 const givenTwice = (field: string) =>
-  new RetomaError('bad_request', { field, problem: say('it is given twice', 'veio duas vezes') })
+  new RetomaError('bad_request', { field, problem: localized('it is given twice', 'veio duas vezes') })
 
 async function receiveFile(engine: Engine, file: UploadedFile, codeOf: (name: string) => string): Promise<Sent> {
   const { name, type } = file
@@ -75,7 +75,7 @@ export function receiveTexts(given: readonly { codigo: string; texto: string }[]
 const noDocuments = (field: string) =>
   new RetomaError('bad_request', {
     field,
-    problem: say('it has at least one document', 'deve ter pelo menos um documento'),
+    problem: localized('it has at least one document', 'deve ter pelo menos um documento'),
   })
 
 /** Removes the received files. The janitor removes files that cannot be removed now. */

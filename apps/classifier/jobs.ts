@@ -15,7 +15,7 @@ import {
   isRetomaError,
   type Job,
   type JobContext,
-  type Limits,
+  type LimitsByQueue,
   minutes,
   RetomaError,
   seconds,
@@ -43,7 +43,7 @@ export interface OpenRouterOptions {
 export interface Jobs {
   classify: Job<{ document: string }>
   classification: Batch<{ document: string }>
-  limits: Limits
+  limits: LimitsByQueue
   queues: Record<string, number>
   jobs: AnyJob[]
   /** The engine that runs the jobs. */

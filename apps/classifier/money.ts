@@ -4,7 +4,7 @@
  * a floating-point number.
  */
 
-import { type Saying, say } from 'retoma'
+import { type LocalizedText, localized } from 'retoma'
 
 type Text<T> = T extends null ? null : string
 
@@ -33,9 +33,9 @@ function told<T extends string | null>(numeric: T, write: (whole: string, decima
 }
 
 /** For a sentence: with the decimal separator of the language. */
-export function money(numeric: string): Saying {
+export function money(numeric: string): LocalizedText {
   const text = dollars(numeric)
-  return say(text, text.replace('.', ','))
+  return localized(text, text.replace('.', ','))
 }
 
 export const currency = 'USD'

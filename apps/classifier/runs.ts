@@ -17,10 +17,10 @@ import {
   isRetomaError,
   type Job,
   type JobTransaction,
+  localized,
   minutes,
   RetomaError,
   type Schedule,
-  say,
   seconds,
 } from 'retoma'
 import { forgetResponses } from 'retoma/http'
@@ -136,7 +136,7 @@ export async function makeRun(engine: Engine, tx: JobTransaction, runs: Runs, as
   return made
 }
 
-export const noProject = (id: string) => new RetomaError('not_found', { what: say('project', 'projeto'), id })
+export const noProject = (id: string) => new RetomaError('not_found', { what: localized('project', 'projeto'), id })
 
 /** Sets another model for the unfinished documents of an execution. */
 export async function changeModel(
@@ -180,7 +180,7 @@ export async function submitRun(engine: Engine, classification: RunOptions['clas
       key: `execution-${id}`,
       ref: (_, index) => documents[index]!.code,
       maxResumes,
-      about: { label: say(`execution ${id}`, `execução ${id}`), path: `/execucoes/${id}/status-detalhado` },
+      about: { label: localized(`execution ${id}`, `execução ${id}`), path: `/execucoes/${id}/status-detalhado` },
       items: { maxAttempts: maxRetries + 1 },
       // Documents with the same bytes run one at a time: the first buys the answer, the others reuse the answer.
       ...(reuse ? { each: (_: unknown, index: number) => ({ groupKey: documents[index]!.hash }) } : {}),

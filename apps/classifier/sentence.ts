@@ -1,5 +1,5 @@
 /** Formats parts of sentences for people: durations, instants, numbers, and words of others. */
-import { type Saying, say } from 'retoma'
+import { type LocalizedText, localized } from 'retoma'
 
 /** `45 s`, `3 min 20 s`, `2 h 5 min`: the same in both languages. */
 export function span(seconds: number): string {
@@ -24,9 +24,9 @@ const day = new Intl.DateTimeFormat('pt-BR', { timeZone, day: '2-digit', month: 
 const time = new Intl.DateTimeFormat('pt-BR', { timeZone, hour: '2-digit', minute: '2-digit', second: '2-digit' })
 
 /** `14:32:05 (horário de Brasília)`; on another day `17/11 14:32:05 (horário de Brasília)`. */
-export function clock(at: Date, now: Date): Saying {
+export function clock(at: Date, now: Date): LocalizedText {
   const shown = day.format(at) === day.format(now) ? time.format(at) : `${day.format(at)} ${time.format(at)}`
-  return say(`${shown} (Brasília time)`, `${shown} (horário de Brasília)`)
+  return localized(`${shown} (Brasília time)`, `${shown} (horário de Brasília)`)
 }
 
 /** A text of others, shortened to a single line. */

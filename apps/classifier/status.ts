@@ -1,5 +1,5 @@
 /** The seed's words for the states of a batch and of a job. The SQL views have the same words, and a test compares both. */
-import type { BatchState, State } from 'retoma'
+import type { BatchState, JobState } from 'retoma'
 
 export const statuses = ['PENDENTE', 'EM_ANDAMENTO', 'PAUSADO', 'TRAVADO', 'CONCLUIDO', 'ERRO', 'CANCELADO'] as const
 export type Status = (typeof statuses)[number]
@@ -19,7 +19,7 @@ export const statusOf: Readonly<Record<BatchState, Status>> = {
   cancelled: 'CANCELADO',
 }
 
-export const documentStatusOf: Readonly<Record<State, DocumentStatus>> = {
+export const documentStatusOf: Readonly<Record<JobState, DocumentStatus>> = {
   waiting: 'PENDENTE',
   running: 'PROCESSANDO',
   stalled: 'PROCESSANDO',

@@ -3,7 +3,7 @@
  * fetch handler, so it runs in Node, in a route of your app or on an edge host that has node:crypto.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import type { Notice } from 'retoma'
+import type { WebhookNotice } from 'retoma'
 
 export interface Chat {
   /** The address of an incoming webhook; of a Telegram bot https://api.telegram.org/botTOKEN/sendMessage. */
@@ -12,14 +12,14 @@ export interface Chat {
   chatId?: string
 }
 
-const marks: Record<Notice['severity'], string> = { critical: '🔴', warning: '🟡', info: '🟢' }
-const textOf = ({ severity, sentence, link }: Notice) =>
+const marks: Record<WebhookNotice['severity'], string> = { critical: '🔴', warning: '🟡', info: '🟢' }
+const textOf = ({ severity, sentence, link }: WebhookNotice) =>
   `${marks[severity]} ${sentence}${link === null ? '' : `\n${link}`}`
 
 const forms = {
-  slack: (notice: Notice) => ({ text: textOf(notice) }),
-  discord: (notice: Notice) => ({ content: textOf(notice).slice(0, 2000), allowed_mentions: { parse: [] } }),
-  telegram: (notice: Notice, { chatId }: Chat) => ({ chat_id: chatId, text: textOf(notice).slice(0, 4096) }),
+  slack: (notice: WebhookNotice) => ({ text: textOf(notice) }),
+  discord: (notice: WebhookNotice) => ({ content: textOf(notice).slice(0, 2000), allowed_mentions: { parse: [] } }),
+  telegram: (notice: WebhookNotice, { chatId }: Chat) => ({ chat_id: chatId, text: textOf(notice).slice(0, 4096) }),
 }
 
 /** What Retoma signs is `time.body`; five minutes are enough for any clock, and too short to send it again. */

@@ -12,7 +12,7 @@
 
 import { isRetomaError, RetomaError } from '../errors/errors.ts'
 import { formatDuration, minutes } from '../lib/values/duration.ts'
-import type { Allowance } from '../limits/model/rate-window.ts'
+import type { RateAllowance } from '../limits/model/rate-window.ts'
 import type { RateLimiter, RateLimitPeek } from '../limits/rate-limiter.ts'
 
 const per = minutes(1)
@@ -109,7 +109,7 @@ export function createGuessThrottle(limits: RateLimiter & RateLimitPeek): GuessT
   }
 }
 
-function refuseUnless({ allowed, retryAfterSeconds }: Allowance, limit: number): void {
+function refuseUnless({ allowed, retryAfterSeconds }: RateAllowance, limit: number): void {
   if (allowed) return
   const seconds = Math.max(Math.ceil(retryAfterSeconds), 1)
   throw new RetomaError('rate_limited', { limit, per: formatDuration(per), seconds }, { retryAfterSeconds: seconds })

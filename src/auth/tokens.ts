@@ -14,36 +14,35 @@ import type { Log } from '../lib/logging/log.ts'
 import { isRandomSecret, randomSecret } from '../lib/random.ts'
 import { hashOf, sameHash } from '../lib/secret.ts'
 import { isId } from '../lib/values/id.ts'
-import { checkPage, type Page, type PageOptions, pageOf } from '../lib/values/page.ts'
+import { checkPage, type ListPage, type ListPageOptions, pageOf } from '../lib/values/page.ts'
 import type { GuessThrottle } from './brute-force-throttle.ts'
 import { CredentialCache } from './credential-cache.ts'
-import { checkRole, checkUser, logInLasts, type Role, shownOf, tokenPrefix } from './model/token.ts'
+import { checkRole, checkUser, logInLasts, shownOf, type TokenRole, tokenPrefix } from './model/token.ts'
 import * as logIns from './sql/login-session.ts'
+import type { TokenFilter, TokenView } from './sql/token-rows.ts'
 import * as tokens from './sql/token-rows.ts'
 
-type TokenView = tokens.TokenView
-
 /** The principal of a credential; `id` is the id of the token, also for a login session. */
-export interface Known {
+interface TokenPrincipal {
   id: string
   user: string
-  role: Role
+  role: TokenRole
 }
 
-export interface NewToken {
+export interface CreateTokenOptions {
   user: string
-  role: Role
+  role: TokenRole
   /** The actor that creates the token. */
   by?: string
 }
 
 /** `token` is the secret: answered here and never again. */
-type MadeToken = TokenView & { token: string }
+export type CreatedToken = TokenView & { token: string }
 
 /** The namespace `engine.tokens`. */
-export interface TokenActions {
-  create(options: NewToken): Promise<MadeToken>
-  list(filter?: tokens.TokenFilter & PageOptions): Promise<Page<TokenView>>
+export interface TokensApi {
+  create(options: CreateTokenOptions): Promise<CreatedToken>
+  list(filter?: TokenFilter & ListPageOptions): Promise<ListPage<TokenView>>
   /**
    * Revokes a token: at once in this process and in processes that listen, in others within five seconds. Throws `last_admin` for
    * the last admin token, unless `evenLast`.
@@ -58,10 +57,10 @@ export interface Authentication {
    * stored response and creates nothing.
    */
   createTokenOnce(
-    options: NewToken,
+    options: CreateTokenOptions,
     once: IdempotencyKey,
-    answer: (made: MadeToken) => StoredResponse,
-  ): Promise<Replayable<MadeToken>>
+    answer: (made: CreatedToken) => StoredResponse,
+  ): Promise<Replayable<CreatedToken>>
   /**
    * Answers whether any token was ever created, including revoked tokens. A change is known at once in processes that listen,
    * within seconds in the others.
@@ -70,16 +69,19 @@ export interface Authentication {
   /** Creates the token of RETOMA_ADMIN_TOKEN once, and replaces the token of the variable's previous value. */
   keepAdminToken(secret: string): Promise<void>
   /** null: the token does not exist or is revoked. `from`: throttles guesses (brute-force-throttle.ts); throws `rate_limited`. */
-  findToken(secret: string, from: string | undefined): Promise<Known | null>
+  findToken(secret: string, from: string | undefined): Promise<TokenPrincipal | null>
   /** Creates a login session for a token and answers the secret of the cookie. */
-  logIn(secret: string, from: string | undefined): Promise<(Known & { secret: string; expiresAt: Date }) | null>
+  logIn(
+    secret: string,
+    from: string | undefined,
+  ): Promise<(TokenPrincipal & { secret: string; expiresAt: Date }) | null>
   /** As `findToken`: an unknown cookie counts as a guess. */
-  findLogIn(secret: string, from?: string): Promise<(Known & { expiresAt: Date }) | null>
+  findLogIn(secret: string, from?: string): Promise<(TokenPrincipal & { expiresAt: Date }) | null>
   logOut(secret: string): Promise<void>
 }
 
 interface TokenService extends Authentication {
-  tokens: TokenActions
+  tokens: TokensApi
   /** Drops the cached credentials: the next request is looked up. */
   recheck(): void
 }
@@ -102,17 +104,17 @@ export function createTokens(given: {
   changed: () => void
 }): TokenService {
   const { db, clock, log, guessThrottle, changed } = given
-  const keys = new CredentialCache<Known>(clock, lookUpToken)
-  const cookies = new CredentialCache<Known & { expiresAt: Date }>(clock, lookUpLogIn)
-  const byToken: Guessed<Known> = { keys, guessing: new Map() }
-  const byCookie: Guessed<Known & { expiresAt: Date }> = { keys: cookies, guessing: new Map() }
+  const keys = new CredentialCache<TokenPrincipal>(clock, lookUpToken)
+  const cookies = new CredentialCache<TokenPrincipal & { expiresAt: Date }>(clock, lookUpLogIn)
+  const byToken: Guessed<TokenPrincipal> = { keys, guessing: new Map() }
+  const byCookie: Guessed<TokenPrincipal & { expiresAt: Date }> = { keys: cookies, guessing: new Map() }
   /** Stays true once a token has existed. */
   let made = false
   let noneUntil = Number.NEGATIVE_INFINITY
   let asking: Promise<boolean> | undefined
   let rechecks = 0
 
-  async function lookUpToken(hash: Buffer): Promise<Known | null> {
+  async function lookUpToken(hash: Buffer): Promise<TokenPrincipal | null> {
     const found = await tokens.findToken(db, hash, clock.instant())
     if (found === undefined || !sameHash(found.hash, hash)) return null
     const { id, user, role, unnoted } = found
@@ -163,15 +165,15 @@ export function createTokens(given: {
   }
 
   /** A login comes from a person, or pretends to: each wrong secret counts. */
-  async function tryToken(secret: string, from: string | undefined): Promise<Known | null> {
+  async function tryToken(secret: string, from: string | undefined): Promise<TokenPrincipal | null> {
     const hash = hashOf(secret)
     return keys.known(hash) === 'good' ? keys.get(hash) : looked(keys, hash, secret, from)
   }
 
   /** Answers the function that creates the token; each call creates another secret. */
-  function newToken({ user, role, by }: NewToken) {
+  function newToken({ user, role, by }: CreateTokenOptions) {
     const token = { user: checkUser(user), role: checkRole(role), by: by ?? null }
-    return async (run: Run): Promise<MadeToken> => {
+    return async (run: Run): Promise<CreatedToken> => {
       const secret = tokenPrefix + randomSecret()
       const hashed = { ...token, hash: hashOf(secret), shown: shownOf(secret) }
       return { ...(await tokens.insertToken(run, hashed, clock.instant()))!, token: secret }
@@ -179,7 +181,7 @@ export function createTokens(given: {
   }
 
   /** Call after the commit. */
-  function announce({ id, user, role, createdBy: by }: MadeToken): void {
+  function announce({ id, user, role, createdBy: by }: CreatedToken): void {
     made = true
     changed()
     log.info({ id, user, role, by }, 'a token was made')

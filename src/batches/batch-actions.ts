@@ -7,14 +7,14 @@
  */
 
 import type { Db } from '../database/db.ts'
-import { isRetomaError, RetomaError, say } from '../errors/errors.ts'
+import { isRetomaError, localized, RetomaError } from '../errors/errors.ts'
 import { refuseOption } from '../errors/invalid-option.ts'
 import { type ActedBy, checkActor } from '../jobs/model/actor.ts'
-import { type State, states } from '../jobs/model/state.ts'
+import { type JobState, states } from '../jobs/model/state.ts'
 import type { Clock } from '../lib/clock.ts'
 import { isId } from '../lib/values/id.ts'
 import { namePattern } from '../lib/values/name.ts'
-import { checkPage, type Page, type PageOptions, pageOf } from '../lib/values/page.ts'
+import { checkPage, type ListPage, type ListPageOptions, pageOf } from '../lib/values/page.ts'
 import type { BatchCompletion } from './batch-completion-checks.ts'
 import { continueCascade } from './batch-tick.ts'
 import { type BatchState, batchStates, isFinalBatch } from './model/batch-state.ts'
@@ -45,9 +45,9 @@ export interface ResumeOptions extends ActedBy {
 /** The namespace `engine.batches`, without the methods of other files. */
 export interface BatchActions {
   /** The newest first. */
-  list(filter?: PageOptions & { state?: BatchState; name?: string }): Promise<Page<BatchView>>
+  list(filter?: ListPageOptions & { state?: BatchState; name?: string }): Promise<ListPage<BatchView>>
   /** A page may be short even if a next page exists. */
-  items(batchId: string, filter?: ItemFilter & PageOptions): Promise<ItemPage>
+  items(batchId: string, filter?: ItemFilter & ListPageOptions): Promise<ItemPage>
   /** The failed items grouped by error fingerprint, the largest group first. */
   failures(batchId: string): Promise<FailureGroup[]>
   /** No further item starts; running items continue to their end. */
@@ -104,7 +104,7 @@ export function createBatchActions(given: {
 
   async function found(id: string): Promise<BatchView> {
     const batch = isId(id) ? await viewBatch(db, id, clock.instant()) : undefined
-    if (batch === undefined) throw new RetomaError('not_found', { what: say('batch', 'lote'), id: String(id) })
+    if (batch === undefined) throw new RetomaError('not_found', { what: localized('batch', 'lote'), id: String(id) })
     return batch
   }
 
@@ -266,7 +266,7 @@ export function createBatchActions(given: {
 function refusal({ id, state, resumes }: BatchView, action: BatchActionName | 'setPriority'): RetomaError {
   if (action === 'resumeStalled' && state === 'paused') return new RetomaError('batch_paused', { id })
   if (action === 'resumeStalled' && state === 'failed')
-    return new RetomaError('resumes_spent', { what: say('batch', 'o lote'), id, resumes })
+    return new RetomaError('resumes_spent', { what: localized('batch', 'o lote'), id, resumes })
   if (state === 'cancelled') return new RetomaError('batch_cancelled', { id })
   const verb = action === 'resumePaused' || action === 'resumeStalled' ? 'resume' : action
   return new RetomaError('batch_state', { id, state, verb })
@@ -284,7 +284,7 @@ function checkCause(cause: string | undefined): void {
 }
 
 /** Page cursor: for failed items the error fingerprint and the id of the last item, otherwise the id. */
-function isPlace(after: string, state: State | undefined): boolean {
+function isPlace(after: string, state: JobState | undefined): boolean {
   if (state !== 'failed') return isId(after)
   const [cause, id, ...more] = String(after).split('.')
   return /^[0-9a-f]*$/.test(cause!) && isId(id) && more.length === 0

@@ -21,7 +21,7 @@ import {
 import { checkedInput } from '../enqueue/model/job-input.ts'
 import type { QueueDepths } from '../enqueue/queue-depth.ts'
 import { hintFor } from '../errors/did-you-mean.ts'
-import { RetomaError, say } from '../errors/errors.ts'
+import { localized, RetomaError } from '../errors/errors.ts'
 import { type Refuse, refuseDefinition, refuseOption, refuseUnknownOptions } from '../errors/invalid-option.ts'
 import type { AnyJob } from '../jobs/model/job.ts'
 import { abortableIterable } from '../lib/abortable-iterable.ts'
@@ -157,7 +157,7 @@ export function createBatchSubmitter(given: {
 
       async function look(): Promise<Submission> {
         const now = await surely(() => submissionOf(db, id), signal)
-        if (now === undefined) throw new RetomaError('not_found', { what: say('batch', 'lote'), id })
+        if (now === undefined) throw new RetomaError('not_found', { what: localized('batch', 'lote'), id })
         if (!now.submitted) refuseOver(now)
         return now
       }
@@ -246,7 +246,7 @@ function refuseOver({ id, state, submitted }: Submission): void {
 export function checkBatches(batches: readonly AnyBatch[]): AnyJob[] {
   const names = new Set<string>()
   for (const batch of batches) {
-    const refuse: Refuse = refuseDefinition(say(`the batch "${batch?.name}"`, `lote "${batch?.name}"`))
+    const refuse: Refuse = refuseDefinition(localized(`the batch "${batch?.name}"`, `lote "${batch?.name}"`))
     if (batch?.policy === undefined || batch.job === undefined)
       refuse('it was not made by defineBatch', 'ele não foi feito por defineBatch')
     if (names.has(batch.name)) refuse('another batch has the same name', 'outro lote tem o mesmo nome')

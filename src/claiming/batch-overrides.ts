@@ -7,7 +7,7 @@
  */
 
 import type { Db } from '../database/db.ts'
-import type { Policy } from '../jobs/model/policy.ts'
+import type { JobPolicy } from '../jobs/model/policy.ts'
 import { readOverrides } from '../jobs/sql/policy-override.ts'
 import type { ClaimedJob } from './sql/claim.ts'
 
@@ -16,7 +16,7 @@ const most = 10_000
 
 export class BatchOverrideCache {
   readonly #db: Db
-  readonly #known = new Map<string, Partial<Policy> | null>()
+  readonly #known = new Map<string, Partial<JobPolicy> | null>()
 
   constructor(db: Db) {
     this.#db = db

@@ -1,9 +1,9 @@
 /** Parses arguments and options. An invalid text is `wrong_use`, worded in both languages. */
 
-import { type Role, roles } from '../auth/model/token.ts'
+import { roles, type TokenRole } from '../auth/model/token.ts'
 import { type BatchState, batchStates } from '../batches/model/batch-state.ts'
 import { RetomaError } from '../errors/errors.ts'
-import { type State, states } from '../jobs/model/state.ts'
+import { type JobState, states } from '../jobs/model/state.ts'
 import { type Duration, parseDuration } from '../lib/values/duration.ts'
 import { suggestion } from '../settings/index.ts'
 import { both, type CliMessages } from './messages/index.ts'
@@ -36,7 +36,7 @@ export const instant =
     throw wrongUse(word => word.wrong.instant(option, given))
   }
 
-export const state = (given: string): State => oneOf(states, given)
+export const state = (given: string): JobState => oneOf(states, given)
 export const batchState = (given: string): BatchState => oneOf(batchStates, given)
 
 function oneOf<S extends string>(states: readonly S[], given: string): S {
@@ -46,7 +46,7 @@ function oneOf<S extends string>(states: readonly S[], given: string): S {
   throw wrongUse((word, language) => word.wrong.state(given, states.join(', '), hint[language]))
 }
 
-export function role(given: string): Role {
+export function role(given: string): TokenRole {
   const known = roles.find(each => each === given)
   if (known !== undefined) return known
   const hint = suggestion(given, roles)

@@ -6,7 +6,7 @@
  * a config may set the concurrency and the limits of a system's queue.
  */
 import { basename } from 'node:path'
-import type { Saying } from '../errors/errors.ts'
+import type { LocalizedText } from '../errors/errors.ts'
 import type { System } from '../http/index.ts'
 import type { Settings } from '../settings/index.ts'
 import type { Context } from './command-context.ts'
@@ -66,7 +66,7 @@ const openRouterOf = (settings: Settings) => ({
 
 function refuseSame(config: LoadedConfig, system: System): void {
   const theirs = registered(system)
-  const refuse = (problem: Saying) => badConfig(basename(config.file ?? ''), problem)
+  const refuse = (problem: LocalizedText) => badConfig(basename(config.file ?? ''), problem)
   for (const { kind, queue } of config.jobs) {
     if (theirs.jobs.some(each => each.kind === kind))
       throw refuse(both(word => word.config.systemKind(kind, system.name)))

@@ -3,7 +3,7 @@
  * modules that only the config's loader can read. The child loads this file by address (src/isolation/handler-module.ts).
  */
 import { fileURLToPath } from 'node:url'
-import { RetomaError, say } from '../errors/errors.ts'
+import { localized, RetomaError } from '../errors/errors.ts'
 import { type Handler, type Loader, loadHandler } from '../isolation/handler-module.ts'
 import { readEnvironment, readSettings } from '../settings/index.ts'
 import { loadApps } from './bundled-apps.ts'
@@ -22,7 +22,7 @@ export async function findHandler(folder: string, file: string | undefined, kind
   const { jobs } = await loadApps({ folder, configFile: file, settings })
   const job = jobs.find(each => each.kind === kind)
   if (job === undefined) {
-    const problem = say('it has no such job any more', 'não tem mais esse job')
+    const problem = localized('it has no such job any more', 'não tem mais esse job')
     throw new RetomaError('handler_unusable', { kind, file: file ?? folder, problem })
   }
   return job.run ?? loadHandler(kind, job.handler!, importModule)

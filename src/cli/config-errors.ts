@@ -1,10 +1,10 @@
 /** Turns any error of loading a config into a `bad_config` with the user's own file and line. */
 import { dirname, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { isRetomaError, RetomaError, type Saying } from '../errors/errors.ts'
+import { isRetomaError, type LocalizedText, RetomaError } from '../errors/errors.ts'
 import { both } from './messages/index.ts'
 
-export const badConfig = (file: string, problem: Saying, cause?: unknown): RetomaError =>
+export const badConfig = (file: string, problem: LocalizedText, cause?: unknown): RetomaError =>
   new RetomaError('bad_config', { file, problem }, { cause })
 
 /** `folder`: the base of the paths in the message. */

@@ -2,7 +2,7 @@
 
 import { isRetomaError, RetomaError } from '../errors/errors.ts'
 import { defineGuard, type Guard } from '../guards/model/guard.ts'
-import { type GuardValue, type Now, now } from '../guards/model/guard-value.ts'
+import { type GuardNow, type GuardValue, guardNow } from '../guards/model/guard-value.ts'
 import { parsePair } from '../guards/model/table-name.ts'
 import type { Duration } from '../lib/values/duration.ts'
 import { wrongUse } from './arguments.ts'
@@ -52,9 +52,9 @@ export function guardOf(flags: GuardFlags & { table: string }): Guard {
 }
 
 /** `now()` is the instant of the guard's write. */
-function assigned(text: string): readonly [string, GuardValue | Now] {
+function assigned(text: string): readonly [string, GuardValue | GuardNow] {
   const { column, value } = pair('--set', text)
-  return [column, value === 'now()' ? now : value]
+  return [column, value === 'now()' ? guardNow : value]
 }
 
 /** Several values of the same column are alternatives. */

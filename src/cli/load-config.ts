@@ -9,12 +9,12 @@ import { basename, join, relative, resolve } from 'node:path'
 import type { AnyBatch } from '../batches/model/batch.ts'
 import type { Config } from '../config.ts'
 import type { OwnErrors } from '../errors/app-errors.ts'
-import { isRetomaError, type RetomaError, type Saying } from '../errors/errors.ts'
+import { isRetomaError, type LocalizedText, type RetomaError } from '../errors/errors.ts'
 import type { Guard } from '../guards/model/guard.ts'
 import type { Route } from '../http/index.ts'
 import type { AnyJob } from '../jobs/model/job.ts'
 import { withDeadline } from '../lib/with-deadline.ts'
-import { checkLimits, type Limits } from '../limits/model/queue-limits.ts'
+import { checkLimits, type LimitsByQueue } from '../limits/model/queue-limits.ts'
 import type { Schedule } from '../schedules/model/schedule.ts'
 import { suggestion } from '../settings/index.ts'
 import type { Context } from './command-context.ts'
@@ -30,7 +30,7 @@ export interface Registered {
   readonly guards: readonly Guard[]
   /** Every queue of the jobs, with its concurrency per worker. */
   readonly queues: Readonly<Record<string, number>>
-  readonly limits: Limits
+  readonly limits: LimitsByQueue
   readonly routes: readonly Route[]
   readonly errors: OwnErrors
 }
@@ -77,7 +77,7 @@ export const strayLimits = ({ limits, queues }: Registered): string[] =>
   Object.keys(limits).filter(queue => !(queue in queues) && Object.keys(limits[queue]!).length > 0)
 
 /** The reason for having no jobs, for commands that need jobs. */
-export const whyNoJobs = (config: Pick<LoadedConfig, 'file'>): Saying =>
+export const whyNoJobs = (config: Pick<LoadedConfig, 'file'>): LocalizedText =>
   both(word => (config.file === undefined ? word.config.missing : word.config.none(basename(config.file))))
 
 async function findConfig(folder: string): Promise<string | undefined> {
@@ -125,7 +125,7 @@ async function evaluate(file: string, folder: string): Promise<unknown> {
 
 const knownKeys = ['jobs', 'batches', 'schedules', 'guards', 'queues', 'limits', 'routes', 'errors', 'systems']
 
-function check(exported: unknown, refuse: (problem: Saying) => RetomaError): Config {
+function check(exported: unknown, refuse: (problem: LocalizedText) => RetomaError): Config {
   if (exported === null || typeof exported !== 'object' || Array.isArray(exported))
     throw refuse(both(word => word.config.notAnObject))
   for (const key of Object.keys(exported)) {
@@ -149,7 +149,7 @@ function check(exported: unknown, refuse: (problem: Saying) => RetomaError): Con
   return exported as Config
 }
 
-function checkJobs(jobs: unknown, refuse: (problem: Saying) => RetomaError): void {
+function checkJobs(jobs: unknown, refuse: (problem: LocalizedText) => RetomaError): void {
   if (jobs === undefined) return
   if (!Array.isArray(jobs)) throw refuse(both(word => word.config.jobsNoList))
   const kinds = new Set<string>()
@@ -161,7 +161,7 @@ function checkJobs(jobs: unknown, refuse: (problem: Saying) => RetomaError): voi
   })
 }
 
-function checkBatches(batches: unknown, refuse: (problem: Saying) => RetomaError): void {
+function checkBatches(batches: unknown, refuse: (problem: LocalizedText) => RetomaError): void {
   if (batches === undefined) return
   if (!Array.isArray(batches)) throw refuse(both(word => word.config.batchesNoList))
   const names = new Set<string>()
@@ -173,7 +173,7 @@ function checkBatches(batches: unknown, refuse: (problem: Saying) => RetomaError
   })
 }
 
-function checkSchedules(schedules: unknown, refuse: (problem: Saying) => RetomaError): void {
+function checkSchedules(schedules: unknown, refuse: (problem: LocalizedText) => RetomaError): void {
   if (schedules === undefined) return
   if (!Array.isArray(schedules)) throw refuse(both(word => word.config.schedulesNoList))
   const names = new Set<string>()
@@ -185,7 +185,7 @@ function checkSchedules(schedules: unknown, refuse: (problem: Saying) => RetomaE
   })
 }
 
-function checkGuards(guards: unknown, refuse: (problem: Saying) => RetomaError): void {
+function checkGuards(guards: unknown, refuse: (problem: LocalizedText) => RetomaError): void {
   if (guards === undefined) return
   if (!Array.isArray(guards)) throw refuse(both(word => word.config.guardsNoList))
   const names = new Set<string>()
@@ -197,7 +197,7 @@ function checkGuards(guards: unknown, refuse: (problem: Saying) => RetomaError):
   })
 }
 
-function checkQueues(queues: unknown, refuse: (problem: Saying) => RetomaError): void {
+function checkQueues(queues: unknown, refuse: (problem: LocalizedText) => RetomaError): void {
   if (queues === undefined) return
   if (queues === null || typeof queues !== 'object' || Array.isArray(queues))
     throw refuse(both(word => word.config.queuesNoRecord))
@@ -207,17 +207,17 @@ function checkQueues(queues: unknown, refuse: (problem: Saying) => RetomaError):
   }
 }
 
-function checkQueueLimits(limits: unknown, refuse: (problem: Saying) => RetomaError): void {
+function checkQueueLimits(limits: unknown, refuse: (problem: LocalizedText) => RetomaError): void {
   if (limits === undefined) return
   try {
-    checkLimits(limits as Limits)
+    checkLimits(limits as LimitsByQueue)
   } catch (error) {
     if (!isRetomaError(error)) throw error
     throw refuse(both((_, language) => error.in(language)))
   }
 }
 
-function checkRoutes(routes: unknown, refuse: (problem: Saying) => RetomaError): void {
+function checkRoutes(routes: unknown, refuse: (problem: LocalizedText) => RetomaError): void {
   if (routes === undefined) return
   if (!Array.isArray(routes)) throw refuse(both(word => word.config.routesNoList))
   routes.forEach((route: Partial<Route> | null | undefined, index) => {
@@ -226,7 +226,7 @@ function checkRoutes(routes: unknown, refuse: (problem: Saying) => RetomaError):
   })
 }
 
-function checkErrors(errors: unknown, refuse: (problem: Saying) => RetomaError): void {
+function checkErrors(errors: unknown, refuse: (problem: LocalizedText) => RetomaError): void {
   if (errors === undefined) return
   const made =
     errors !== null &&

@@ -7,7 +7,7 @@
  * Anything but a transaction is refused: on a pool or a database object the job would not be part of the transaction.
  */
 import pg from 'pg'
-import { RetomaError, type Saying, say } from '../errors/errors.ts'
+import { type LocalizedText, localized, RetomaError } from '../errors/errors.ts'
 import type { Run } from './db.ts'
 
 /** `Client` or `PoolClient` of pg, between begin and commit. */
@@ -65,14 +65,17 @@ function sender(tx: object): Send {
 
   if (has('$queryRawUnsafe')) {
     if (has('$connect'))
-      refuse(say('a whole PrismaClient', 'um PrismaClient inteiro'), part('tx', 'prisma.$transaction(async tx => …)'))
+      refuse(
+        localized('a whole PrismaClient', 'um PrismaClient inteiro'),
+        part('tx', 'prisma.$transaction(async tx => …)'),
+      )
     return (text, values) => given<PrismaTransaction>().$queryRawUnsafe(text, ...values)
   }
   if (has('executeQuery')) {
     const kysely = given<KyselyTransaction>()
     if (!kysely.isTransaction)
       refuse(
-        say('a whole Kysely database', 'um banco inteiro do Kysely'),
+        localized('a whole Kysely database', 'um banco inteiro do Kysely'),
         part('trx', 'db.transaction().execute(async trx => …)'),
       )
     return (text, values) => kysely.executeQuery(compiled(text, values) as never)
@@ -80,21 +83,21 @@ function sender(tx: object): Send {
   if (has('unsafe')) {
     if (!has('savepoint'))
       refuse(
-        say('a whole postgres.js pool', 'um pool inteiro do postgres.js'),
+        localized('a whole postgres.js pool', 'um pool inteiro do postgres.js'),
         part('sql', 'sql.begin(async sql => …)'),
       )
     return (text, values) => given<PostgresJsTransaction>().unsafe(text, values as never[])
   }
   if (has('execute')) {
     if (!has('rollback'))
-      refuse(say('a whole database', 'um banco inteiro'), part('tx', 'db.transaction(async tx => …)'))
+      refuse(localized('a whole database', 'um banco inteiro'), part('tx', 'db.transaction(async tx => …)'))
     return (text, values) => given<DrizzleTransaction>().execute(inlined(text, values))
   }
   if (has('query')) {
     if ('totalCount' in tx)
       refuse(
-        say('a pool, which runs each statement anywhere', 'um pool, que roda cada comando em qualquer conexão'),
-        say(
+        localized('a pool, which runs each statement anywhere', 'um pool, que roda cada comando em qualquer conexão'),
+        localized(
           'the client of pool.connect(), between begin and commit',
           'o client de pool.connect(), entre begin e commit',
         ),
@@ -103,27 +106,27 @@ function sender(tx: object): Send {
   }
   return refuse(
     nameOf(tx),
-    say(
+    localized(
       'a client of pg, or the transaction of Drizzle, Kysely, Prisma or postgres.js',
       'um client do pg, ou a transação de Drizzle, Kysely, Prisma ou postgres.js',
     ),
   )
 }
 
-function refuse(is: Saying, give: Saying): never {
-  const problem = say(`it is ${is.en}; give ${give.en}`, `é ${is.pt}; passe ${give.pt}`)
+function refuse(is: LocalizedText, give: LocalizedText): never {
+  const problem = localized(`it is ${is.en}; give ${give.en}`, `é ${is.pt}; passe ${give.pt}`)
   throw new RetomaError('bad_option', { option: 'tx', problem })
 }
 
-const part = (name: string, call: string): Saying => say(`the ${name} of ${call}`, `o ${name} de ${call}`)
+const part = (name: string, call: string): LocalizedText => localized(`the ${name} of ${call}`, `o ${name} de ${call}`)
 
-function nameOf(value: unknown): Saying {
-  if (value === null) return say('null', 'null')
-  if (typeof value !== 'object') return say(`a ${typeof value}`, `um valor do tipo ${typeof value}`)
+function nameOf(value: unknown): LocalizedText {
+  if (value === null) return localized('null', 'null')
+  if (typeof value !== 'object') return localized(`a ${typeof value}`, `um valor do tipo ${typeof value}`)
   const name = value.constructor?.name
   return name && name !== 'Object'
-    ? say(`a ${name}`, `um ${name}`)
-    : say('an object without any of their methods', 'um objeto sem nenhum dos métodos deles')
+    ? localized(`a ${name}`, `um ${name}`)
+    : localized('an object without any of their methods', 'um objeto sem nenhum dos métodos deles')
 }
 
 /** Builds the same object as Kysely's own `CompiledQuery.raw`. */

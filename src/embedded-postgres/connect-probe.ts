@@ -3,7 +3,7 @@
  * start and leave call this.
  */
 import pg from 'pg'
-import { say } from '../errors/errors.ts'
+import { localized } from '../errors/errors.ts'
 import type { Words } from './server-errors.ts'
 
 export type ProbeAnswer =
@@ -50,7 +50,7 @@ export async function probeServer(socket: string, name: string, at = database): 
     if (code === '53300') return { is: 'full', why: message }
     if (/terminated/.test(message)) return { is: 'away' }
     if (/timeout/.test(message))
-      return { is: 'silent', why: say('it accepts no connection', 'ele não aceita conexões') }
+      return { is: 'silent', why: localized('it accepts no connection', 'ele não aceita conexões') }
     if (code === '3D000' && at === database) return createDatabase(socket, name)
     throw error
   }

@@ -7,7 +7,7 @@
  */
 import { constants } from 'node:fs'
 import { type FileHandle, open, rename } from 'node:fs/promises'
-import { RetomaError, say } from '../errors/errors.ts'
+import { localized, RetomaError } from '../errors/errors.ts'
 import { randomName } from '../lib/random.ts'
 
 const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants
@@ -74,7 +74,7 @@ export function writeOwn(folder: OwnFolder, name: string, text: string): Promise
 function foreign(folder: string, name: string): RetomaError {
   const problem =
     name === folder
-      ? say('it was put there by another user', 'foi posta ali por outro usuário')
-      : say(`${name} in it is a link, or no plain file`, `${name} nela é um link, ou não é um arquivo comum`)
+      ? localized('it was put there by another user', 'foi posta ali por outro usuário')
+      : localized(`${name} in it is a link, or no plain file`, `${name} nela é um link, ou não é um arquivo comum`)
   return new RetomaError('data_unreadable', { folder, problem })
 }

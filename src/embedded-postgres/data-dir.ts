@@ -5,7 +5,7 @@
 import { constants } from 'node:fs'
 import { access, open, readdir, realpath, rm, rmdir, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { RetomaError, say } from '../errors/errors.ts'
+import { localized, RetomaError } from '../errors/errors.ts'
 import type { OwnFolder } from './data-dir-files.ts'
 import { type Binaries, complete, copyBinaries } from './find-binaries.ts'
 import { isBeingMade } from './init-temp-dir.ts'
@@ -138,7 +138,7 @@ async function chooseAsSelf(folder: string, found: Binaries, platform: Platform)
   if (owner && owner.uid !== platform.uid)
     throw new RetomaError('data_unreadable', {
       folder,
-      problem: say(`it belongs to the user with uid ${owner.uid}`, `ela pertence ao usuário de uid ${owner.uid}`),
+      problem: localized(`it belongs to the user with uid ${owner.uid}`, `ela pertence ao usuário de uid ${owner.uid}`),
     })
   const binaries = (await complete(found)) ? found : await copyBinaries(found, folder)
   return { folder, owner: { uid: platform.uid, gid: platform.gid }, runner: self(platform), binaries }

@@ -6,7 +6,7 @@
  */
 import { access, chmod, constants, cp, lstat, readFile, rename, rm, symlink } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
-import { type Fact, RetomaError, say } from '../errors/errors.ts'
+import { type ErrorFact, localized, RetomaError } from '../errors/errors.ts'
 import { randomName } from '../lib/random.ts'
 import { makeFolder } from './make-folder.ts'
 import type { Platform } from './platform/platform.ts'
@@ -32,7 +32,7 @@ export async function findBinaries(machine: Platform): Promise<Binaries> {
   if (!platforms.includes(platform)) throw unsupported(platform, '', '')
   if (!machine.glibc)
     throw unsupported(
-      say(`${platform} with musl (Alpine)`, `${platform} com musl (Alpine)`),
+      localized(`${platform} with musl (Alpine)`, `${platform} com musl (Alpine)`),
       'use an image with glibc such as node:22-slim, or ',
       'use uma imagem com glibc, como node:22-slim, ou ',
     )
@@ -45,7 +45,7 @@ export async function findBinaries(machine: Platform): Promise<Binaries> {
     return { native, version, major: version.split('.')[0]! }
   } catch (error) {
     const { code, path } = error as NodeJS.ErrnoException
-    const missing = say(`no package ${name}`, `falta o pacote ${name}`)
+    const missing = localized(`no package ${name}`, `falta o pacote ${name}`)
     const problem = code === 'MODULE_NOT_FOUND' ? missing : `${path ?? name}: ${code ?? String(error)}`
     throw new RetomaError('postgres_missing', { platform, problem }, { cause: error })
   }
@@ -106,8 +106,8 @@ function unlessThere(error: NodeJS.ErrnoException): void {
 }
 
 /** `en` and `pt`: further advice for the platform. */
-function unsupported(platform: Fact, en: string, pt: string): RetomaError {
-  const way_out = say(
+function unsupported(platform: ErrorFact, en: string, pt: string): RetomaError {
+  const way_out = localized(
     `${en}set DATABASE_URL to a PostgreSQL 14 or newer`,
     `${pt}defina DATABASE_URL para um PostgreSQL 14 ou mais novo`,
   )

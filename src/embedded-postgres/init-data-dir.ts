@@ -6,7 +6,7 @@
  */
 import { open, readdir, rename } from 'node:fs/promises'
 import { basename } from 'node:path'
-import { RetomaError, say } from '../errors/errors.ts'
+import { localized, RetomaError } from '../errors/errors.ts'
 import { type DataDir, makeServerFolder, ownFolder, serverFolder } from './data-dir.ts'
 import { inFolder, readOwn } from './data-dir-files.ts'
 import { program } from './find-binaries.ts'
@@ -40,7 +40,7 @@ export async function isMade(dataDir: DataDir): Promise<boolean> {
       if (late !== undefined) return late
       throw new RetomaError('data_unreadable', {
         folder: dataDir.folder,
-        problem: say(
+        problem: localized(
           `${dataDir.data} has files, but no PostgreSQL data`,
           `${dataDir.data} tem arquivos, mas nenhum dado do PostgreSQL`,
         ),
@@ -93,7 +93,7 @@ async function initTrouble(dataDir: DataDir, output: string): Promise<RetomaErro
   return serverError(
     dataDir,
     'initialise',
-    say(
+    localized(
       `this user (uid ${nameless[1]}) has no name in /etc/passwd, which PostgreSQL needs; add a line for it, or set DATABASE_URL`,
       `este usuário (uid ${nameless[1]}) não tem nome em /etc/passwd, e o PostgreSQL precisa de um; acrescente uma linha para ele, ou defina DATABASE_URL`,
     ),

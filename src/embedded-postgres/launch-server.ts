@@ -7,7 +7,7 @@
  */
 import { constants } from 'node:fs'
 import { type FileHandle, lstat, rename } from 'node:fs/promises'
-import { RetomaError, say } from '../errors/errors.ts'
+import { localized, RetomaError } from '../errors/errors.ts'
 import { withDeadline } from '../lib/with-deadline.ts'
 import { port } from './connect-probe.ts'
 import { type DataDir, makeServerFolder, ownFolder } from './data-dir.ts'
@@ -36,7 +36,7 @@ export async function launch(dataDir: DataDir, fsync: boolean): Promise<Launch> 
     if (!(await isMade(dataDir)))
       throw new RetomaError('data_unreadable', {
         folder: dataDir.folder,
-        problem: say('its data was removed', 'os dados dela foram removidos'),
+        problem: localized('its data was removed', 'os dados dela foram removidos'),
       })
     await prepareSocket(dataDir)
     const log = await openLog(dataDir)
@@ -51,8 +51,8 @@ export async function launch(dataDir: DataDir, fsync: boolean): Promise<Launch> 
     const end = new Promise<void>(resolve => {
       child.on('exit', (code, signal) => {
         ended = signal
-          ? say(`ended with ${signal}`, `terminou com ${signal}`)
-          : say(`ended with code ${code}`, `terminou com o código ${code}`)
+          ? localized(`ended with ${signal}`, `terminou com ${signal}`)
+          : localized(`ended with code ${code}`, `terminou com o código ${code}`)
         resolve()
       })
       child.on('error', error => {
@@ -107,7 +107,7 @@ async function prepareSocket(dataDir: DataDir): Promise<void> {
   if (!found.isDirectory() || found.uid !== uid || (found.mode & 0o077) !== 0)
     throw new RetomaError('data_unreadable', {
       folder: dataDir.folder,
-      problem: say(
+      problem: localized(
         `the folder of its socket, ${dataDir.socket}, is not private to uid ${uid}`,
         `a pasta do socket, ${dataDir.socket}, não é só do uid ${uid}`,
       ),

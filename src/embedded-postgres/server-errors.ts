@@ -3,17 +3,17 @@
  * every step that touches the disk or runs a program.
  */
 import { statfs } from 'node:fs/promises'
-import { isRetomaError, RetomaError, type Saying, say } from '../errors/errors.ts'
+import { isRetomaError, type LocalizedText, localized, RetomaError } from '../errors/errors.ts'
 
 const actions = {
-  initialise: say('initialise', 'inicializar'),
-  start: say('start', 'iniciar'),
-  answer: say('answer', 'responder'),
-  stop: say('stop', 'parar'),
+  initialise: localized('initialise', 'inicializar'),
+  start: localized('start', 'iniciar'),
+  answer: localized('answer', 'responder'),
+  stop: localized('stop', 'parar'),
 }
 
 /** The server's own words, unchanged, or Retoma's words about the server. */
-export type Words = string | Saying
+export type Words = string | LocalizedText
 
 // A write cut short has no error number: PostgreSQL only adds a hint.
 const noSpace = /No space left on device|ENOSPC|Disk quota exceeded|EDQUOT|Check free disk space/i
@@ -27,15 +27,15 @@ const noRight = (output: string): boolean =>
         /: (?:Permission denied|Read-only file system|Operation not permitted)$/.test(line.trimEnd()),
     )
 
-const denials: Record<string, Saying> = {
-  EACCES: say('permission denied', 'permissão negada'),
-  EPERM: say('not permitted', 'não permitido'),
-  EROFS: say('it is on a read-only disk', 'está em um disco somente leitura'),
-  ENOENT: say('it cannot be made there', 'não pode ser criada ali'),
-  ENOTDIR: say('part of its path is a file, not a folder', 'parte do caminho é um arquivo, não uma pasta'),
-  EEXIST: say('there is a file in its place', 'há um arquivo no lugar dela'),
-  ELOOP: say('its path runs in a circle of links', 'o caminho dá voltas em um círculo de links'),
-  ENAMETOOLONG: say('its path is too long', 'o caminho é longo demais'),
+const denials: Record<string, LocalizedText> = {
+  EACCES: localized('permission denied', 'permissão negada'),
+  EPERM: localized('not permitted', 'não permitido'),
+  EROFS: localized('it is on a read-only disk', 'está em um disco somente leitura'),
+  ENOENT: localized('it cannot be made there', 'não pode ser criada ali'),
+  ENOTDIR: localized('part of its path is a file, not a folder', 'parte do caminho é um arquivo, não uma pasta'),
+  EEXIST: localized('there is a file in its place', 'há um arquivo no lugar dela'),
+  ELOOP: localized('its path runs in a circle of links', 'o caminho dá voltas em um círculo de links'),
+  ENAMETOOLONG: localized('its path is too long', 'o caminho é longo demais'),
 }
 
 /** Turns a failed call to the file system into an error about the data folder. */
@@ -46,7 +46,7 @@ export function folderError(folder: string, error: unknown): unknown {
   const denial = denials[code]
   if (!denial) return error
   const at = path && path !== folder ? ` (${path})` : ''
-  const problem = say(denial.en + at, denial.pt + at)
+  const problem = localized(denial.en + at, denial.pt + at)
   return new RetomaError('data_unreadable', { folder, problem }, { cause: error })
 }
 
@@ -60,7 +60,7 @@ export async function serverError(
   if (noSpace.test(output) || (await isFull(home.folder))) return new RetomaError('disk_full', { folder: home.folder })
   const { folder, log } = home
   const problem =
-    typeof words === 'string' ? (tellingLine(words) ?? say('it said nothing', 'ele não disse nada')) : words
+    typeof words === 'string' ? (tellingLine(words) ?? localized('it said nothing', 'ele não disse nada')) : words
   if (noRight(output)) return new RetomaError('data_unreadable', { folder, problem })
   return new RetomaError('postgres_failed', { folder, action: actions[action], problem, log })
 }

@@ -9,7 +9,7 @@
 import { lstat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type pg from 'pg'
-import { isRetomaError, say } from '../errors/errors.ts'
+import { isRetomaError, localized } from '../errors/errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type ProbeAnswer, port, probeServer } from './connect-probe.ts'
 import { type DataDir, serverFolder } from './data-dir.ts'
@@ -57,7 +57,7 @@ async function comeInOrLaunch(dataDir: DataDir, options: Coming, launches: Launc
   const { clock, signal } = options
   const begun = clock.now().getTime()
   let heard = begun
-  let why: Words = say('it does not answer at its socket', 'ele não responde no socket')
+  let why: Words = localized('it does not answer at its socket', 'ele não responde no socket')
   let ours: Launch | undefined
   while (true) {
     const answer = await comeIn(dataDir, options.name, ours)
@@ -97,7 +97,7 @@ async function comeIn(dataDir: DataDir, name: string, ours: Launch | undefined):
     const { client } = answer
     if (ours && !ours.ended && (await answeringPid(client, dataDir.data)) !== ours.pid) {
       await closeConnection(client)
-      const why = say(
+      const why = localized(
         'another was launched at the same time and has not ended yet',
         'outro foi iniciado ao mesmo tempo e ainda não terminou',
       )
@@ -107,8 +107,11 @@ async function comeIn(dataDir: DataDir, name: string, ours: Launch | undefined):
     if (entered) return answer
     await closeConnection(client)
     return entered === undefined
-      ? { is: 'silent', why: say('it does not answer', 'ele não responde') }
-      : { is: 'starting', why: say('whoever used it last is stopping it', 'quem o usou por último está parando-o') }
+      ? { is: 'silent', why: localized('it does not answer', 'ele não responde') }
+      : {
+          is: 'starting',
+          why: localized('whoever used it last is stopping it', 'quem o usou por último está parando-o'),
+        }
   } catch (error) {
     const trouble = folderError(dataDir.folder, error)
     throw isRetomaError(trouble) ? trouble : await serverError(dataDir, 'answer', (error as Error).message)

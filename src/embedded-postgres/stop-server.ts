@@ -5,7 +5,7 @@
  */
 import { rmdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { say } from '../errors/errors.ts'
+import { localized } from '../errors/errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { DataDir } from './data-dir.ts'
 import { lingers, pidfile, readNote } from './pidfile.ts'
@@ -30,7 +30,7 @@ export async function stopServer(
     while ((await lingers(pid, dataDir.data)) && clock.now().getTime() < deadline) await clock.sleep(pause)
   }
   if (await lingers(pid, dataDir.data))
-    throw await serverError(dataDir, 'stop', say(`process ${pid} does not end`, `o processo ${pid} não termina`))
+    throw await serverError(dataDir, 'stop', localized(`process ${pid} does not end`, `o processo ${pid} não termina`))
   if ((await readNote(pidfile(dataDir.data)))?.pid === undefined) await removeOutsideSocket(dataDir)
 }
 

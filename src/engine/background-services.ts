@@ -16,7 +16,7 @@ import type { Guard } from '../guards/model/guard.ts'
 import { IncidentCheck, pollIntervalMs as incidentEveryMs, notifyQueue } from '../incidents/incident-check.ts'
 import type { Notify } from '../incidents/notice-job.ts'
 import { watchEvery } from '../jobs/model/policy.ts'
-import type { FinalState } from '../jobs/model/state.ts'
+import type { FinalJobState } from '../jobs/model/state.ts'
 import type { SettleListeners } from '../jobs/settle-listeners.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
@@ -46,7 +46,7 @@ export interface BackgroundServicesOptions {
   workerPool: WorkerPool
   settleListeners: SettleListeners
   completion: BatchCompletion
-  retention: Record<FinalState, Duration>
+  retention: Record<FinalJobState, Duration>
   schedules: readonly Schedule[]
   guards: readonly Guard[]
   /** Undefined: no notices are sent. */

@@ -36,7 +36,7 @@ import { noticeJobState } from '../incidents/sql/incident-changes.ts'
 import { createBulkActions } from '../jobs/bulk-actions.ts'
 import { createJobActions } from '../jobs/job-actions.ts'
 import { checkRetention } from '../jobs/model/retention.ts'
-import type { FinalState } from '../jobs/model/state.ts'
+import type { FinalJobState } from '../jobs/model/state.ts'
 import { SettleListeners } from '../jobs/settle-listeners.ts'
 import { pingDatabase, viewWorkers } from '../jobs/sql/job-view.ts'
 import { type Clock, systemClock } from '../lib/clock.ts'
@@ -150,7 +150,7 @@ interface Parts {
   log: Log
   clock: Clock
   registry: KindRegistry
-  retention: Record<FinalState, Duration>
+  retention: Record<FinalJobState, Duration>
   batches: readonly AnyBatch[]
   schedules: readonly Schedule[]
   guards: readonly Guard[]

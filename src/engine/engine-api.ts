@@ -3,26 +3,26 @@
  * A method takes the id of a single subject: `jobs.*` take job ids, `batches.*` batch ids.
  */
 
-import type { TokenActions } from '../auth/tokens.ts'
+import type { TokensApi } from '../auth/tokens.ts'
 import type { BatchActions, BatchReads } from '../batches/batch-actions.ts'
 import type { BatchSubmitter } from '../batches/submit-batch.ts'
 import type { AppTransactions } from '../database/app-transaction.ts'
 import type { Enqueuer } from '../enqueue/enqueue.ts'
-import type { Erased } from '../erasure/erase.ts'
+import type { EraseResult } from '../erasure/erase.ts'
 import type { Events } from '../events/events.ts'
 import type { Explainer } from '../explain/explain.ts'
-import type { Files } from '../files/file-streams.ts'
-import type { GuardActions } from '../guards/guard-actions.ts'
+import type { FilesApi } from '../files/file-streams.ts'
+import type { GuardsApi } from '../guards/guard-actions.ts'
 import type { BulkActions } from '../jobs/bulk-actions.ts'
 import type { JobActions, JobReads } from '../jobs/job-actions.ts'
 import type { WorkerView } from '../jobs/sql/job-view.ts'
-import type { QueueActions } from '../limits/queue-actions.ts'
+import type { QueuesApi } from '../limits/queue-actions.ts'
 import type { RateLimiter } from '../limits/rate-limiter.ts'
 import type { MetricSource } from '../metrics/metrics-registry.ts'
 import type { MetricReads } from '../metrics/stats.ts'
-import type { ProviderActions } from '../providers/provider-actions.ts'
+import type { ProvidersApi } from '../providers/provider-actions.ts'
 import type { FindingView } from '../recovery/sql/findings.ts'
-import type { ScheduleActions } from '../schedules/schedule-actions.ts'
+import type { SchedulesApi } from '../schedules/schedule-actions.ts'
 import type { WorkOptions } from '../worker/work-options.ts'
 import type { WorkerHandle } from '../worker/worker-pool.ts'
 import type { MaintenanceReport } from './background-services.ts'
@@ -39,15 +39,15 @@ export interface Engine
     AsyncDisposable {
   readonly jobs: JobsApi
   readonly batches: BatchesApi
-  readonly queues: QueueActions
-  readonly schedules: ScheduleActions
-  readonly guards: GuardActions
-  readonly providers: ProviderActions
+  readonly queues: QueuesApi
+  readonly schedules: SchedulesApi
+  readonly guards: GuardsApi
+  readonly providers: ProvidersApi
   readonly workers: WorkersApi
-  readonly tokens: TokenActions
+  readonly tokens: TokensApi
   readonly metrics: MetricsApi
   /** Files in PostgreSQL, visible to every process on every host. */
-  readonly files: Files
+  readonly files: FilesApi
   work(options?: WorkOptions): Promise<WorkerHandle>
   /** Runs watchdog, janitor, scheduler and guards in this process until the engine closes; a worker does so without this call. */
   watch(): void
@@ -65,7 +65,7 @@ export interface JobsApi extends JobActions, BulkActions {
    * the item. The unique key becomes free: an enqueue with the same key creates another job. A missing job counts as already
    * erased. Throws `wrong_state`.
    */
-  erase(id: string): Promise<Erased>
+  erase(id: string): Promise<EraseResult>
 }
 
 export interface BatchesApi extends BatchActions {
@@ -73,7 +73,7 @@ export interface BatchesApi extends BatchActions {
    * Erases a finished batch with its jobs, checkpoints, failures, events, files, incidents and notices. A missing batch counts as
    * already erased. Throws `batch_state`.
    */
-  erase(id: string): Promise<Erased>
+  erase(id: string): Promise<EraseResult>
 }
 
 export interface WorkersApi {

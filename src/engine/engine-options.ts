@@ -20,7 +20,7 @@ import { createLog, type Log } from '../lib/logging/log.ts'
 import { megabytes } from '../lib/values/bytes.ts'
 import { days } from '../lib/values/duration.ts'
 import { asText } from '../lib/values/json.ts'
-import type { Limits } from '../limits/model/queue-limits.ts'
+import type { LimitsByQueue } from '../limits/model/queue-limits.ts'
 import type { RateLimits } from '../limits/rate-limiter.ts'
 import { checkUpstash } from '../limits/upstash.ts'
 import type { Schedule } from '../schedules/model/schedule.ts'
@@ -44,7 +44,7 @@ export interface EngineOptions {
   /** The jobs and `onComplete` jobs of batches need not be listed in `jobs`. */
   batches?: readonly AnyBatch[]
   /** Limits of queues over all workers: concurrency, rate, depth. A queue not named keeps its limits; `{}` removes them. */
-  limits?: Limits
+  limits?: LimitsByQueue
   /**
    * Storage of the rate windows of `engine.limit`. Default: Upstash Redis if UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN
    * are set, else PostgreSQL. 'off', as with RETOMA_LIMITS=off: no limits, for development.

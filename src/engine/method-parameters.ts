@@ -8,7 +8,7 @@
 
 import { roles } from '../auth/model/token.ts'
 import type { TokenFilter } from '../auth/sql/token-rows.ts'
-import type { NewToken } from '../auth/tokens.ts'
+import type { CreateTokenOptions } from '../auth/tokens.ts'
 import type { ResumeOptions } from '../batches/batch-actions.ts'
 import { batchOverrides } from '../batches/model/batch.ts'
 import { batchStates } from '../batches/model/batch-state.ts'
@@ -27,7 +27,7 @@ import { isJob } from '../jobs/model/job.ts'
 import { states } from '../jobs/model/state.ts'
 import type { JobFilter } from '../jobs/sql/job-list.ts'
 import { asText, isStorableText } from '../lib/values/json.ts'
-import type { PageOptions } from '../lib/values/page.ts'
+import type { ListPageOptions } from '../lib/values/page.ts'
 import type { LimitOptions } from '../limits/model/rate-window.ts'
 import { checkMemory, type WorkOptions } from '../worker/work-options.ts'
 import type { Engine } from './engine-api.ts'
@@ -228,7 +228,7 @@ const once = object<IdempotencyKey>(
   { who: storedText, route: storedText, key: storedText, hash: bytes },
   { required: true, whole: true },
 )
-const newToken = object<NewToken>('options', { user: left, role: left, by: storedText }, { required: true })
+const newToken = object<CreateTokenOptions>('options', { user: left, role: left, by: storedText }, { required: true })
 const limit = object<LimitOptions>('limit', { bucket: left, who: left, limit: left, per: left }, { required: true })
 const workOptions = object<WorkOptions>('options', {
   queues: (given, at) => {
@@ -298,7 +298,7 @@ const flat: ParametersOf<FlatMethods> = {
 
 const namespaces: { readonly [Name in Namespace]: ParametersOf<Engine[Name]> } = {
   jobs: {
-    list: [object<JobFilter & PageOptions>('filter', { ...jobFilter, ...page })],
+    list: [object<JobFilter & ListPageOptions>('filter', { ...jobFilter, ...page })],
     cancel: [id, by],
     retry: [id, by],
     rerun: [id, by],
@@ -310,7 +310,7 @@ const namespaces: { readonly [Name in Namespace]: ParametersOf<Engine[Name]> } =
   },
   batches: {
     list: [object('filter', { state: oneOf(...batchStates), name: text, ...page })],
-    items: [id, object<ItemFilter & PageOptions>('filter', { state: oneOf(...states), cause: left, ...page })],
+    items: [id, object<ItemFilter & ListPageOptions>('filter', { state: oneOf(...states), cause: left, ...page })],
     failures: [id],
     pause: [id, by],
     resume: [id, object<ResumeOptions>('options', { by: left, from: oneOf('paused', 'stalled') })],
@@ -356,7 +356,7 @@ const namespaces: { readonly [Name in Namespace]: ParametersOf<Engine[Name]> } =
   tokens: {
     create: [newToken],
     list: [
-      object<TokenFilter & PageOptions>('filter', { user: storedText, role: oneOf(...roles), live: bool, ...page }),
+      object<TokenFilter & ListPageOptions>('filter', { user: storedText, role: oneOf(...roles), live: bool, ...page }),
     ],
     revoke: [id, object<{ by?: string; evenLast?: boolean }>('options', { by: storedText, evenLast: bool })],
   },

@@ -11,7 +11,7 @@ import type { Db } from '../database/db.ts'
 import { refuseOption } from '../errors/invalid-option.ts'
 import type { Clock } from '../lib/clock.ts'
 import { spanText } from '../lib/values/format-duration.ts'
-import type { Rate } from '../limits/model/queue-limits.ts'
+import type { QueueRate } from '../limits/model/queue-limits.ts'
 import { allowanceOf, rateLimited } from '../limits/model/rate-window.ts'
 import { takeHits } from '../limits/sql/count-hits.ts'
 import type { QueueDepths } from './queue-depth.ts'
@@ -58,7 +58,7 @@ export class Admission {
     }
   }
 
-  async #take(queue: string, admit: Rate | null, of: ReadonlyMap<string, number>): Promise<void> {
+  async #take(queue: string, admit: QueueRate | null, of: ReadonlyMap<string, number>): Promise<void> {
     if (admit === null || of.size === 0 || this.#isOff) return
     refuseLargest(admit, of)
     // A caller's bucket name never contains a slash.
@@ -69,7 +69,7 @@ export class Admission {
 }
 
 /** Rejects a list with more jobs of a group than the limit ever allows; a retry could never succeed. */
-function refuseLargest({ limit, per }: Rate, of: ReadonlyMap<string, number>): void {
+function refuseLargest({ limit, per }: QueueRate, of: ReadonlyMap<string, number>): void {
   const most = Math.max(...of.values())
   if (most <= limit) return
   const time = spanText(per / 1000)

@@ -11,7 +11,7 @@ import { refuseOption, refuseUnknownOptions } from '../errors/invalid-option.ts'
 import { exactlyOnce, type Replayable } from '../idempotency/idempotent-request.ts'
 import type { IdempotencyKey, StoredResponse } from '../idempotency/stored-response.sql.ts'
 import { type AnyJob, isJob } from '../jobs/model/job.ts'
-import type { State } from '../jobs/model/state.ts'
+import type { JobState } from '../jobs/model/state.ts'
 import { statesOf } from '../jobs/sql/job-view.ts'
 import type { Clock } from '../lib/clock.ts'
 import { checkedInputs } from './check-inputs.ts'
@@ -28,7 +28,7 @@ export interface JobRequest {
 }
 
 /** `state`: any state, if the job existed already. */
-export type EnqueuedJob = Enqueued & { state: State }
+export type EnqueuedJob = Enqueued & { state: JobState }
 
 export interface MixedEnqueuer {
   /** Answers in the order of the list. */
@@ -78,7 +78,7 @@ export function createMixedEnqueuer(given: {
       })
     }
     const held = made.filter(each => !each.created)
-    const states = held.length === 0 ? new Map<string, State>() : await statesOf(run, held.map(each => each.id)) // biome-ignore format: one call
+    const states = held.length === 0 ? new Map<string, JobState>() : await statesOf(run, held.map(each => each.id)) // biome-ignore format: one call
     return made.map(each => (each.created ? each : { ...each, state: states.get(each.id) ?? 'waiting' }))
   }
 

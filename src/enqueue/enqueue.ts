@@ -17,7 +17,7 @@ import type { InsertBatcher } from './insert-batcher.ts'
 import { insertJobs, isFull } from './insert-jobs.ts'
 import type { KindRegistry } from './kind-registry.ts'
 import {
-  type CheckedOptions,
+  type CheckedEnqueueOptions,
   checkEnqueueOptions,
   dueTimesOf,
   type EnqueueOptions,
@@ -25,12 +25,11 @@ import {
 } from './model/enqueue-options.ts'
 import { checkedInput } from './model/job-input.ts'
 
-/** `tx`: the job exists if and only if this transaction of the caller commits. */
-type InTransaction = { tx?: Transaction }
-
 /** Options for many jobs: the shared options, and `each` for options of a single item (a unique key, a ref). */
-export type EnqueueManyOptions<Input> = Omit<EnqueueOptions, 'key' | 'ref'> &
-  InTransaction & { each?: (input: Input, index: number) => EnqueueOptions }
+export type EnqueueManyOptions<Input> = Omit<EnqueueOptions, 'key' | 'ref'> & {
+  tx?: Transaction
+  each?: (input: Input, index: number) => EnqueueOptions
+}
 
 export interface EnqueuedMany {
   created: number
@@ -45,7 +44,8 @@ export interface Enqueuer {
   enqueue<Input>(
     job: Job<Input, unknown>,
     input: NoInfer<Input>,
-    options?: EnqueueOptions & InTransaction,
+    /** `tx`: the job exists if and only if this transaction of the caller commits. */
+    options?: EnqueueOptions & { tx?: Transaction },
   ): Promise<Enqueued>
   enqueueMany<Input>(
     job: Job<Input, unknown>,
@@ -78,14 +78,24 @@ export function createEnqueuer(given: {
 
   const write = (jobs: NewJob[], run: Run) => insertJobs(run, jobs, clock.instant())
 
-  async function writeAlike(job: AnyJob, same: CheckedOptions, items: readonly Item[], run: Run): Promise<Enqueued[]> {
+  async function writeAlike(
+    job: AnyJob,
+    same: CheckedEnqueueOptions,
+    items: readonly Item[],
+    run: Run,
+  ): Promise<Enqueued[]> {
     const shared = { ...same, queue: job.queue, kind: job.kind, version: job.version, trace: traceparent() }
     const texts = items.map(item => item.text)
     const ids = await enqueueUniform(run, shared, texts, clock.instant())
     return ids.map(id => ({ id, created: true }))
   }
 
-  function announce(queue: string, asked: readonly CheckedOptions[], tx: Transaction | undefined, job?: string): void {
+  function announce(
+    queue: string,
+    asked: readonly CheckedEnqueueOptions[],
+    tx: Transaction | undefined,
+    job?: string,
+  ): void {
     for (const wait of dueTimesOf(asked, clock.now())) {
       if (tx) tellLater(queue, wait)
       else wake(queue, wait, job)
@@ -173,7 +183,7 @@ export function createEnqueuer(given: {
 }
 
 interface Item {
-  asked: CheckedOptions
+  asked: CheckedEnqueueOptions
   text: string
 }
 

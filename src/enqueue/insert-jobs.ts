@@ -2,7 +2,7 @@
 
 import type { Run } from '../database/db.ts'
 import { isLockTimeout } from '../database/pg-errors.ts'
-import { RetomaError, say } from '../errors/errors.ts'
+import { localized, RetomaError } from '../errors/errors.ts'
 import { type Enqueued, enqueueJobs, type NewJob } from './enqueue.sql.ts'
 
 /** Throws `key_locked` if an open transaction has a unique key of these jobs. */
@@ -18,7 +18,7 @@ export const lockedKeyOf =
     const { kind, key } = keyed[0]!
     throw new RetomaError(
       'key_locked',
-      { kind, key: keyed.length === 1 ? key! : say(`one of ${keyed.length}`, `uma de ${keyed.length}`) },
+      { kind, key: keyed.length === 1 ? key! : localized(`one of ${keyed.length}`, `uma de ${keyed.length}`) },
       { cause: error },
     )
   }

@@ -6,7 +6,7 @@
 
 import type { Db } from '../database/db.ts'
 import { hintFor } from '../errors/did-you-mean.ts'
-import { RetomaError, say } from '../errors/errors.ts'
+import { localized, RetomaError } from '../errors/errors.ts'
 import type { AnyJob } from '../jobs/model/job.ts'
 import { registerKinds } from '../jobs/sql/job-kind.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -32,8 +32,8 @@ export class KindRegistry {
       if (known === job) continue
       if (known !== undefined) {
         throw new RetomaError('bad_definition', {
-          what: say(`the job "${job.kind}"`, `job "${job.kind}"`),
-          problem: say('another job has the same kind', 'outro job tem o mesmo kind'),
+          what: localized(`the job "${job.kind}"`, `job "${job.kind}"`),
+          problem: localized('another job has the same kind', 'outro job tem o mesmo kind'),
         })
       }
       this.#jobs.set(job.kind, job)

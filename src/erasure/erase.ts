@@ -17,7 +17,7 @@ import { markBatchErased } from './sql/erase-batch.ts'
 import { eraseJob } from './sql/erase-job.ts'
 
 /** `erased`: this call erased the batch or the job. */
-export interface Erased {
+export interface EraseResult {
   id: string
   erased: boolean
 }
@@ -28,13 +28,13 @@ export interface Eraser {
    * Erases a finished batch with its jobs, checkpoints, failures, events, files, incidents and notices. A missing batch counts as
    * already erased. Throws `batch_state`.
    */
-  batch(id: string): Promise<Erased>
+  batch(id: string): Promise<EraseResult>
   /**
    * Erases a finished job with its checkpoints, failures, events, files, incidents and notices. The batch of an item still counts
    * the item. The unique key becomes free: an enqueue with the same key creates another job. A missing job counts as already
    * erased. Throws `wrong_state`.
    */
-  job(id: string): Promise<Erased>
+  job(id: string): Promise<EraseResult>
 }
 
 /** Retries while the cascade of an earlier action must finish first. */

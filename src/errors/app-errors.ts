@@ -6,7 +6,7 @@
  * Invariant: a code stands for a single error in a process. A table cannot redefine a code of Retoma, and two tables with the
  * same code do not start together; two tables that import the same definition share the error.
  */
-import { type Entry, isErrorCode, type OwnError, say } from './errors.ts'
+import { type Entry, isErrorCode, localized, type OwnError } from './errors.ts'
 import { type Refuse, refuseDefinition, refuseUnknown } from './invalid-option.ts'
 
 export type OwnErrors<T extends Record<string, Entry> = Record<string, Entry>> = {
@@ -19,7 +19,7 @@ const entryKeys = ['status', 'retryable', 'en', 'pt']
 /** The types follow from the English sentences: a caller gives a fact for each name in braces. */
 export function defineErrors<const T extends Record<string, Entry>>(table: T): OwnErrors<T> {
   const all = Object.entries(table).map(([code, entry]) => {
-    check(code, entry, refuseDefinition(say(`error "${code}"`, `erro "${code}"`)))
+    check(code, entry, refuseDefinition(localized(`error "${code}"`, `erro "${code}"`)))
     return [code, Object.freeze({ code, ...entry })]
   })
   return Object.freeze(Object.fromEntries(all))
@@ -59,7 +59,7 @@ export function refuseSameCode(errors: Iterable<OwnError>): void {
   for (const error of errors) {
     const { code } = error
     if ((known.get(code) ?? error) !== error)
-      refuseDefinition(say(`error "${code}"`, `erro "${code}"`))(
+      refuseDefinition(localized(`error "${code}"`, `erro "${code}"`))(
         'two tables define it; give one of them another code, or let both import the same definition',
         'duas tabelas o definem; dê outro código a um deles, ou faça as duas importarem a mesma definição',
       )

@@ -2,12 +2,12 @@
  * Builds the errors for a database without an answer. Each error states if the write may have been committed: a caller who repeats
  * a begun write may write twice, unless the write has a unique key.
  */
-import { RetomaError, type Saying, say } from './errors.ts'
+import { type LocalizedText, localized, RetomaError } from './errors.ts'
 
-const outcome = (begun: boolean): Saying =>
+const outcome = (begun: boolean): LocalizedText =>
   begun
-    ? say('what was being written may have been committed', 'o que estava sendo gravado pode ter sido confirmado')
-    : say('nothing was written', 'nada foi gravado')
+    ? localized('what was being written may have been committed', 'o que estava sendo gravado pode ter sido confirmado')
+    : localized('nothing was written', 'nada foi gravado')
 
 /** `begun`: a writing statement, or the commit of a transaction, was under way. */
 export const databaseUnreachable = (given: {

@@ -1,5 +1,5 @@
 /** Suggests the nearest known word ("did you mean") for a likely typo. */
-import { type Saying, say } from './errors.ts'
+import { type LocalizedText, localized } from './errors.ts'
 
 /** Length of the longest name: a longer word is no typo of a name, and the comparison takes time for each letter. */
 const longestWord = 100
@@ -16,17 +16,19 @@ export function nearest(word: string, known: readonly string[]): string | undefi
 }
 
 /** Returns the end of a sentence about an unknown word: `, did you mean "classify"?` or an empty text. */
-export function suggestion(word: string, known: readonly string[]): Saying {
+export function suggestion(word: string, known: readonly string[]): LocalizedText {
   const name = nearest(word, known)
-  return name === undefined ? say('', '') : say(`, did you mean "${name}"?`, `, você quis dizer "${name}"?`)
+  return name === undefined ? localized('', '') : localized(`, did you mean "${name}"?`, `, você quis dizer "${name}"?`)
 }
 
 /** Returns the nearest word, otherwise the list of all words. */
-export function hintFor(word: string, known: readonly string[]): Saying {
+export function hintFor(word: string, known: readonly string[]): LocalizedText {
   const name = nearest(word, known)
-  if (name !== undefined) return say(`did you mean "${name}"?`, `você quis dizer "${name}"?`)
+  if (name !== undefined) return localized(`did you mean "${name}"?`, `você quis dizer "${name}"?`)
   const all = known.join(', ')
-  return all === '' ? say('none is registered', 'nenhum está registrado') : say(`there is: ${all}`, `há: ${all}`)
+  return all === ''
+    ? localized('none is registered', 'nenhum está registrado')
+    : localized(`there is: ${all}`, `há: ${all}`)
 }
 
 /** A name may be written without its first word: `attempts` for `maxAttempts`. The whole name counts as nearer. */

@@ -20,22 +20,22 @@ export interface OwnError<C extends string = string, En extends string = string>
 
 /** Names an error. */
 export type ErrorName = ErrorCode | OwnError
-type CodeOf<N extends ErrorName> = N extends OwnError<infer C> ? C : N
 type English<C extends ErrorCode> = (typeof errorTable)[C]['en']
 type Sentence<N extends ErrorName> =
   N extends OwnError<string, infer En> ? En : N extends ErrorCode ? English<N> : never
 type Names<S extends string> = S extends `${string}{${infer Name}}${infer Rest}` ? Name | Names<Rest> : never
 
 /** A fact that is a part of a sentence has both languages. */
-export type Saying = Readonly<Record<Language, string>>
-export const say = (en: string, pt: string): Saying => ({ en, pt })
-export type Fact = string | number | Saying
-type Facts<N extends ErrorName> = Record<Names<Sentence<N>>, Fact>
+export type LocalizedText = Readonly<Record<Language, string>>
+export const localized = (en: string, pt: string): LocalizedText => ({ en, pt })
+export type ErrorFact = string | number | LocalizedText
+/** The facts that the English sentence of an error names. */
+export type ErrorFacts<N extends ErrorName> = Record<Names<Sentence<N>>, ErrorFact>
 
 export class RetomaError<N extends ErrorName = ErrorName> extends Error {
   override readonly name = 'RetomaError'
-  readonly code: CodeOf<N>
-  readonly facts: Readonly<Record<string, Fact>>
+  readonly code: N extends OwnError<infer C> ? C : N
+  readonly facts: Readonly<Record<string, ErrorFact>>
   /** Delay until a retry makes sense, if known. */
   readonly retryAfterSeconds?: number
   /** For a database without an answer: true, the write may have been committed; false, the write was not committed. */
@@ -44,7 +44,7 @@ export class RetomaError<N extends ErrorName = ErrorName> extends Error {
 
   constructor(
     error: N,
-    facts: Facts<N>,
+    facts: ErrorFacts<N>,
     options?: ErrorOptions & { retryAfterSeconds?: number; maybeCommitted?: boolean },
   ) {
     const entry = entryOf(error)
@@ -93,29 +93,29 @@ export const isErrorCode = (code: string): code is ErrorCode => Object.hasOwn(er
 export const entryOf = (error: ErrorName): Readonly<Entry> | OwnError =>
   typeof error === 'string' ? errorTable[error] : error
 
-export const codeOf = <N extends ErrorName>(error: N): CodeOf<N> =>
-  (typeof error === 'string' ? error : error.code) as CodeOf<N>
+export const codeOf = <N extends ErrorName>(error: N): RetomaError<N>['code'] =>
+  (typeof error === 'string' ? error : error.code) as RetomaError<N>['code']
 
 export function isRetomaError<N extends ErrorName>(error: unknown, which?: N): error is RetomaError<N> {
   if (!hasBrand(error, 'error')) return false
   return which === undefined || (error as RetomaError).code === codeOf(which)
 }
 
-function sentence(entry: Readonly<Entry>, facts: Readonly<Record<string, Fact>>, language: Language): string {
+function sentence(entry: Readonly<Entry>, facts: Readonly<Record<string, ErrorFact>>, language: Language): string {
   return entry[language].replace(/\{(\w+)\}/g, (_, name: string) => String(said(facts[name], language)))
 }
 
-const said = (fact: Fact | undefined, language: Language) => (typeof fact === 'object' ? fact[language] : fact)
+const said = (fact: ErrorFact | undefined, language: Language) => (typeof fact === 'object' ? fact[language] : fact)
 
 /** A fact may quote a given value, and so may a fact that is a part of a sentence. */
-const cutFacts = (facts: Readonly<Record<string, Fact>>, longest: number): Readonly<Record<string, Fact>> =>
+const cutFacts = (facts: Readonly<Record<string, ErrorFact>>, longest: number): Readonly<Record<string, ErrorFact>> =>
   Number.isFinite(longest)
     ? Object.fromEntries(Object.entries(facts).map(([name, fact]) => [name, cutFact(fact, longest)]))
     : facts
 
-function cutFact(fact: Fact, longest: number): Fact {
+function cutFact(fact: ErrorFact, longest: number): ErrorFact {
   if (typeof fact === 'string') return cutText(fact, longest)
-  return typeof fact === 'object' ? say(cutText(fact.en, longest), cutText(fact.pt, longest)) : fact
+  return typeof fact === 'object' ? localized(cutText(fact.en, longest), cutText(fact.pt, longest)) : fact
 }
 
 const cutText = (text: string, longest: number): string =>

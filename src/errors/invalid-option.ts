@@ -1,13 +1,13 @@
 /** Throws the errors for invalid options and definitions: the name of the option, with the reason in both languages. */
 
 import { suggestion } from './did-you-mean.ts'
-import { RetomaError, type Saying, say } from './errors.ts'
+import { type LocalizedText, localized, RetomaError } from './errors.ts'
 
 export type Refuse = (en: string, pt: string) => never
 
 /** Refuses an option of a call. */
 export function refuseOption(option: string, en: string, pt: string): never {
-  throw new RetomaError('bad_option', { option, problem: say(en, pt) })
+  throw new RetomaError('bad_option', { option, problem: localized(en, pt) })
 }
 
 /** `within`: prefix of the option names, such as `limits.`. */
@@ -21,9 +21,9 @@ export function refuseUnknownOptions(given: object, known: readonly string[], wi
 
 /** Refuses a definition (`defineJob`, `defineBatch` …). */
 export const refuseDefinition =
-  (what: Saying): Refuse =>
+  (what: LocalizedText): Refuse =>
   (en, pt) => {
-    throw new RetomaError('bad_definition', { what, problem: say(en, pt) })
+    throw new RetomaError('bad_definition', { what, problem: localized(en, pt) })
   }
 
 /** `within`: prefix of the option names in the definition, such as `backoff.`. */

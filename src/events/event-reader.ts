@@ -9,7 +9,7 @@
 
 import type { Db } from '../database/db.ts'
 import { isTransient } from '../database/pg-errors.ts'
-import { RetomaError, say } from '../errors/errors.ts'
+import { localized, RetomaError } from '../errors/errors.ts'
 import { unlessAborted } from '../lib/abortable.ts'
 import type { Clock } from '../lib/clock.ts'
 import { deriveEvents, type Told } from './derive-events.ts'
@@ -235,5 +235,5 @@ export class EventReader implements FeedListener {
 function notFound({ job, batch }: Subject): RetomaError {
   return batch === undefined
     ? new RetomaError('not_found', { what: 'job', id: String(job) })
-    : new RetomaError('not_found', { what: say('batch', 'lote'), id: batch })
+    : new RetomaError('not_found', { what: localized('batch', 'lote'), id: batch })
 }

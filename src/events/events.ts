@@ -1,7 +1,7 @@
 /** Implements `engine.events`: streams events as they occur, or from an earlier position. */
 
 import type { Db } from '../database/db.ts'
-import { RetomaError, say } from '../errors/errors.ts'
+import { localized, RetomaError } from '../errors/errors.ts'
 import { refuseOption, refuseUnknownOptions } from '../errors/invalid-option.ts'
 import type { Clock } from '../lib/clock.ts'
 import { isId } from '../lib/values/id.ts'
@@ -94,7 +94,7 @@ function check(filter: EventsFilter) {
     )
   if (job !== undefined && !isId(job)) throw new RetomaError('not_found', { what: 'job', id: String(job) })
   if (batch !== undefined && !isId(batch))
-    throw new RetomaError('not_found', { what: say('batch', 'lote'), id: String(batch) })
+    throw new RetomaError('not_found', { what: localized('batch', 'lote'), id: String(batch) })
   const place = after === undefined ? undefined : readCursor(after)
   if (after !== undefined && place === undefined)
     refuseOption('after', 'it is the position of an earlier event', 'é a position de um evento anterior')

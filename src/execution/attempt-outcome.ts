@@ -8,7 +8,7 @@ import type { ClaimedJob } from '../claiming/sql/claim.ts'
 import { isRetomaError } from '../errors/errors.ts'
 import { deferralOf, isNoChildFree } from '../jobs/model/deferral.ts'
 import { decide, type Ended, type Outcome, unanswered } from '../jobs/model/outcome.ts'
-import type { Policy } from '../jobs/model/policy.ts'
+import type { JobPolicy } from '../jobs/model/policy.ts'
 import type { Random } from '../lib/random.ts'
 import { redactOutcome } from './redact-outcome.ts'
 
@@ -16,7 +16,7 @@ export type AttemptEnd = Outcome | { state: 'released' } | { state: 'lost' }
 
 interface About {
   claimed: ClaimedJob
-  policy: Policy
+  policy: JobPolicy
   /** The reason of the abort; undefined: no abort. */
   reason: Error | undefined
   /** A stopped provider that the attempt probes without an answer yet, or the paused batch that the attempt probes for. */

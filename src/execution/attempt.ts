@@ -18,7 +18,7 @@ import { handlerOf, isolationOf } from '../isolation/isolation-mode.ts'
 import type { IsolatedCall } from '../isolation/model/isolated-call.ts'
 import type { AnyJob } from '../jobs/model/job.ts'
 import { doNotRetry, type Ended, Snooze } from '../jobs/model/outcome.ts'
-import type { Policy } from '../jobs/model/policy.ts'
+import type { JobPolicy } from '../jobs/model/policy.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
 import type { Random } from '../lib/random.ts'
@@ -70,7 +70,7 @@ export class Attempt {
   readonly name: string
   readonly job: AnyJob
   /** The policy of the kind with the policy override of the batch. */
-  readonly policy: Policy
+  readonly policy: JobPolicy
   /** The instant of the claim, in milliseconds of this process. */
   readonly claimedAt: number
   readonly time: AttemptClock

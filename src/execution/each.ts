@@ -6,7 +6,7 @@
  * failure is a result among the others. An error that ends the whole attempt never counts as the failure of an element.
  */
 import { createHash } from 'node:crypto'
-import { isRetomaError, RetomaError, say } from '../errors/errors.ts'
+import { isRetomaError, localized, RetomaError } from '../errors/errors.ts'
 import { refuseOption } from '../errors/invalid-option.ts'
 import type { Collected, EachOptions } from '../jobs/model/job-context.ts'
 import { doNotRetry } from '../jobs/model/outcome.ts'
@@ -32,7 +32,7 @@ export async function each<Item, Result>(
   if (!Number.isInteger(concurrency) || concurrency < 1)
     throw new RetomaError('bad_option', {
       option: 'concurrency',
-      problem: say(
+      problem: localized(
         `it is a whole number from 1, not ${asText(concurrency)}`,
         `é um número inteiro a partir de 1, não ${asText(concurrency)}`,
       ),

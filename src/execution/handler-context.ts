@@ -1,7 +1,7 @@
 /** Gives a handler the context of its attempt. The context builds its parts on first use, because most jobs use none. */
 
 import type { QueryResult } from '../database/leased-connection.ts'
-import { RetomaError, type Saying, say } from '../errors/errors.ts'
+import { type LocalizedText, localized, RetomaError } from '../errors/errors.ts'
 import { refuseOption, refuseUnknownOptions } from '../errors/invalid-option.ts'
 import { checkIsolated, type IsolatedCall } from '../isolation/model/isolated-call.ts'
 import { isNoChildFree } from '../jobs/model/deferral.ts'
@@ -11,9 +11,9 @@ import type {
   JobContext,
   JobFiles,
   JobLog,
+  JobProgress,
   JobQuery,
   JobTransaction,
-  Progress,
 } from '../jobs/model/job-context.ts'
 import { doNotRetry } from '../jobs/model/outcome.ts'
 import type { Log } from '../lib/logging/log.ts'
@@ -133,7 +133,7 @@ export class Context implements JobContext {
     return (name, data, options = {}) => this.#outside('checkpoint', () => this.#checkpoint(name, data, options))
   }
 
-  async #checkpoint(name: string, data: unknown, options: { progress?: Progress }): Promise<void> {
+  async #checkpoint(name: string, data: unknown, options: { progress?: JobProgress }): Promise<void> {
     if (options === null || typeof options !== 'object')
       refuseOption('options', 'it is an object, or left out', 'é um objeto, ou nada')
     refuseUnknownOptions(options, ['progress'])
@@ -144,7 +144,7 @@ export class Context implements JobContext {
     const how = await this.#host.progress.keep(
       progress === undefined ? noted : { ...noted, progress: progressText(progress) },
     )
-    if (how === 'rejected') throw unkept(dataOf(name), say('PostgreSQL refuses it', 'o PostgreSQL recusa'))
+    if (how === 'rejected') throw unkept(dataOf(name), localized('PostgreSQL refuses it', 'o PostgreSQL recusa'))
     if (how !== 'written') throw this.signal.reason ?? new RetomaError('attempt_over', { job: this.id, step: name })
   }
 
@@ -159,7 +159,7 @@ export class Context implements JobContext {
 
   async #sleep(name: string, duration: Duration): Promise<void> {
     if (!(duration >= 0 && duration <= longestDuration)) {
-      const problem = say(
+      const problem = localized(
         `it is a duration from zero to 100 years, such as minutes(5), not ${asText(duration)}`,
         `é uma duração de zero a 100 anos, como minutes(5), não ${asText(duration)}`,
       )
@@ -214,15 +214,16 @@ function heard<T>(work: Promise<T>): Promise<T> {
   return work
 }
 
-function progressText(progress: Progress): string {
+function progressText(progress: JobProgress): string {
   const checked = encodeStored(progress, 'progress')
-  if (!checked.ok) throw unkept(say('the progress', 'o progresso'), checked.problem)
+  if (!checked.ok) throw unkept(localized('the progress', 'o progresso'), checked.problem)
   return checked.text
 }
 
-const dataOf = (name: string) => say(`the data of checkpoint "${name}"`, `o dado do checkpoint "${name}"`)
+const dataOf = (name: string) => localized(`the data of checkpoint "${name}"`, `o dado do checkpoint "${name}"`)
 
-const unkept = (what: Saying, problem: Saying) => doNotRetry(new RetomaError('bad_value', { what, problem }))
+const unkept = (what: LocalizedText, problem: LocalizedText) =>
+  doNotRetry(new RetomaError('bad_value', { what, problem }))
 
 export function jobLog(log: Log): JobLog {
   const at =

@@ -3,7 +3,7 @@
  * `Attempt` (src/isolation/child/child-runner.ts), so that handlers see the same context and end the same way everywhere.
  */
 
-import { RetomaError, say } from '../errors/errors.ts'
+import { localized, RetomaError } from '../errors/errors.ts'
 import type { ChildPool } from '../isolation/child-pool.ts'
 import type { ChildTask, Nature } from '../isolation/child-protocol.ts'
 import type { ChildRun } from '../isolation/child-run.ts'
@@ -82,7 +82,7 @@ function known(ended: Awaited<ChildRun['ended']>, facts: Record<string, unknown>
 function textOf(kind: string, input: unknown): string {
   const encoded = encodeValue(input, { root: 'input' })
   if (encoded.ok) return encoded.text
-  const what = say(
+  const what = localized(
     `the input of a ${kind} job, on its way to its child,`,
     `a entrada de um job ${kind}, a caminho do filho,`,
   )

@@ -5,7 +5,7 @@
  * may rely on the step after any crash. An attempt does not end before its steps have ended.
  */
 
-import { RetomaError, type Saying, say } from '../errors/errors.ts'
+import { type LocalizedText, localized, RetomaError } from '../errors/errors.ts'
 import { backoffAfter } from '../jobs/model/backoff.ts'
 import { deferralOf } from '../jobs/model/deferral.ts'
 import type { JobTransaction, StepOptions } from '../jobs/model/job-context.ts'
@@ -113,7 +113,7 @@ export class Steps {
 
   async #save(name: string, text: string): Promise<void> {
     const how = await this.#host.save(name, text)
-    if (how === 'rejected') throw unkept(name, say('PostgreSQL refuses it', 'o PostgreSQL recusa'))
+    if (how === 'rejected') throw unkept(name, localized('PostgreSQL refuses it', 'o PostgreSQL recusa'))
     if (how !== 'written') throw this.#gone(name)
   }
 
@@ -228,10 +228,10 @@ export function textOf(name: string, value: unknown, most: number): string {
 }
 
 /** Not retried: the work is done, and would be done again for nothing. */
-const unkept = (name: string, problem: Saying) =>
+const unkept = (name: string, problem: LocalizedText) =>
   doNotRetry(
     new RetomaError('bad_value', {
-      what: say(`the result of step "${name}"`, `o resultado da etapa "${name}"`),
+      what: localized(`the result of step "${name}"`, `o resultado da etapa "${name}"`),
       problem,
     }),
   )

@@ -6,7 +6,7 @@
 import { viewBatch } from '../batches/sql/batch-view.ts'
 import type { Db } from '../database/db.ts'
 import { hintFor } from '../errors/did-you-mean.ts'
-import { type Language, RetomaError, type Saying, say } from '../errors/errors.ts'
+import { type Language, type LocalizedText, localized, RetomaError } from '../errors/errors.ts'
 import { refuseOption } from '../errors/invalid-option.ts'
 import { viewJobListed } from '../jobs/sql/job-view.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -21,14 +21,14 @@ import { explainJobFacts } from './sql/job-facts.ts'
 import { explainQueueFacts, queueNames } from './sql/queue-facts.ts'
 
 /** The subject of an explanation: a job, a batch or a queue. */
-export type Explained = { job: string } | { batch: string } | { queue: string }
+export type ExplainSubject = { job: string } | { batch: string } | { queue: string }
 
 export interface Explainer {
   /**
    * Explains why the subject does not advance, and whether to wait or act. Read-only; the cost does not depend on the number of
    * waiting jobs.
    */
-  explain(what: Explained, options?: { language?: Language }): Promise<Explanation>
+  explain(what: ExplainSubject, options?: { language?: Language }): Promise<Explanation>
 }
 
 export function createExplainer({ db, clock }: { db: Db; clock: Clock }): Explainer {
@@ -36,7 +36,7 @@ export function createExplainer({ db, clock }: { db: Db; clock: Clock }): Explai
     const facts = isId(id) ? await explainJobFacts(db, id, clock.instant()) : undefined
     if (facts !== undefined) return explanationOf(explainJob(facts), facts, language)
     const isBatch = isId(id) && (await viewBatch(db, id, clock.instant())) !== undefined
-    throw notFound(isBatch ? say('job, but a batch, with the id', 'job, e sim um lote, com o id') : 'job', id)
+    throw notFound(isBatch ? localized('job, but a batch, with the id', 'job, e sim um lote, com o id') : 'job', id)
   }
 
   async function ofBatch(id: string, language: Language): Promise<Explanation> {
@@ -44,7 +44,7 @@ export function createExplainer({ db, clock }: { db: Db; clock: Clock }): Explai
     if (facts !== undefined) return explanationOf(explainBatch(facts), facts, language)
     const isJob = isId(id) && (await viewJobListed(db, id)) !== undefined
     throw notFound(
-      isJob ? say('batch, but a job, with the id', 'lote, e sim um job, com o id') : say('batch', 'lote'),
+      isJob ? localized('batch, but a job, with the id', 'lote, e sim um job, com o id') : localized('batch', 'lote'),
       id,
     )
   }
@@ -70,4 +70,4 @@ export function createExplainer({ db, clock }: { db: Db; clock: Clock }): Explai
   }
 }
 
-const notFound = (what: string | Saying, id: string) => new RetomaError('not_found', { what, id: String(id) })
+const notFound = (what: string | LocalizedText, id: string) => new RetomaError('not_found', { what, id: String(id) })

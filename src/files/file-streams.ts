@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto'
 import { runInCallerTransaction, type Transaction } from '../database/caller-transaction.ts'
 import type { Db } from '../database/db.ts'
-import { RetomaError, say } from '../errors/errors.ts'
+import { localized, RetomaError } from '../errors/errors.ts'
 import { refuseOption } from '../errors/invalid-option.ts'
 import type { Clock } from '../lib/clock.ts'
 import { isId } from '../lib/values/id.ts'
@@ -18,7 +18,7 @@ import { removeFile } from './sql/file-removal.ts'
 /** The batch or job that owns files. The files are removed with their owner. */
 export type FileHome = { tx?: Transaction } & ({ batch: string; job?: undefined } | { job: string; batch?: undefined })
 
-export interface Files {
+export interface FilesApi {
   /** Resolves once the whole file is stored. A file without an owner is removed after a day. */
   put(source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, options: FileOptions): Promise<FileView>
   /** null: the file does not exist or is erased. */
@@ -29,7 +29,7 @@ export interface Files {
   remove(ids: readonly string[]): Promise<number>
 }
 
-export function createFiles({ db, clock, closing }: { db: Db; clock: Clock; closing: AbortSignal }): Files {
+export function createFiles({ db, clock, closing }: { db: Db; clock: Clock; closing: AbortSignal }): FilesApi {
   return {
     async put(source, options) {
       const { name, type, most } = checkFileOptions(options)
@@ -126,11 +126,11 @@ async function takeIn(
   return { size, sha256: hash.update(bytes).digest(), last: { n, bytes } }
 }
 
-const noSuchFile = (id: string) => new RetomaError('not_found', { what: say('file', 'arquivo'), id: String(id) })
+const noSuchFile = (id: string) => new RetomaError('not_found', { what: localized('file', 'arquivo'), id: String(id) })
 
 const noSuchHome = (batch: string | undefined, job: string | undefined) =>
   new RetomaError('not_found', {
-    what: batch === undefined ? say('job', 'job') : say('batch', 'lote'),
+    what: batch === undefined ? localized('job', 'job') : localized('batch', 'lote'),
     id: String(batch ?? job),
   })
 

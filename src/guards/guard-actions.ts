@@ -5,7 +5,7 @@
 
 import type { Db } from '../database/db.ts'
 import { hintFor } from '../errors/did-you-mean.ts'
-import { RetomaError, say } from '../errors/errors.ts'
+import { localized, RetomaError } from '../errors/errors.ts'
 import { type Refuse, refuseDefinition } from '../errors/invalid-option.ts'
 import { type ActedBy, checkActor } from '../jobs/model/actor.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -15,7 +15,7 @@ import type { Guard } from './model/guard.ts'
 import { aboutOf, type GuardView, noteTurn, takeTurn, viewGuards } from './sql/guard-runs.ts'
 
 /** The namespace `engine.guards`. */
-export interface GuardActions {
+export interface GuardsApi {
   /** The guards of this engine and the guards of other processes, by name. */
   list(): Promise<GuardView[]>
   /**
@@ -31,7 +31,7 @@ export function createGuardActions(given: {
   guards: readonly Guard[]
   wake: (queue: string) => void
   closing: AbortSignal
-}): GuardActions {
+}): GuardsApi {
   const { db, clock, guards, wake, closing } = given
   return {
     async list() {
@@ -79,7 +79,7 @@ function notYet(guard: Guard): GuardView {
 export function checkGuards(guards: readonly Guard[]): void {
   const names = new Set<string>()
   for (const guard of guards) {
-    const refuse: Refuse = refuseDefinition(say(`the guard "${guard?.name}"`, `guard "${guard?.name}"`))
+    const refuse: Refuse = refuseDefinition(localized(`the guard "${guard?.name}"`, `guard "${guard?.name}"`))
     if (typeof guard?.table !== 'object' || guard.enqueue === undefined)
       refuse('it was not made by defineGuard', 'ele não foi feito por defineGuard')
     if (names.has(guard.name)) refuse('another guard has the same name', 'outro guard tem o mesmo nome')

@@ -1,7 +1,7 @@
 /** Runs a guard by hand, to the end or as a dry run: for an engine, or on a database without Retoma. */
 
 import type { Db } from '../database/db.ts'
-import type { RetomaError, Saying } from '../errors/errors.ts'
+import type { LocalizedText, RetomaError } from '../errors/errors.ts'
 import { sweep } from './guard-sweep.ts'
 import type { Guard } from './model/guard.ts'
 import { previewLost } from './sql/guard-preview.ts'
@@ -24,7 +24,7 @@ export interface GuardRun {
   /** Rows left unchanged because the update failed or no valid job could be built; at most 100. */
   refused: { key: RowKey; error: RetomaError }[]
   /** Such as a missing index. */
-  warnings: Saying[]
+  warnings: LocalizedText[]
 }
 
 /** A long time, also for a table without an index. */

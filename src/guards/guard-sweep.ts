@@ -9,7 +9,7 @@ import type { Db } from '../database/db.ts'
 import type { NewJob } from '../enqueue/enqueue.sql.ts'
 import { checkEnqueueOptions, optionsOfItem } from '../enqueue/model/enqueue-options.ts'
 import { checkedInput } from '../enqueue/model/job-input.ts'
-import { isRetomaError, RetomaError, type Saying, say } from '../errors/errors.ts'
+import { isRetomaError, type LocalizedText, localized, RetomaError } from '../errors/errors.ts'
 import type { Guard, GuardedRow } from './model/guard.ts'
 import { isFaultOfSomeRow } from './sql/guard-transaction.ts'
 import { readGuardedTable } from './sql/guarded-table.ts'
@@ -26,7 +26,7 @@ export interface GuardSweepResult {
   /** Jobs enqueued; with unique keys there may be fewer jobs than rows. */
   jobs: number
   refused: { key: RowKey; error: RetomaError }[]
-  warnings: Saying[]
+  warnings: LocalizedText[]
   /** true: rows may be left; sweep again. */
   more: boolean
 }
@@ -131,7 +131,7 @@ const refOf = (key: RowKey): string => Object.values(key).map(String).join('/').
 function refusal(kind: string, { key }: LostRow, error: unknown): RetomaError {
   const where = JSON.stringify(key)
   const problem = isRetomaError(error)
-    ? say(`row ${where}: ${error.in('en')}`, `linha ${where}: ${error.in('pt')}`)
-    : say(`row ${where}: ${String(error)}`, `linha ${where}: ${String(error)}`)
+    ? localized(`row ${where}: ${error.in('en')}`, `linha ${where}: ${error.in('pt')}`)
+    : localized(`row ${where}: ${String(error)}`, `linha ${where}: ${String(error)}`)
   return new RetomaError('bad_input', { kind, problem }, { cause: error })
 }

@@ -9,7 +9,7 @@
 
 import type { Db } from '../database/db.ts'
 import { isTransient } from '../database/pg-errors.ts'
-import { isRetomaError, type RetomaError, type Saying, say } from '../errors/errors.ts'
+import { isRetomaError, type LocalizedText, localized, type RetomaError } from '../errors/errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
 import { type GuardSweepResult, sweep } from './guard-sweep.ts'
@@ -105,7 +105,9 @@ export function refusalOf({ refused }: { refused: readonly { error: RetomaError 
   const [first] = refused
   if (first === undefined) return null
   const { code, en, pt } = asGuardError(first.error)
-  const more: Saying =
-    refused.length === 1 ? say('', '') : say(`; rows like it: ${refused.length}`, `; linhas assim: ${refused.length}`)
+  const more: LocalizedText =
+    refused.length === 1
+      ? localized('', '')
+      : localized(`; rows like it: ${refused.length}`, `; linhas assim: ${refused.length}`)
   return { code, en: en + more.en, pt: pt + more.pt }
 }

@@ -3,7 +3,7 @@
  * code, which a caller could not tell apart.
  */
 import { refuseSameCode } from '../errors/app-errors.ts'
-import { say } from '../errors/errors.ts'
+import { localized } from '../errors/errors.ts'
 import { refuseDefinition } from '../errors/invalid-option.ts'
 import type { Route } from './route.ts'
 
@@ -15,7 +15,7 @@ export function refuseRouteConflicts(routes: readonly Route[]): void {
     // Parameter names do not matter.
     const key = place.replace(/\{\w+\}/g, '{}')
     if (places.has(key))
-      refuseDefinition(say(`route "${place}"`, `caminho "${place}"`))(
+      refuseDefinition(localized(`route "${place}"`, `caminho "${place}"`))(
         'another route is there already; choose another path',
         'já existe outro nesse lugar; escolha outro caminho',
       )

@@ -3,21 +3,21 @@
  * (openapi.ts) and drives tests, so that nothing is stated twice.
  */
 import type { z } from 'zod'
-import type { Role } from '../auth/model/token.ts'
+import type { TokenRole } from '../auth/model/token.ts'
 import type { Engine, IdempotencyKey } from '../engine/create-engine.ts'
-import { type ErrorName, type Language, say } from '../errors/errors.ts'
+import { type ErrorName, type Language, localized } from '../errors/errors.ts'
 import { type Refuse, refuseDefinition, refuseUnknown } from '../errors/invalid-option.ts'
 import type { Log } from '../lib/logging/log.ts'
 import type { Part, UploadOptions } from './request/upload.ts'
 import type { RouteLimit } from './security/route-rate-limit.ts'
 import type { Streams } from './streaming/open-streams.ts'
 
-export type { Role } from '../auth/model/token.ts'
+export type { TokenRole } from '../auth/model/token.ts'
 
 /** The person or token that a request comes from. */
 export interface Principal {
   user: string
-  role: Role
+  role: TokenRole
   /** open: no token exists yet, and the request comes from this machine; host: the host application authenticated the request. */
   via: 'token' | 'cookie' | 'open' | 'host'
   /** The id of the token, also behind a cookie; null without a token. */
@@ -69,7 +69,7 @@ export interface RouteOptions<P extends z.ZodType, Q extends z.ZodType, B extend
   /** One line, English. */
   summary: string
   /** open: every client, without a token; cron: by CRON_SECRET. */
-  role: Role | 'open' | 'cron'
+  role: TokenRole | 'open' | 'cron'
   params?: P
   query?: Q
   body?: B
@@ -145,7 +145,7 @@ export const route = <
   given: RouteOptions<P, Q, B, A>,
 ): Route => {
   const name = `${given?.method ?? ''} ${given?.path ?? ''}`
-  const refuse: Refuse = refuseDefinition(say(`the route "${name}"`, `rota "${name}"`))
+  const refuse: Refuse = refuseDefinition(localized(`the route "${name}"`, `rota "${name}"`))
   if (typeof given?.path !== 'string' || typeof given.method !== 'string' || typeof given.run !== 'function')
     refuse('it needs method, path and run', 'faltam method, path ou run')
   refuseUnknown(given, known, refuse)

@@ -8,7 +8,7 @@
 import { createServer, type Server as HttpServer, type ServerResponse } from 'node:http'
 import { createServer as createProbe } from 'node:net'
 import { getRequestListener, RequestError } from '@hono/node-server'
-import { RetomaError, say } from '../errors/errors.ts'
+import { localized, RetomaError } from '../errors/errors.ts'
 import { afterAccepting, connectionAccepted } from '../lib/loop-turns.ts'
 import { isLoopback } from '../lib/network-address.ts'
 import { withDeadline } from '../lib/with-deadline.ts'
@@ -145,7 +145,7 @@ const tooSlow = Object.assign(new Error('too slow'), { code: 'ERR_HTTP_REQUEST_T
 
 const asRefusal = (error: unknown): unknown =>
   error instanceof RequestError
-    ? new RetomaError('bad_http', { problem: say('its address or its host', 'o endereço ou o host') })
+    ? new RetomaError('bad_http', { problem: localized('its address or its host', 'o endereço ou o host') })
     : error
 
 async function refusalOf(error: NodeJS.ErrnoException, host: string, port: number): Promise<RetomaError | undefined> {
@@ -154,7 +154,7 @@ async function refusalOf(error: NodeJS.ErrnoException, host: string, port: numbe
   if (error.code === 'EACCES')
     return new RetomaError('bad_setting', {
       name: 'PORT',
-      problem: say(
+      problem: localized(
         `this user may not listen on port ${port}; take one above 1023`,
         `este usuário não pode escutar na porta ${port}; use uma acima de 1023`,
       ),
@@ -162,7 +162,7 @@ async function refusalOf(error: NodeJS.ErrnoException, host: string, port: numbe
   if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND')
     return new RetomaError('bad_setting', {
       name: 'HOST',
-      problem: say(`${host} is no address of this machine`, `${host} não é um endereço desta máquina`),
+      problem: localized(`${host} is no address of this machine`, `${host} não é um endereço desta máquina`),
     })
   return undefined
 }

@@ -6,15 +6,15 @@
  * begin. The URL and the secret exist only in this process: not in the job, the errors of the job or the log.
  */
 
-import { type Language, RetomaError, say } from '../errors/errors.ts'
+import { type Language, localized, RetomaError } from '../errors/errors.ts'
 import { refuseOption, refuseUnknownOptions } from '../errors/invalid-option.ts'
 import { type AnyJob, defineJob } from '../jobs/model/job.ts'
 import { doNotRetry, skip, snooze } from '../jobs/model/outcome.ts'
-import { isFinal, type State } from '../jobs/model/state.ts'
+import { isFinal, type JobState } from '../jobs/model/state.ts'
 import type { Clock } from '../lib/clock.ts'
 import { hours, minutes, seconds } from '../lib/values/duration.ts'
 import { notifyKind, notifyQueue } from './incident-check.ts'
-import type { Notice, Writing } from './model/notice.ts'
+import type { WebhookNotice, Writing } from './model/notice.ts'
 import { judgeWebhookResponse } from './model/webhook-response.ts'
 import { postNotice, refusedBy, type Webhook } from './webhook.ts'
 
@@ -44,12 +44,12 @@ export function checkNotify(options: NotifyOptions): Notify {
   if (!isWebAddress(url))
     throw new RetomaError('bad_option', {
       option: 'notify.url',
-      problem: say('it is an http or https address', 'é um endereço http ou https'),
+      problem: localized('it is an http or https address', 'é um endereço http ou https'),
     })
   if (link !== undefined && !isWebAddress(link))
     throw new RetomaError('bad_option', {
       option: 'notify.link',
-      problem: say('it is an http or https address', 'é um endereço http ou https'),
+      problem: localized('it is an http or https address', 'é um endereço http ou https'),
     })
   return { webhook: { url, secret: secret || undefined }, writing: { language, link: link ?? null } }
 }
@@ -61,7 +61,7 @@ const isWebAddress = (given: unknown): boolean =>
 const refusals = 3
 
 interface NoticeInput {
-  notice: Notice
+  notice: WebhookNotice
   /** The job that sent the notice of the begin, if this is the notice of the end. */
   after: string | null
 }
@@ -70,7 +70,7 @@ interface NoticeInput {
 export function notifyJob(given: {
   webhook: Webhook
   clock: Clock
-  stateOf: (job: string) => Promise<State | undefined>
+  stateOf: (job: string) => Promise<JobState | undefined>
 }): AnyJob {
   const { webhook, clock, stateOf } = given
   return defineJob<NoticeInput>({

@@ -7,11 +7,11 @@
 import { createHmac } from 'node:crypto'
 import { request as plain } from 'node:http'
 import { request as secure } from 'node:https'
-import { RetomaError, type Saying, say } from '../errors/errors.ts'
+import { type LocalizedText, localized, RetomaError } from '../errors/errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type Duration, seconds } from '../lib/values/duration.ts'
 import { version } from '../version.ts'
-import type { Notice } from './model/notice.ts'
+import type { WebhookNotice } from './model/notice.ts'
 
 export interface Webhook {
   url: string
@@ -34,7 +34,7 @@ const signatureOf = (secret: string, time: string, body: string): string =>
 /** `id` is the same at every attempt. Throws `notify_failed` if no response came. */
 export async function postNotice(
   { url, secret }: Webhook,
-  notice: Notice,
+  notice: WebhookNotice,
   id: string,
   { clock, signal }: { clock: Clock; signal?: AbortSignal },
 ): Promise<WebhookResponse> {
@@ -55,7 +55,7 @@ export async function postNotice(
   const begun = clock.elapsed()
   const answered = exchange(url, headers, body, either)
   const late = clock.sleep(deadline, over.signal).then((): never => {
-    throw failed(say(`no answer within ${deadline / 1000} s`, `sem resposta em ${deadline / 1000} s`))
+    throw failed(localized(`no answer within ${deadline / 1000} s`, `sem resposta em ${deadline / 1000} s`))
   })
   late.catch(() => {})
   try {
@@ -87,15 +87,15 @@ function exchange(
   })
 }
 
-const failed = (problem: Saying) => new RetomaError('notify_failed', { problem })
+const failed = (problem: LocalizedText) => new RetomaError('notify_failed', { problem })
 
 /** Only the code: the message of such an error contains the host. */
-function troubleOf(error: Error): Saying {
+function troubleOf(error: Error): LocalizedText {
   const { code } = error as { code?: unknown }
   const told = typeof code === 'string' ? code : 'unknown'
-  return say(`it could not be reached (${told})`, `não foi possível chegar a ele (${told})`)
+  return localized(`it could not be reached (${told})`, `não foi possível chegar a ele (${told})`)
 }
 
 /** The receiver answered with a status that does not accept the notice. */
 export const refusedBy = (status: number): RetomaError =>
-  failed(say(`it answered with status ${status}`, `ele respondeu com o status ${status}`))
+  failed(localized(`it answered with status ${status}`, `ele respondeu com o status ${status}`))

@@ -1,6 +1,6 @@
 /** Turns the crash of a child into the failure of its job: a sentence, the stack if known, and the evidence. */
 
-import { RetomaError, type Saying, say } from '../errors/errors.ts'
+import { type LocalizedText, localized, RetomaError } from '../errors/errors.ts'
 import type { Evidence } from '../jobs/model/outcome.ts'
 import { asText, cleanText } from '../lib/values/json.ts'
 import type { ChildExit } from './child.ts'
@@ -10,11 +10,11 @@ import { unpackError } from './error-wire.ts'
 export interface Crash {
   thrown: RetomaError
   evidence: Evidence
-  crash: { how: Saying; outOfMemory: boolean }
+  crash: { how: LocalizedText; outOfMemory: boolean }
 }
 
-export const placeName = (nature: Nature): Saying =>
-  nature.isolation === 'process' ? say('process', 'processo') : say('thread', 'thread')
+export const placeName = (nature: Nature): LocalizedText =>
+  nature.isolation === 'process' ? localized('process', 'processo') : localized('thread', 'thread')
 
 /** `killed`: the parent killed the child because the child did not end after its signal. */
 export function crashOf(remains: ChildExit, nature: Nature, killed: boolean): Crash {
@@ -30,28 +30,29 @@ export function crashOf(remains: ChildExit, nature: Nature, killed: boolean): Cr
   }
 }
 
-function howOf(remains: ChildExit, nature: Nature, killed: boolean): Saying {
+function howOf(remains: ChildExit, nature: Nature, killed: boolean): LocalizedText {
   const { signal, exitCode, words, error } = remains
   if (isOfMemory(remains)) return overMemory(nature)
   if (words?.how === 'uncaught') {
     const text = asText(unpackError(words.error))
-    return say(`an error that nobody caught: ${text}`, `um erro que ninguém tratou: ${text}`)
+    return localized(`an error that nobody caught: ${text}`, `um erro que ninguém tratou: ${text}`)
   }
-  if (words?.how === 'exit') return say(`it called process.exit(${words.code})`, `chamou process.exit(${words.code})`)
+  if (words?.how === 'exit')
+    return localized(`it called process.exit(${words.code})`, `chamou process.exit(${words.code})`)
   if (killed)
-    return say(
+    return localized(
       'it was killed, because it had not ended within its grace',
       'foi morto, porque não terminou dentro da tolerância',
     )
-  if (signal !== null) return say(signal, signal)
-  if (error !== undefined) return say(asText(error), asText(error))
-  return say(`exit code ${exitCode}`, `código de saída ${exitCode}`)
+  if (signal !== null) return localized(signal, signal)
+  if (error !== undefined) return localized(asText(error), asText(error))
+  return localized(`exit code ${exitCode}`, `código de saída ${exitCode}`)
 }
 
-function overMemory({ memoryBytes }: Nature): Saying {
-  if (memoryBytes === null) return say('it ran out of memory', 'ficou sem memória')
+function overMemory({ memoryBytes }: Nature): LocalizedText {
+  if (memoryBytes === null) return localized('it ran out of memory', 'ficou sem memória')
   const most = `${Math.round(memoryBytes / 1024 / 1024)} MB`
-  return say(`it went over its memory of ${most}`, `passou da sua memória de ${most}`)
+  return localized(`it went over its memory of ${most}`, `passou da sua memória de ${most}`)
 }
 
 /** Reported by the child's memory watch, by V8 at the crash, or by Node for a thread. */

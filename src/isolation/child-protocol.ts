@@ -7,7 +7,7 @@
 
 import type { ChildEnvironment } from '../jobs/model/environment-option.ts'
 import type { JobQuery } from '../jobs/model/job-context.ts'
-import type { Policy } from '../jobs/model/policy.ts'
+import type { JobPolicy } from '../jobs/model/policy.ts'
 import type { ProviderWord } from '../providers/model/provider.ts'
 import type { PackedError } from './error-wire.ts'
 import type { IsolatedCall } from './model/isolated-call.ts'
@@ -20,7 +20,7 @@ export interface ChildTask {
     readonly kind: string
     readonly queue: string
     readonly version: number
-    readonly policy: Policy
+    readonly policy: JobPolicy
   }
   /** The claimed row without the input; `started_ms` is the database clock at the start of the run. */
   readonly claimed: object

@@ -1,7 +1,7 @@
 /** Finds handlers in modules at the start of a worker, and loads handlers where the handlers run. */
 import { access, constants } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { RetomaError, type Saying, say } from '../errors/errors.ts'
+import { type LocalizedText, localized, RetomaError } from '../errors/errors.ts'
 import { refuseDefinition } from '../errors/invalid-option.ts'
 import type { AnyJob } from '../jobs/model/job.ts'
 import type { JobContext, JobLog } from '../jobs/model/job-context.ts'
@@ -36,7 +36,7 @@ export async function lightImporterOf(loader: string | null): Promise<Importer> 
   }
 }
 
-type Unusable = (problem: Saying, options?: ErrorOptions) => RetomaError
+type Unusable = (problem: LocalizedText, options?: ErrorOptions) => RetomaError
 
 /** Throws `handler_unusable` with the file name. */
 export const loadHandler = (kind: string, href: string, importer: Importer): Promise<Handler> =>
@@ -55,14 +55,14 @@ async function loadFunction<Loaded>(href: string, importer: Importer, takes: str
   try {
     module = (await importer(href)) as Record<string, unknown>
   } catch (error) {
-    throw unusable(say(asText(error), asText(error)), { cause: error })
+    throw unusable(localized(asText(error), asText(error)), { cause: error })
   }
   const whole = module.default as Record<string, unknown> | undefined
   // A CommonJS module is the default export, whatever its type.
   const found = [module.default, module.run, whole?.default, whole?.run].find(each => typeof each === 'function')
   if (found === undefined)
     throw unusable(
-      say(
+      localized(
         `it exports no function: export default async ${takes} => …`,
         `não exporta uma função: export default async ${takes} => …`,
       ),
@@ -76,7 +76,7 @@ export async function checkHandlers(jobs: Iterable<AnyJob>): Promise<void> {
     if (handler === null) continue
     const file = fileURLToPath(handler)
     await access(file, constants.R_OK).catch(() =>
-      refuseDefinition(say(`the job "${kind}"`, `job "${kind}"`))(
+      refuseDefinition(localized(`the job "${kind}"`, `job "${kind}"`))(
         `there is no handler that can be read at ${file}`,
         `não há um handler que se possa ler em ${file}`,
       ),

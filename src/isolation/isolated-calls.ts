@@ -8,7 +8,7 @@
  */
 import { setMaxListeners } from 'node:events'
 import { availableParallelism } from 'node:os'
-import { type Fact, RetomaError } from '../errors/errors.ts'
+import { type ErrorFact, RetomaError } from '../errors/errors.ts'
 import { noChildFree } from '../jobs/model/deferral.ts'
 import type { Evidence } from '../jobs/model/outcome.ts'
 import { systemClock } from '../lib/clock.ts'
@@ -193,7 +193,7 @@ function errorOf({ step, memoryBytes }: IsolatedCall, ended: ChildRunEnd, late: 
 }
 
 /** The known facts of the evidence. */
-const factsOf = (evidence: Evidence = {}): Record<string, Fact> =>
+const factsOf = (evidence: Evidence = {}): Record<string, ErrorFact> =>
   Object.fromEntries(
-    Object.entries(evidence).flatMap(([name, value]) => (value === null ? [] : [[name, value as Fact]])),
+    Object.entries(evidence).flatMap(([name, value]) => (value === null ? [] : [[name, value as ErrorFact]])),
   )

@@ -9,13 +9,13 @@
 import { continueCascade } from '../batches/batch-tick.ts'
 import { viewBatch } from '../batches/sql/batch-view.ts'
 import type { Db } from '../database/db.ts'
-import { RetomaError, say } from '../errors/errors.ts'
+import { localized, RetomaError } from '../errors/errors.ts'
 import { refuseOption } from '../errors/invalid-option.ts'
 import type { Clock } from '../lib/clock.ts'
 import { isId } from '../lib/values/id.ts'
 import { isStorableText } from '../lib/values/json.ts'
 import { type ActedBy, checkActor } from './model/actor.ts'
-import type { State } from './model/state.ts'
+import type { JobState } from './model/state.ts'
 import { type BulkChunk, cancelSome, retrySome, someItems } from './sql/bulk-actions.ts'
 import { type JobFilter, listIds, topOfList } from './sql/job-list.ts'
 
@@ -25,7 +25,7 @@ export interface BulkFilter extends Pick<JobFilter, 'kind' | 'queue' | 'groupKey
    * For cancel: `waiting`, `running` or `stalled`; default all three. For retry: `failed`, `skipped` or `cancelled`; default
    * `failed`.
    */
-  state?: State | undefined
+  state?: JobState | undefined
   batchId?: string | undefined
 }
 
@@ -54,8 +54,8 @@ const chunkSize = 1000
 const longestMs = 5000
 const maxConflictRetries = 5
 
-const cancellable: readonly State[] = ['waiting', 'running', 'stalled']
-const retryable: readonly State[] = ['failed', 'skipped', 'cancelled']
+const cancellable: readonly JobState[] = ['waiting', 'running', 'stalled']
+const retryable: readonly JobState[] = ['failed', 'skipped', 'cancelled']
 
 export function createBulkActions(given: {
   db: Db
@@ -66,7 +66,7 @@ export function createBulkActions(given: {
 }): BulkActions {
   const { db, clock, batchMoved, wake } = given
 
-  async function checked(filter: BulkFilter, states: readonly State[], otherwise: readonly State[]) {
+  async function checked(filter: BulkFilter, states: readonly JobState[], otherwise: readonly JobState[]) {
     const { state, batchId, kind, queue, groupKey, createdBefore } = filter
     if ([state, batchId, kind, queue, groupKey, createdBefore].every(each => each === undefined))
       refuseOption('filter', 'it names nothing: say at least one thing', 'não diz nada: diga ao menos uma coisa')
@@ -74,12 +74,12 @@ export function createBulkActions(given: {
       refuseOption('state', `it is one of ${states.join(', ')}`, `é um destes: ${states.join(', ')}`)
     const there =
       batchId === undefined || (isId(batchId) && (await viewBatch(db, batchId, clock.instant())) !== undefined)
-    if (!there) throw new RetomaError('not_found', { what: say('batch', 'lote'), id: String(batchId) })
+    if (!there) throw new RetomaError('not_found', { what: localized('batch', 'lote'), id: String(batchId) })
     return state === undefined ? otherwise : [state]
   }
 
   /** Yields the ids of matching jobs in a state, a chunk at a time, with the cursor of the next chunk. */
-  async function* ids(filter: BulkFilter, state: State, first?: string) {
+  async function* ids(filter: BulkFilter, state: JobState, first?: string) {
     const { batchId, ...same } = filter
     const texts = [filter.kind, filter.queue, filter.groupKey]
     if (texts.some(text => text !== undefined && !isStorableText(text))) return

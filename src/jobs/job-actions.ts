@@ -5,14 +5,14 @@ import { isFinalBatch } from '../batches/model/batch-state.ts'
 import type { BatchView } from '../batches/sql/batch-view.ts'
 import type { Db } from '../database/db.ts'
 import { isTransient } from '../database/pg-errors.ts'
-import { RetomaError, say } from '../errors/errors.ts'
+import { localized, RetomaError } from '../errors/errors.ts'
 import { refuseOption } from '../errors/invalid-option.ts'
 import type { Clock } from '../lib/clock.ts'
 import { isId } from '../lib/values/id.ts'
 import { cleanText, isStorableText } from '../lib/values/json.ts'
-import { checkPage, type Page, type PageOptions } from '../lib/values/page.ts'
+import { checkPage, type ListPage, type ListPageOptions } from '../lib/values/page.ts'
 import { type ActedBy, checkActor } from './model/actor.ts'
-import { isFinal, type State } from './model/state.ts'
+import { isFinal, type JobState } from './model/state.ts'
 import type { SettleListeners } from './settle-listeners.ts'
 import { applyJobAction, type JobActionName, type JobActionRequest } from './sql/job-actions.ts'
 import { type JobFilter, listJobs } from './sql/job-list.ts'
@@ -35,7 +35,7 @@ export type JobDetail = JobView & { history: FailureView[]; checkpoints: Checkpo
 /** The result of a job action: the state afterwards, and whether this call changed the state. */
 export interface JobActionResult {
   id: string
-  state: State
+  state: JobState
   changed: boolean
 }
 
@@ -58,7 +58,7 @@ export interface JobReadsOfHttp {
 /** The namespace `engine.jobs`, without the methods of other files. */
 export interface JobActions {
   /** The newest first. A page may be short even if a next page exists. */
-  list(filter?: JobFilter & PageOptions): Promise<Page<JobView>>
+  list(filter?: JobFilter & ListPageOptions): Promise<ListPage<JobView>>
   /** Ends a job as `cancelled`; a running attempt loses its lease at once. */
   cancel(id: string, options?: ActedBy): Promise<JobActionResult>
   /**
@@ -80,7 +80,7 @@ const slowestLook = 1000
 const maxConflictRetries = 20
 
 /** By action: the states from which a job runs again. */
-const runsAgain: Partial<Record<JobActionName, readonly State[]>> = {
+const runsAgain: Partial<Record<JobActionName, readonly JobState[]>> = {
   retry: ['failed', 'skipped', 'cancelled'],
   rerun: ['succeeded', 'failed', 'skipped', 'cancelled'],
 }
@@ -138,7 +138,7 @@ export function createJobActions(given: {
       try {
         const answer = await Promise.race([look(found()), stopped])
         if (answer === null)
-          throw new RetomaError('not_found', { what: what === 'job' ? 'job' : say('batch', 'lote'), id })
+          throw new RetomaError('not_found', { what: what === 'job' ? 'job' : localized('batch', 'lote'), id })
         if (answer && over(answer)) return answer
         await Promise.race([settled, clock.sleep(pause, ending)])
       } finally {
@@ -151,7 +151,7 @@ export function createJobActions(given: {
   async function applyAction(
     verb: JobActionName,
     id: string,
-    fine: readonly State[],
+    fine: readonly JobState[],
     pressing: JobActionRequest = {},
   ): Promise<JobActionResult> {
     const by = checkActor(pressing)

@@ -6,7 +6,7 @@ import { link, open, rename, unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { RetomaError, type Saying } from '../errors/errors.ts'
+import { type LocalizedText, RetomaError } from '../errors/errors.ts'
 import { randomName } from './random.ts'
 
 export interface AtomicFileOptions {
@@ -30,7 +30,7 @@ export function notWritten(file: string, code: string, cause?: unknown): RetomaE
   return new RetomaError('file_not_written', { file, problem: reasons[code] ?? { en: code, pt: code } }, { cause })
 }
 
-const reasons: Readonly<Record<string, Saying>> = {
+const reasons: Readonly<Record<string, LocalizedText>> = {
   ENOSPC: { en: 'the disk is full', pt: 'o disco está cheio' },
   EDQUOT: { en: 'the disk quota is used up', pt: 'a cota de disco acabou' },
   EFBIG: { en: 'a file may not be so large here', pt: 'um arquivo não pode ser tão grande aqui' },

@@ -10,32 +10,32 @@ import type { Db } from '../database/db.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
 import {
-  type Allowance,
   allowanceOf,
   checkLimit,
   type LimitOptions,
+  type RateAllowance,
   type RateWindows,
   type WindowVerdict,
 } from './model/rate-window.ts'
 import { peekHits, takeHits } from './sql/count-hits.ts'
-import { createUpstash, type Upstash } from './upstash.ts'
+import { createUpstash, type UpstashAccess } from './upstash.ts'
 
 export interface RateLimiter {
   /**
    * Counts a hit for `who` in `bucket` if the limit allows the hit, and answers the result: at most `limit` hits in any period of
    * length `per`, for any number of concurrent callers and processes. A bucket has a single limit.
    */
-  limit(asked: LimitOptions): Promise<Allowance>
+  limit(asked: LimitOptions): Promise<RateAllowance>
 }
 
 /** For the throttle of guesses and for HTTP alone. */
 export interface RateLimitPeek {
   /** Answers whether a hit would be allowed, without counting. */
-  peekLimit(asked: LimitOptions): Promise<Allowance>
+  peekLimit(asked: LimitOptions): Promise<RateAllowance>
 }
 
 /** Storage of rate windows: PostgreSQL or Upstash; 'off': no limits, for development. */
-export type RateLimits = 'postgresql' | 'off' | Upstash
+export type RateLimits = 'postgresql' | 'off' | UpstashAccess
 
 export function createRateLimiter(given: {
   db: Db

@@ -9,14 +9,14 @@ import { refuseOption, refuseUnknownOptions } from '../errors/invalid-option.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type LimitOptions, mostInstants, type RateWindows, type WindowVerdict } from './model/rate-window.ts'
 
-export interface Upstash {
+export interface UpstashAccess {
   url: string
   token: string
 }
 
 const patience = 1000
 
-export function checkUpstash(given: Upstash): void {
+export function checkUpstash(given: UpstashAccess): void {
   if (given === null || typeof given !== 'object')
     refuseOption('rateLimits', "it is 'postgresql', 'off' or { url, token }", "é 'postgresql', 'off' ou { url, token }")
   refuseUnknownOptions(given, ['url', 'token'], 'rateLimits.')
@@ -76,7 +76,7 @@ if #ats > 0 then frees = math.ceil((ats[1] + per - now) / 1000) end
 return { granted and 1 or 0, used, frees }`
 
 /** `answerMs`: a later answer is an error. */
-export function createUpstash({ url, token }: Upstash, clock: Clock, answerMs = patience): RateWindows {
+export function createUpstash({ url, token }: UpstashAccess, clock: Clock, answerMs = patience): RateWindows {
   async function ask({ bucket, who, limit, per }: LimitOptions, more: 0 | 1): Promise<WindowVerdict> {
     const instant = clock.instant()
     const micros = instant === null ? '' : instant.getTime() * 1000

@@ -5,7 +5,7 @@ import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { createGunzip, createGzip } from 'node:zlib'
-import { isRetomaError, RetomaError, type Saying } from '../errors/errors.ts'
+import { isRetomaError, type LocalizedText, RetomaError } from '../errors/errors.ts'
 import { notWritten, writeAtomically } from '../lib/atomic-file.ts'
 import { cutOff, damage, decode, encode, type Part } from './backup-format.ts'
 
@@ -69,7 +69,7 @@ function readTrouble(file: string, error: unknown, begun: boolean): unknown {
   if (isRetomaError(error)) return error
   if (/^Z_/.test(code)) {
     if (!begun) return new RetomaError('no_backup', { file }, { cause: error })
-    const problem: Saying =
+    const problem: LocalizedText =
       code === 'Z_BUF_ERROR'
         ? cutOff
         : { en: 'its compressed data is broken', pt: 'os dados comprimidos estão corrompidos' }
@@ -79,7 +79,7 @@ function readTrouble(file: string, error: unknown, begun: boolean): unknown {
   return problem === undefined ? error : new RetomaError('backup_not_read', { file, problem }, { cause: error })
 }
 
-const readReasons: Readonly<Record<string, Saying>> = {
+const readReasons: Readonly<Record<string, LocalizedText>> = {
   ENOENT: { en: 'there is no such file', pt: 'o arquivo não existe' },
   ENOTDIR: { en: 'there is no such file', pt: 'o arquivo não existe' },
   EACCES: { en: 'this user may not read it', pt: 'este usuário não pode lê-lo' },

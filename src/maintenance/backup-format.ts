@@ -5,7 +5,7 @@
  * Invariant: a reader that reaches the end of a backup without an error has read exactly the written content.
  */
 import { createHash } from 'node:crypto'
-import { RetomaError, type Saying } from '../errors/errors.ts'
+import { type LocalizedText, RetomaError } from '../errors/errors.ts'
 
 const format = 1
 
@@ -138,7 +138,7 @@ const outOfOrder = { en: 'its parts are out of order', pt: 'as partes estão for
 const otherContent = { en: 'its checksum does not match its content', pt: 'o checksum não confere com o conteúdo' }
 export const cutOff = { en: 'its end is missing', pt: 'falta o fim' }
 
-export const damage = (file: string, problem: Saying, options?: ErrorOptions): RetomaError =>
+export const damage = (file: string, problem: LocalizedText, options?: ErrorOptions): RetomaError =>
   new RetomaError('backup_damaged', { file, problem }, options)
 
 function headerOf(line: Buffer, file: string): Part {

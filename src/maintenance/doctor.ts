@@ -7,7 +7,7 @@
 
 import { type Db, openDb } from '../database/db.ts'
 import { addressOf, isLockTimeout } from '../database/pg-errors.ts'
-import { isRetomaError, type Saying, say } from '../errors/errors.ts'
+import { isRetomaError, type LocalizedText, localized } from '../errors/errors.ts'
 import { viewGuards } from '../guards/sql/guard-runs.ts'
 import { type QueueView, viewQueues, viewWorkers, type WorkerView } from '../jobs/sql/job-view.ts'
 import { type Clock, systemClock } from '../lib/clock.ts'
@@ -83,7 +83,7 @@ export async function examine(options: DoctorOptions): Promise<DoctorReport> {
 export function unreachable(error: unknown): DoctorReport {
   const database = failure('database', told(error), fixDatabase)
   return {
-    checks: [database, ...rest(['database'], say('the database was not reached', 'o banco não foi alcançado'))],
+    checks: [database, ...rest(['database'], localized('the database was not reached', 'o banco não foi alcançado'))],
   }
 }
 
@@ -99,7 +99,7 @@ export async function lookAll(db: Db, options: DoctorOptions): Promise<DoctorRep
   }
   const where = addressOf(databaseUrl)
   const checks: Check[] = [
-    ok('database', say(`the database at ${where} answers`, `o banco em ${where} responde`)),
+    ok('database', localized(`the database at ${where} answers`, `o banco em ${where} responde`)),
     checkVersion(server),
     checkClock(server),
     checkDurability(server),
@@ -120,7 +120,7 @@ export async function lookAll(db: Db, options: DoctorOptions): Promise<DoctorRep
     return checkSchema(seen.schema)
   })
   if (seen.schema === undefined || seen.schema.found !== seen.schema.known) {
-    const why = say('the schema is not the one this Retoma knows', 'o esquema não é o que este Retoma conhece')
+    const why = localized('the schema is not the one this Retoma knows', 'o esquema não é o que este Retoma conhece')
     return {
       ...seen,
       checks: sorted([
@@ -157,7 +157,7 @@ export async function lookAll(db: Db, options: DoctorOptions): Promise<DoctorRep
   return { ...seen, checks: sorted(checks), ...(queues ? { queues } : {}), ...(workers ? { workers } : {}) }
 }
 
-const noWork = say('the workers could not be looked at', 'não foi possível ver os workers')
+const noWork = localized('the workers could not be looked at', 'não foi possível ver os workers')
 
 /** A timeout or a lock timeout leaves the check without a result; any other error fails the check. */
 function notLooked(name: CheckName, error: unknown): Check {
@@ -166,23 +166,23 @@ function notLooked(name: CheckName, error: unknown): Check {
   return failure(name, told(error), isAway ? fixDatabase : seeLog)
 }
 
-const rest = (seen: readonly CheckName[], why: Saying): Check[] =>
+const rest = (seen: readonly CheckName[], why: LocalizedText): Check[] =>
   checkNames.filter(name => name !== 'settings' && !seen.includes(name)).map(name => unseen(name, why))
 
 const sorted = (checks: Check[]): Check[] =>
   checks.sort((a, b) => checkNames.indexOf(a.name) - checkNames.indexOf(b.name))
 
-function told(error: unknown): Saying {
-  if (isRetomaError(error)) return say(error.in('en'), error.in('pt'))
+function told(error: unknown): LocalizedText {
+  if (isRetomaError(error)) return localized(error.in('en'), error.in('pt'))
   const text = error instanceof Error ? error.message : String(error)
-  return say(text, text)
+  return localized(text, text)
 }
 
-const fixDatabase = say(
+const fixDatabase = localized(
   'see that the database runs and that DATABASE_URL, or the data folder, is the right one',
   'veja se o banco está no ar e se DATABASE_URL, ou a pasta de dados, é a certa',
 )
-const seeLog = say(
+const seeLog = localized(
   'it answers, but not this question: see what is said of schema and rights, and the log of the server',
   'ele responde, mas não a esta pergunta: veja o que se diz de schema e rights, e o log do servidor',
 )

@@ -8,7 +8,7 @@ import { markOldBatches } from '../batches/sql/batch-cascade.ts'
 import type { Db } from '../database/db.ts'
 import { placeAllEvents, pruneEvents } from '../events/sql/write-events.ts'
 import { pruneFiles } from '../files/sql/file-removal.ts'
-import type { FinalState } from '../jobs/model/state.ts'
+import type { FinalJobState } from '../jobs/model/state.ts'
 import { pruneJobs } from '../jobs/sql/prune-jobs.ts'
 import type { Log } from '../lib/logging/log.ts'
 import type { Duration } from '../lib/values/duration.ts'
@@ -25,7 +25,7 @@ const filesPerTick = 500
 export async function janitorTick(
   db: Db,
   log: Log,
-  retention: Record<FinalState, Duration>,
+  retention: Record<FinalJobState, Duration>,
   now: Date | null,
 ): Promise<Overdue[]> {
   const overdue = await endOverdue(db, log, now)
@@ -58,7 +58,7 @@ async function endOverdue(db: Db, log: Log, now: Date | null): Promise<Overdue[]
 async function pruneBatches(
   db: Db,
   log: Log,
-  retention: Record<FinalState, Duration>,
+  retention: Record<FinalJobState, Duration>,
   now: Date | null,
 ): Promise<void> {
   for (const [duration, states] of byDuration(retention)) {
@@ -105,9 +105,9 @@ async function tendGates(db: Db, log: Log, now: Date | null): Promise<void> {
   if (corrected.length > 0) log.warn({ gates: corrected }, 'gates that counted wrong were put right')
 }
 
-function byDuration(retention: Record<FinalState, Duration>): Map<Duration, FinalState[]> {
-  const groups = new Map<Duration, FinalState[]>()
-  for (const [state, duration] of Object.entries(retention) as [FinalState, Duration][]) {
+function byDuration(retention: Record<FinalJobState, Duration>): Map<Duration, FinalJobState[]> {
+  const groups = new Map<Duration, FinalJobState[]>()
+  for (const [state, duration] of Object.entries(retention) as [FinalJobState, Duration][]) {
     groups.set(duration, [...(groups.get(duration) ?? []), state])
   }
   return groups

@@ -5,9 +5,9 @@
 
 import type { Log } from '../lib/logging/log.ts'
 import {
-  type Labels,
-  type Metric,
+  type MetricDefinition,
   type MetricFamily,
+  type MetricLabels,
   type MetricSample,
   mostSeries,
   other,
@@ -19,13 +19,13 @@ import { ProcessMetrics } from './process-metrics.ts'
 export type MetricSource = () => readonly MetricFamily[] | Promise<readonly MetricFamily[]>
 
 interface Counted {
-  labels: Labels
+  labels: MetricLabels
   value: number
 }
 
 export interface Meter {
   /** Adds `more` to a counter or gauge; a gauge also accepts a negative number. */
-  add(metric: Metric, more: number, labels?: Labels): void
+  add(metric: MetricDefinition, more: number, labels?: MetricLabels): void
   /** Adds the metrics of `source` to every scrape from now on. */
   include(source: MetricSource): void
   /** A failing source does not affect the others. `alone`: without the metrics of applications. */
@@ -33,11 +33,11 @@ export interface Meter {
 }
 
 export function createMeter(): Meter {
-  const counted = new Map<string, { metric: Metric; series: Map<string, Counted> }>()
+  const counted = new Map<string, { metric: MetricDefinition; series: Map<string, Counted> }>()
   const sources = new Set<MetricSource>()
   const self = new ProcessMetrics()
 
-  function seriesOf(metric: Metric): Map<string, Counted> {
+  function seriesOf(metric: MetricDefinition): Map<string, Counted> {
     const family = counted.get(metric.name) ?? { metric, series: new Map<string, Counted>() }
     counted.set(metric.name, family)
     return family.series
@@ -77,7 +77,7 @@ export function createMeter(): Meter {
 }
 
 /** Bounds the memory, because outside callers choose label values. */
-function addOther(series: Map<string, Counted>, labels: Labels, more: number): void {
+function addOther(series: Map<string, Counted>, labels: MetricLabels, more: number): void {
   const named = Object.fromEntries(Object.keys(labels).map(name => [name, other]))
   const counted = series.get(other) ?? { labels: named, value: 0 }
   counted.value += more

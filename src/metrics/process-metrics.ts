@@ -2,7 +2,7 @@
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks'
 import { systemClock } from '../lib/clock.ts'
 import { version } from '../version.ts'
-import { type Metric, type MetricFamily, processMetrics as of } from './model/metric-table.ts'
+import { type MetricDefinition, type MetricFamily, processMetrics as of } from './model/metric-table.ts'
 
 const resolutionMs = 20
 
@@ -36,4 +36,4 @@ export class ProcessMetrics {
   }
 }
 
-const one = (metric: Metric, value: number): MetricFamily => ({ ...metric, samples: [{ value }] })
+const one = (metric: MetricDefinition, value: number): MetricFamily => ({ ...metric, samples: [{ value }] })

@@ -29,7 +29,7 @@ export interface KindStats extends LiveJobs {
 }
 
 /** Job counts as of the last sample, some seconds ago; everything else is current. */
-export interface Stats {
+export interface EngineStats {
   queues: QueueStats[]
   /** Kinds with jobs in a state that is not final. */
   kinds: KindStats[]
@@ -53,7 +53,7 @@ export interface Stats {
 /** The namespace `engine.metrics`, without the methods of other files. */
 export interface MetricReads {
   /** The state of the system. A tick counts jobs about every ten seconds, in any process that works or watches. */
-  stats(): Promise<Stats>
+  stats(): Promise<EngineStats>
   /** The same and more, as metrics: see docs/metrics.md. */
   read(): Promise<MetricFamily[]>
 }
@@ -76,7 +76,7 @@ export function createStats({ db, clock }: { db: Db; clock: Clock }): MetricRead
   }
 }
 
-function statsOf({ counts, queues, workers, sampleAgeSeconds: _, ...rest }: Readings): Stats {
+function statsOf({ counts, queues, workers, sampleAgeSeconds: _, ...rest }: Readings): EngineStats {
   const byQueue = new Map<string, QueueStats>()
   const ofQueue = (queue: string, paused = false) => {
     const found = byQueue.get(queue) ?? { queue, paused, ...nothing, oldestReadySeconds: null }

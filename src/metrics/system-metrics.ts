@@ -3,7 +3,7 @@
 import type { ProviderView } from '../providers/model/provider.ts'
 import {
   durationBuckets,
-  type Metric,
+  type MetricDefinition,
   type MetricFamily,
   type MetricSample,
   mostSeries,
@@ -12,12 +12,12 @@ import {
 } from './model/metric-table.ts'
 import type { Series } from './sql/metric-counters.ts'
 import type { Readings, SystemCounts } from './sql/read-stats.ts'
-import type { KindStats, QueueStats, Stats } from './stats.ts'
+import type { EngineStats, KindStats, QueueStats } from './stats.ts'
 
-const family = (metric: Metric, samples: readonly MetricSample[]): MetricFamily => ({ ...metric, samples })
+const family = (metric: MetricDefinition, samples: readonly MetricSample[]): MetricFamily => ({ ...metric, samples })
 
 export function familiesOf(
-  stats: Stats,
+  stats: EngineStats,
   readings: Readings,
   counted: readonly Series[],
   providers: readonly ProviderView[],
@@ -87,7 +87,7 @@ function bounded(kinds: readonly KindStats[]): KindStats[] {
 }
 
 /** Adds up the series of a metric over all processes. */
-function summed(metric: Metric, counted: readonly Series[]): Series[] {
+function summed(metric: MetricDefinition, counted: readonly Series[]): Series[] {
   const sums = new Map<string, { name: string; labels: Series['labels']; value: number[] }>()
   for (const { name, labels, value } of counted) {
     if (name !== metric.name) continue
@@ -102,7 +102,7 @@ function summed(metric: Metric, counted: readonly Series[]): Series[] {
   return [...sums.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, series]) => series)
 }
 
-const countsOf = (metric: Metric, counted: readonly Series[]): MetricSample[] =>
+const countsOf = (metric: MetricDefinition, counted: readonly Series[]): MetricSample[] =>
   summed(metric, counted).map(({ labels, value }) => ({ labels, value: value[0]! }))
 
 /** Prometheus buckets are cumulative: each bucket includes the counts of the smaller buckets. */

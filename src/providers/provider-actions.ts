@@ -1,7 +1,7 @@
 /** Lists providers and lets a person end a provider wait or a provider stop. */
 
 import type { Db } from '../database/db.ts'
-import { RetomaError, say } from '../errors/errors.ts'
+import { localized, RetomaError } from '../errors/errors.ts'
 import { type ActedBy, checkActor } from '../jobs/model/actor.ts'
 import type { Clock } from '../lib/clock.ts'
 import { namePattern } from '../lib/values/name.ts'
@@ -17,14 +17,14 @@ export interface ClearedProvider {
 }
 
 /** The namespace `engine.providers`. */
-export interface ProviderActions {
+export interface ProvidersApi {
   /** Providers with a provider wait or stop now or in the past, with their state. */
   list(): Promise<ProviderView[]>
   /** Ends the provider wait or stop: jobs ask the provider at once, waiting jobs become ready and paused batches resume. */
   clear(name: string, options?: ActedBy): Promise<ClearedProvider>
 }
 
-export function createProviders(given: { db: Db; clock: Clock; goOn: () => Promise<void> }): ProviderActions {
+export function createProviders(given: { db: Db; clock: Clock; goOn: () => Promise<void> }): ProvidersApi {
   const { db, clock, goOn } = given
   return {
     list: () => viewProviders(db, clock.instant()),
@@ -32,7 +32,7 @@ export function createProviders(given: { db: Db; clock: Clock; goOn: () => Promi
       const by = checkActor(options)
       const cleared = namePattern.test(name) ? await clearProvider(db, name, by, clock.instant()) : undefined
       if (cleared === undefined)
-        throw new RetomaError('not_found', { what: say('provider', 'provedor'), id: String(name) })
+        throw new RetomaError('not_found', { what: localized('provider', 'provedor'), id: String(name) })
       // Also on a repeated call: the first caller may have crashed before this point.
       await goOn()
       return { name, state: 'open', changed: cleared.changed }

@@ -7,7 +7,7 @@ import { type Db, type Run, runOn } from '../database/db.ts'
 import { lockedKeyOf } from '../enqueue/insert-jobs.ts'
 import type { QueueDepths } from '../enqueue/queue-depth.ts'
 import { hintFor } from '../errors/did-you-mean.ts'
-import { isRetomaError, RetomaError, say } from '../errors/errors.ts'
+import { isRetomaError, localized, RetomaError } from '../errors/errors.ts'
 import { exactlyOnce, type Replayable } from '../idempotency/idempotent-request.ts'
 import type { IdempotencyKey, StoredResponse } from '../idempotency/stored-response.sql.ts'
 import { type ActedBy, checkActor } from '../jobs/model/actor.ts'
@@ -18,7 +18,7 @@ import { fireByHand, type ScheduleView, viewSchedules } from './schedule.sql.ts'
 import { jobFor } from './scheduler.ts'
 
 /** The namespace `engine.schedules`. */
-export interface ScheduleActions {
+export interface SchedulesApi {
   /** The schedules of this engine and the schedules of other processes, by name. */
   list(): Promise<ScheduleView[]>
   /**
@@ -53,7 +53,7 @@ export function createScheduleActions(given: {
   schedules: readonly Schedule[]
   queueDepths: QueueDepths
   wake: (queue: string) => void
-}): IdempotentSchedules & { schedules: ScheduleActions } {
+}): IdempotentSchedules & { schedules: SchedulesApi } {
   const { db, clock, schedules: defined, queueDepths, wake } = given
 
   /** Answers the function that fires the schedule inside a transaction. */
@@ -108,8 +108,8 @@ export async function checkSchedules(schedules: readonly Schedule[], now: Date):
   const names = new Set<string>()
   for (const schedule of schedules) {
     const refuse = (en: string, pt: string): never => {
-      const what = say(`the schedule "${schedule?.name}"`, `agendamento "${schedule?.name}"`)
-      throw new RetomaError('bad_definition', { what, problem: say(en, pt) })
+      const what = localized(`the schedule "${schedule?.name}"`, `agendamento "${schedule?.name}"`)
+      throw new RetomaError('bad_definition', { what, problem: localized(en, pt) })
     }
     if (typeof schedule?.input !== 'function')
       refuse('it was not made by defineSchedule', 'ele não foi feito por defineSchedule')

@@ -12,7 +12,7 @@
 import { type Db, type Run, runOn } from '../database/db.ts'
 import { enqueueJobs, type NewJob } from '../enqueue/enqueue.sql.ts'
 import type { CatchUp } from './model/catch-up.ts'
-import type { Plan } from './model/recurrence.ts'
+import type { Recurrence } from './model/recurrence.ts'
 
 /** A scheduler without an answer checks again at its next tick; a process that ends waits at most this long. */
 const tickMs = 8000
@@ -21,7 +21,7 @@ const tickMs = 8000
 export interface Planned {
   readonly name: string
   readonly kind: string
-  readonly plan: Plan
+  readonly plan: Recurrence
   readonly catchUp: CatchUp
 }
 
@@ -175,7 +175,7 @@ export interface ScheduleView {
   name: string
   kind: string
   /** The recurrence in force: `{ cron, timeZone }`, or `{ every }` in milliseconds. */
-  plan: Plan
+  plan: Recurrence
   catchUp: CatchUp
   nextAt: Date
   /** The last occurrence with a job. */

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
-import { RetomaError, type Saying } from '../errors/errors.ts'
+import { type LocalizedText, RetomaError } from '../errors/errors.ts'
 
 export function readEnvironment(
   folder: string,
@@ -30,7 +30,7 @@ function textOf(file: string): string {
   }
 }
 
-const reasons: Record<string, Saying> = {
+const reasons: Record<string, LocalizedText> = {
   EACCES: { en: 'this user may not read it', pt: 'este usuário não pode lê-lo' },
   EISDIR: { en: 'it is a folder, not a file', pt: 'é uma pasta, não um arquivo' },
 }

@@ -5,7 +5,7 @@
  * secret.
  */
 import { suggestion } from '../errors/did-you-mean.ts'
-import { isRetomaError, RetomaError, type Saying } from '../errors/errors.ts'
+import { isRetomaError, type LocalizedText, RetomaError } from '../errors/errors.ts'
 import { isLoopback } from '../lib/network-address.ts'
 import { embedded, isEmbedded } from './environment.ts'
 import { Refusal } from './setting-checks.ts'
@@ -153,7 +153,7 @@ function isServiceLink(name: string, value: string): boolean {
 /** Only the names, for a helper who need not know the values. */
 export const settingsSet = (environment: Environment): string[] => names.filter(name => environment[name]?.trim())
 
-const bad = (name: string, problem: Saying) => new RetomaError('bad_setting', { name, problem })
+const bad = (name: string, problem: LocalizedText) => new RetomaError('bad_setting', { name, problem })
 
 const keys = {
   openrouter: 'OPENROUTER_API_KEY',

@@ -5,12 +5,12 @@
  * Invariant: a sentence about a URL or a secret never repeats the given text, because the text may contain a password.
  */
 import { isIP } from 'node:net'
-import type { Saying } from '../errors/errors.ts'
+import type { LocalizedText } from '../errors/errors.ts'
 
 export class Refusal extends Error {
-  readonly saying: Saying
+  readonly saying: LocalizedText
 
-  constructor(saying: Saying) {
+  constructor(saying: LocalizedText) {
     super(saying.en)
     this.saying = saying
   }

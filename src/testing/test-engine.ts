@@ -12,7 +12,7 @@ import type { Guard } from '../guards/model/guard.ts'
 import type { AnyJob } from '../jobs/model/job.ts'
 import type { Retention } from '../jobs/model/retention.ts'
 import type { Log } from '../lib/logging/log.ts'
-import type { Limits } from '../limits/model/queue-limits.ts'
+import type { LimitsByQueue } from '../limits/model/queue-limits.ts'
 import type { Schedule } from '../schedules/model/schedule.ts'
 import { createTestDatabase } from './test-database.ts'
 import { VirtualClock } from './virtual-clock.ts'
@@ -28,7 +28,7 @@ export interface TestEngineOptions {
   databaseUrl?: string
   start?: Date
   retention?: Retention
-  limits?: Limits
+  limits?: LimitsByQueue
   notify?: NotifyOptions
   rateLimits?: RateLimits
   log?: Log

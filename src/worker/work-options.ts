@@ -1,7 +1,7 @@
 /** Validates the options of `engine.work` and derives the settings of the heartbeat thread. */
 
 import type { KindRegistry } from '../enqueue/kind-registry.ts'
-import { RetomaError, say } from '../errors/errors.ts'
+import { localized, RetomaError } from '../errors/errors.ts'
 import { defaultPolicy } from '../jobs/model/policy.ts'
 import type { Duration } from '../lib/values/duration.ts'
 import { defaultMemoryCap, type HeartbeatSettings } from './main-loop-heartbeat.ts'
@@ -41,7 +41,7 @@ export function heartbeatSettings(
 export function checkQueues(queues: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
   for (const [queue, size] of Object.entries(queues)) {
     if (Number.isInteger(size) && size >= 1 && size <= 10_000) continue
-    const problem = say(
+    const problem = localized(
       `concurrency is a whole number from 1 to 10000, not ${size}`,
       `a concorrência é um número inteiro de 1 a 10000, não ${size}`,
     )
@@ -52,7 +52,7 @@ export function checkQueues(queues: Readonly<Record<string, number>>): Readonly<
 
 export function checkMemory(memory: number | undefined): number | undefined {
   if (memory === undefined || (Number.isFinite(memory) && memory >= leastMemory)) return memory
-  const problem = say(
+  const problem = localized(
     `it is a number of bytes from 64 MB on, such as megabytes(512), not ${memory}`,
     `é um número de bytes a partir de 64 MB, como megabytes(512), não ${memory}`,
   )

@@ -6,7 +6,6 @@ import { readBatchClocks } from '../../src/batches/sql/batch-stall-clock.ts'
 import { openDb } from '../../src/database/db.ts'
 import { internalsOf } from '../../src/engine/internals.ts'
 import {
-  type Action,
   type BatchView,
   createEngine,
   type Duration,
@@ -16,6 +15,7 @@ import {
   hours,
   milliseconds,
   minutes,
+  type PolicyAction,
   presets,
   seconds,
 } from '../../src/index.ts'
@@ -26,7 +26,7 @@ import { auditBatches } from '../support/batches.ts'
 import { aborted, engineOf, gate, timePasses, until } from '../support/engine.ts'
 
 /** Never ends, unless its signal aborts it; notes who began. */
-function hanging(given: { onStall?: Action } = {}) {
+function hanging(given: { onStall?: PolicyAction } = {}) {
   const begun: string[] = []
   const ended: string[] = []
   const job = defineJob<string>({

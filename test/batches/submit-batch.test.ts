@@ -5,7 +5,7 @@ import {
   defineBatch,
   defineJob,
   isRetomaError,
-  type Limits,
+  type LimitsByQueue,
   minutes,
   type RetomaError,
   seconds,
@@ -23,7 +23,7 @@ const ends: unknown[] = []
 const report = defineJob<unknown>({ kind: 'report', run: (_, input) => void ends.push(input) })
 const numbers = defineBatch({ name: 'numbers', job: double, onComplete: report })
 const list = (length: number) => Array.from({ length }, (_, n) => ({ n }))
-const engineWith = (limits?: Limits) => engineOf({ batches: [numbers], ...(limits ? { limits } : {}) })
+const engineWith = (limits?: LimitsByQueue) => engineOf({ batches: [numbers], ...(limits ? { limits } : {}) })
 
 const code = (promise: Promise<unknown>) =>
   promise.then(

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { drawnOn, printedBy, watchBatch } from '../../src/cli/commands/batch/batch-watch.ts'
 import { messagesIn } from '../../src/cli/messages/index.ts'
 import type { Output } from '../../src/cli/output.ts'
-import { RetomaError, say } from '../../src/errors/errors.ts'
+import { localized, RetomaError } from '../../src/errors/errors.ts'
 import { type BatchView, seconds } from '../../src/index.ts'
 import { VirtualClock } from '../../src/testing/index.ts'
 import { seenOn } from '../support/terminal.ts'
@@ -44,7 +44,7 @@ const over: BatchView = { ...running, state: 'succeeded', succeeded: 1980, waiti
 const gone = new RetomaError('database_unreachable', {
   address: 'db:5432/x',
   problem: 'off',
-  outcome: say('nothing was written', 'nada foi gravado'),
+  outcome: localized('nothing was written', 'nada foi gravado'),
 })
 
 /** Says everything into two lists. */

@@ -17,9 +17,9 @@ import {
   defineJob,
   defineSchedule,
   type EventsFilter,
+  guardNow,
   hours,
   minutes,
-  now,
   seconds,
   skip,
   snooze,
@@ -309,7 +309,7 @@ describe.skipIf(!isInstalled('oldest'))('on PostgreSQL 14', () => {
       signal: ['seen', 'made'],
       after: minutes(10),
       limit: 2,
-      set: { status: 'LOST', made: now },
+      set: { status: 'LOST', made: guardNow },
       enqueue: { job: again, input: row => ({ id: row.id as string }) },
     })
     await using t = await testEngine({ guards: [guard], serverUrl: server.url })

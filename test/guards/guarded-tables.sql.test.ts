@@ -6,7 +6,7 @@ import { sweep } from '../../src/guards/guard-sweep.ts'
 import { previewLost } from '../../src/guards/sql/guard-preview.ts'
 import { readGuardedTable } from '../../src/guards/sql/guarded-table.ts'
 import { markLost } from '../../src/guards/sql/mark-lost-rows.ts'
-import { defineGuard, type Guard, type GuardOptions, minutes, now } from '../../src/index.ts'
+import { defineGuard, type Guard, type GuardOptions, guardNow, minutes } from '../../src/index.ts'
 import { silentLog } from '../../src/lib/logging/log.ts'
 import { randomName } from '../../src/lib/random.ts'
 import { englishIn } from '../support/portuguese.ts'
@@ -89,7 +89,7 @@ describe('names and values', () => {
 
   test.each([
     ['table', { table: evil.replaceAll('"', '') }, 'guard_no_table'],
-    ['status', { status: { column: evil, running: 'PROCESSING' }, set: { at: now } }, 'guard_no_column'],
+    ['status', { status: { column: evil, running: 'PROCESSING' }, set: { at: guardNow } }, 'guard_no_column'],
     ['signal', { signal: 'now() or true' }, 'guard_no_column'],
     ['set', { set: { status: 'FAILED', 'id = 1, status': 'x' } }, 'guard_no_column'],
     ['where', { where: { 'true) or (true': 1 } }, 'guard_no_column'],
@@ -110,7 +110,7 @@ describe('names and values', () => {
       status: { column: 'status', running: ['QUEUED', 'RUNNING'] },
       set: {
         status: 'DEAD', code: 7, big: 9007199254740993n, money: '12.50', on_: true, info: { why: ["it's", null] }, more: [1],
-        tags: ['a b', 'c"d'], short: 'abc', fix: 'ab', named: 'n', day: now, ended: now, local: now, nothing: null,
+        tags: ['a b', 'c"d'], short: 'abc', fix: 'ab', named: 'n', day: guardNow, ended: guardNow, local: guardNow, nothing: null,
       },
     }) // biome-ignore format: a list
     expect(await sweepOf(guard)).toMatchObject({
@@ -130,7 +130,7 @@ describe('names and values', () => {
     ['too long', 'short', 'abcdef', 'value too long for type character varying(5)'],
     ['json', 'info', 'not json', 'invalid input syntax for type json'],
     ['an enum', 'stage', 'DAED', '"DAED" is no value of "stage" (stage); did you mean "DEAD"?'],
-    ['an instant that is none', 'code', now, '"code" is of type integer and cannot be set to now'],
+    ['an instant that is none', 'code', guardNow, '"code" is of type integer and cannot be set to now'],
   ])('a value its column does not take is told, and nothing changes: %s', async (_, column, value, problem) => {
     await tables(`create type stage as enum ('RUNNING', 'DEAD');
       create table docs (status text, at timestamptz, code int check (code > 0), short varchar(5), info jsonb, stage stage)`)

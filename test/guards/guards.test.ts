@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest'
 import { internalsOf } from '../../src/engine/internals.ts'
-import { defineJob, minutes, now, seconds } from '../../src/index.ts'
+import { defineJob, guardNow, minutes, seconds } from '../../src/index.ts'
 import { type Log, silentLog } from '../../src/lib/logging/log.ts'
 import { documents, guardStage, watchdog } from '../support/guards.ts'
 
@@ -137,7 +137,7 @@ describe('a row without a signal', () => {
 describe('with a job for each row', () => {
   const rescue = defineJob({ kind: 'rescue', queue: 'docs', run: (_, input: { id: string }) => input.id })
   const rescued = (input = (row: { id?: unknown }) => ({ id: row.id as string })) =>
-    watchdog({ set: { status: 'PENDING', updated_at: now }, enqueue: { job: rescue as never, input } })
+    watchdog({ set: { status: 'PENDING', updated_at: guardNow }, enqueue: { job: rescue as never, input } })
 
   test('row and job are one transaction, and the job knows its row', async () => {
     const { clock, sql, process, put, statuses } = await guardStage()
@@ -268,7 +268,7 @@ describe('a guard that fails', () => {
 
 test('a dry run says what it would do and writes nothing', async () => {
   const { clock, sql, process, put } = await guardStage()
-  const engine = await process([watchdog({ set: { status: 'FAILED', updated_at: now } })])
+  const engine = await process([watchdog({ set: { status: 'FAILED', updated_at: guardNow } })])
   const ids = await put(8)
   await clock.advance(minutes(11))
   const before = await sql(`select *, ctid, xmin, xmax from documents order by id`)

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { roles } from '../../src/auth/model/token.ts'
 import { methodsAt } from '../../src/http/allowed-methods.ts'
 import { routesOf } from '../../src/http/app.ts'
-import type { Role, Route } from '../../src/http/index.ts'
+import type { Route, TokenRole } from '../../src/http/index.ts'
 import { type Json, openApiOf } from '../../src/http/openapi.ts'
 import { defineBatch, defineJob } from '../../src/index.ts'
 import { sqlOf } from '../support/events.ts'
@@ -12,10 +12,13 @@ import { fitting } from './arbitrary.ts'
 import { type Door, doorWith } from './support.ts'
 
 /** A door that tokens have closed, one of each role. */
-async function closedDoor(): Promise<Door & { tokens: Record<Role, string> }> {
+async function closedDoor(): Promise<Door & { tokens: Record<TokenRole, string> }> {
   const door = await doorWith()
   const made = await Promise.all(roles.map(role => door.engine.tokens.create({ user: role, role })))
-  return { ...door, tokens: Object.fromEntries(made.map(({ role, token }) => [role, token])) as Record<Role, string> }
+  return {
+    ...door,
+    tokens: Object.fromEntries(made.map(({ role, token }) => [role, token])) as Record<TokenRole, string>,
+  }
 }
 
 const routes = routesOf({})

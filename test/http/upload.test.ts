@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
-import { RetomaError, say } from '../../src/errors/errors.ts'
+import { localized, RetomaError } from '../../src/errors/errors.ts'
 import { type AppOptions, download, once, type Part, route } from '../../src/http/index.ts'
 import { listen } from '../../src/http/server.ts'
 import { until } from '../support/engine.ts'
@@ -63,7 +63,7 @@ const fetched = route({
   errors: ['not_found'],
   async run({ engine, params }) {
     const file = await engine.files.open(params.id)
-    if (file === null) throw new RetomaError('not_found', { what: say('file', 'arquivo'), id: params.id })
+    if (file === null) throw new RetomaError('not_found', { what: localized('file', 'arquivo'), id: params.id })
     return download(file)
   },
 })

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { Db, Statement } from '../../src/database/db.ts'
 import { type JobFilter, listIds, listJobs } from '../../src/jobs/sql/job-list.ts'
-import type { Page } from '../../src/lib/values/page.ts'
+import type { ListPage } from '../../src/lib/values/page.ts'
 import { storeForFile } from '../support/store.ts'
 
 const store = storeForFile()
@@ -12,7 +12,7 @@ async function allOf(filter: JobFilter, limit = 50): Promise<{ ids: string[]; pa
   const ids: string[] = []
   let pages = 0
   for (let after: string | undefined; ; ) {
-    const page: Page<{ id: string }> = await listIds(store.db, filter, after, limit)
+    const page: ListPage<{ id: string }> = await listIds(store.db, filter, after, limit)
     ids.push(...page.items.map(job => job.id))
     pages++
     if (page.next === null) return { ids, pages }

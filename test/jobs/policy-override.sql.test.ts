@@ -5,7 +5,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createBatch } from '../../src/batches/sql/submit-batch.ts'
 import { explainJobFacts } from '../../src/explain/sql/job-facts.ts'
-import { defaultPolicy, type Policy } from '../../src/jobs/model/policy.ts'
+import { defaultPolicy, type JobPolicy } from '../../src/jobs/model/policy.ts'
 import { registerKinds } from '../../src/jobs/sql/job-kind.ts'
 import type { Clock } from '../../src/lib/clock.ts'
 import { silentLog } from '../../src/lib/logging/log.ts'
@@ -21,9 +21,9 @@ import { at, storeForFile } from '../support/store.ts'
 
 const store = storeForFile()
 beforeEach(() => store.worker('w'))
-const kind = (policy: Partial<Policy>) =>
+const kind = (policy: Partial<JobPolicy>) =>
   registerKinds(store.db, [{ kind: 'k', queue: 'q', version: 1, policy: { ...defaultPolicy, ...policy } }], at(0))
-async function batch(items?: Partial<Policy>): Promise<string> {
+async function batch(items?: Partial<JobPolicy>): Promise<string> {
   const policy = { stallAfter: null, onStall: 'stall', maxResumes: 3, stopAfter: null, onComplete: null } as const
   const made = { name: 'b', key: null, kind: 'k', queue: 'q', priority: 4 }
   return (await createBatch(store.db, { ...made, policy: items ? { ...policy, items } : policy }, at(0))).id
@@ -35,7 +35,7 @@ async function put(state: 'waiting' | 'running' | 'stalled', batch: string | nul
   return id
 }
 /** One of no batch, one of a batch that asks for nothing, and one of a batch that asks for that. */
-async function three(state: 'waiting' | 'running' | 'stalled', items: Partial<Policy>) {
+async function three(state: 'waiting' | 'running' | 'stalled', items: Partial<JobPolicy>) {
   return {
     alone: await put(state, null),
     plain: await put(state, await batch()),

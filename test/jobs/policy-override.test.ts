@@ -1,7 +1,15 @@
 /** What a batch asks for its items, in a worker's attempts and in what is told of them; and what a submit asks for its batch. */
 import { expect, test } from 'vitest'
 import { createBatch } from '../../src/batches/sql/submit-batch.ts'
-import { defineBatch, defineJob, isRetomaError, type Limits, minutes, presets, seconds } from '../../src/index.ts'
+import {
+  defineBatch,
+  defineJob,
+  isRetomaError,
+  type LimitsByQueue,
+  minutes,
+  presets,
+  seconds,
+} from '../../src/index.ts'
 import { aborted, engineOf, timePasses } from '../support/engine.ts'
 import { ago, here, newsletter } from '../support/explain.ts'
 import { linkLost } from '../support/faulty-db.ts'
@@ -32,7 +40,7 @@ function documents() {
         .map((at, i, all) => (i === 0 ? 0 : (at - all[i - 1]!) / 1000))
         .slice(1),
     tries: (what: string) => tries.get(what)?.length ?? 0,
-    begin: async (limits: Limits = {}) => {
+    begin: async (limits: LimitsByQueue = {}) => {
       const t = await engineOf({ batches: [batch], limits })
       now = () => t.clock.elapsed()
       await t.engine.work({ queues: { default: 10 } })

@@ -1,8 +1,8 @@
 /** Every verb in every state on a real database, against the table the docs are printed from. */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { claimJobs, releaseClaims } from '../../src/claiming/sql/claim.ts'
-import { type Action, defaultPolicy } from '../../src/jobs/model/policy.ts'
-import { type State, states, transitions } from '../../src/jobs/model/state.ts'
+import { defaultPolicy, type PolicyAction } from '../../src/jobs/model/policy.ts'
+import { type JobState, states, transitions } from '../../src/jobs/model/state.ts'
 import { applyJobAction, type JobActionName } from '../../src/jobs/sql/job-actions.ts'
 import { registerKinds } from '../../src/jobs/sql/job-kind.ts'
 import { milliseconds } from '../../src/lib/values/duration.ts'
@@ -21,7 +21,7 @@ const failure = { what: 'error', message: 'no', code: null, stack: null } as con
 
 const settle = (outcome: SettleRow['outcome']) => (id: string) =>
   settleJobs(store.db, 'w', [{ id, attempt: 1, outcome }], at(5))
-const recover = (onOrphan: Action) => async () => {
+const recover = (onOrphan: PolicyAction) => async () => {
   await registerKinds(store.db, [{ kind: 'k', queue: 'q', version: 1, policy: { ...defaultPolicy, onOrphan } }], at(5))
   await recoverOrphans(store.db, 10, at(5))
 }
@@ -99,7 +99,7 @@ describe.each(states)('a job that is %s', from => {
 })
 
 describe('pressed twice is pressed once:', () => {
-  const from: Record<JobActionName, State> = {
+  const from: Record<JobActionName, JobState> = {
     cancel: 'running',
     retry: 'failed',
     rerun: 'succeeded',
@@ -166,7 +166,7 @@ test('a cancelled attempt keeps who ran it, and a retry goes on counting attempt
 
 describe('what the steps of a job have saved', () => {
   const before = { checkpoint: 's', resume: { page: 3 }, progress: { done: 1 } }
-  async function saved(state: State) {
+  async function saved(state: JobState) {
     const id = await store.put(state)
     await store.sql(`update retoma.job set checkpoint = 's', resume = '{"page":3}', progress = '{"done":1}', progress_at = $2, result = '1'
       where id = $1`, [id, at(0)]) // biome-ignore format: one statement

@@ -2,7 +2,15 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { createApp } from '../../src/http/index.ts'
-import { defineBatch, defineGuard, defineJob, defineSchedule, isRetomaError, minutes, now } from '../../src/index.ts'
+import {
+  defineBatch,
+  defineGuard,
+  defineJob,
+  defineSchedule,
+  guardNow,
+  isRetomaError,
+  minutes,
+} from '../../src/index.ts'
 import { engineOf, engineWith } from '../support/engine.ts'
 
 const rich = {
@@ -116,7 +124,7 @@ test('a guard sets plain values alone, for its column is read by others', () => 
   const of = { name: 'g', table: 't', status: { column: 's', running: 'r' }, signal: 'u', after: minutes(1) }
   expect(() => defineGuard({ ...of, set: { s: 'x', n: Number.NaN } })).toThrow('set.n is NaN')
   expect(() => defineGuard({ ...of, set: { s: 'x', meta: { m: new Map() } } })).toThrow('set.meta.m is Map')
-  expect(defineGuard({ ...of, set: { s: 'x', at: rich.at, u: now } }).set.at).toEqual(rich.at)
+  expect(defineGuard({ ...of, set: { s: 'x', at: rich.at, u: guardNow } }).set.at).toEqual(rich.at)
 })
 
 test('over HTTP a value reads as JSON, without marks of ours, and a mark that is sent is data', async () => {

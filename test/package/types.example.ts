@@ -10,9 +10,9 @@ import {
   type Engine,
   type GuardRun,
   type GuardView,
+  guardNow,
   type JobDetail,
   minutes,
-  now,
   RetomaError,
   type ScheduleView,
   seconds,
@@ -50,7 +50,7 @@ const watched = {
 }
 export const guard = defineGuard({
   ...watched,
-  set: { status: 'PENDING', updated_at: now },
+  set: { status: 'PENDING', updated_at: guardNow },
   enqueue: { job, input: row => ({ code: String(row.code) }) },
 })
 // @ts-expect-error: the input has a type here too

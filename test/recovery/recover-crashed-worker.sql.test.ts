@@ -4,7 +4,7 @@ import { claimJobs } from '../../src/claiming/sql/claim.ts'
 import type { Db } from '../../src/database/db.ts'
 import { saveCheckpoints } from '../../src/execution/sql/checkpoint.ts'
 import type { CrashSuspicion } from '../../src/jobs/model/crash-suspicion.ts'
-import { defaultPolicy, type Policy } from '../../src/jobs/model/policy.ts'
+import { defaultPolicy, type JobPolicy } from '../../src/jobs/model/policy.ts'
 import { applyJobAction } from '../../src/jobs/sql/job-actions.ts'
 import { registerKinds } from '../../src/jobs/sql/job-kind.ts'
 import { minutes, seconds } from '../../src/lib/values/duration.ts'
@@ -54,7 +54,7 @@ interface Row {
   error: { what: string; code: string | null; message: string } | null
 }
 const rowOf = async (id: string) => (await store.job(id)) as unknown as Row
-const policy = (given: Partial<Policy>) =>
+const policy = (given: Partial<JobPolicy>) =>
   registerKinds(store.db, [{ kind: 'k', queue: 'q', version: 1, policy: { ...defaultPolicy, ...given } }], at(0))
 const setCare = (id: string, care: Partial<CrashSuspicion>) =>
   store.sql(`update retoma.job set care = $2 where id = $1`, [

@@ -1,6 +1,6 @@
 /** When the orphans of a kind are put right, and how, by its own policy: at instants the test passes in. */
 import { describe, expect, test } from 'vitest'
-import { defaultPolicy, type Policy } from '../../src/jobs/model/policy.ts'
+import { defaultPolicy, type JobPolicy } from '../../src/jobs/model/policy.ts'
 import { registerKinds } from '../../src/jobs/sql/job-kind.ts'
 import type { Clock } from '../../src/lib/clock.ts'
 import { silentLog } from '../../src/lib/logging/log.ts'
@@ -18,14 +18,14 @@ const tick = async (seconds: number, db = store.db) => {
 }
 const text = 'orphan: job RUNNING sem heartbeat; worker provavelmente morreu'
 /** Seed 002's: FAILED two minutes after the last heartbeat, swept every five. */
-const planner: Partial<Policy> = {
+const planner: Partial<JobPolicy> = {
   maxAttempts: 1,
   onOrphan: 'fail',
   orphanAfter: minutes(2),
   sweepEvery: minutes(5),
   messages: { orphan: text },
 }
-const kind = (policy: Partial<Policy>, name = 'k') =>
+const kind = (policy: Partial<JobPolicy>, name = 'k') =>
   registerKinds(store.db, [{ kind: name, queue: 'q', version: 1, policy: { ...defaultPolicy, ...policy } }], at(0))
 /** Dead by the verdict of the watchdog, its last beat at that time. */
 const deadSince = async (id: string, beat: number) => {

@@ -1,7 +1,7 @@
 /** Verdicts on a real database, at instants the test passes in: when they fall, whom they touch, and that rivals make one of them. */
 import { describe, expect, test } from 'vitest'
 import { createBatch } from '../../src/batches/sql/submit-batch.ts'
-import { defaultPolicy, type Policy } from '../../src/jobs/model/policy.ts'
+import { defaultPolicy, type JobPolicy } from '../../src/jobs/model/policy.ts'
 import { registerKinds } from '../../src/jobs/sql/job-kind.ts'
 import type { Clock } from '../../src/lib/clock.ts'
 import { silentLog } from '../../src/lib/logging/log.ts'
@@ -17,7 +17,7 @@ import { settleJobs } from '../../src/worker/sql/settle.ts'
 import { at, storeForFile, sweepFrom } from '../support/store.ts'
 
 const store = storeForFile()
-const kind = (policy: Partial<Policy>, name = 'k') =>
+const kind = (policy: Partial<JobPolicy>, name = 'k') =>
   registerKinds(store.db, [{ kind: name, queue: 'q', version: 1, policy: { ...defaultPolicy, ...policy } }], at(0))
 const clockAt = (seconds: number) => ({ instant: () => at(seconds), elapsed: () => seconds * 1000 }) as unknown as Clock
 /** One tick at that instant, by a process of its own; looks have followed each other since long ago, and all workers beat. */
@@ -34,7 +34,7 @@ async function running(started = 0, given: { kind?: string; worker?: string; pro
   return id
 }
 /** A batch that asks for that for its items, made at the same time as they. */
-async function batchOf(kind: string, items: Partial<Policy>): Promise<string> {
+async function batchOf(kind: string, items: Partial<JobPolicy>): Promise<string> {
   const policy = {
     stallAfter: null,
     onStall: 'stall',
@@ -204,7 +204,7 @@ test('looks that have followed each other since before anybody noted since when 
 })
 
 describe('an attempt without progress', () => {
-  const stall = (more: Partial<Policy> = {}) => kind({ stallAfter: minutes(10), timeout: hours(1), ...more })
+  const stall = (more: Partial<JobPolicy> = {}) => kind({ stallAfter: minutes(10), timeout: hours(1), ...more })
 
   test('is stalled after stallAfter without a sign, not a second before, and waits for a person', async () => {
     await store.worker('w')
@@ -524,7 +524,7 @@ describe('where a statement judges, it judges as the pure function does:', () =>
     }))
     for (const { name, policy } of kinds) await kind(policy, name)
     // Of a kind alone, and of two batches of it that ask for something else.
-    const sorts: { name: string; policy: Policy; batch: string | null }[] = []
+    const sorts: { name: string; policy: JobPolicy; batch: string | null }[] = []
     for (const { name, policy } of kinds) {
       sorts.push({ name, policy, batch: null })
       for (let i = 0; i < 2; i++) {

@@ -6,7 +6,7 @@ import {
   defineJob,
   doNotRetry,
   type Engine,
-  type Explained,
+  type ExplainSubject,
   hours,
   minutes,
   seconds,
@@ -44,7 +44,9 @@ export interface Here extends TestEngine {
   worker(id: string, more?: Record<string, unknown>): Promise<void>
   /** Held by that worker since so many seconds. */
   held(by: string, forSeconds?: number, more?: Record<string, unknown>): Promise<string>
-  said(id: string | Explained): Promise<{ verdict: string; action: string; sentence: string; command: string | null }>
+  said(
+    id: string | ExplainSubject,
+  ): Promise<{ verdict: string; action: string; sentence: string; command: string | null }>
 }
 
 export async function here(options: Parameters<typeof engineOf>[0] = {}): Promise<Here> {

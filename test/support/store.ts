@@ -6,7 +6,7 @@ import pg from 'pg'
 import { afterAll, afterEach, beforeAll } from 'vitest'
 import { type Db, openDb } from '../../src/database/db.ts'
 import type { NewJob } from '../../src/enqueue/enqueue.sql.ts'
-import type { State } from '../../src/jobs/model/state.ts'
+import type { JobState } from '../../src/jobs/model/state.ts'
 import { silentLog } from '../../src/lib/logging/log.ts'
 import type { TestDatabase } from '../../src/testing/index.ts'
 import { registerWorker } from '../../src/worker/sql/heartbeat.ts'
@@ -56,7 +56,7 @@ export const emptyTables = `
 
 interface JobRow {
   id: string
-  state: State
+  state: JobState
   attempt: number
   worker_id: string | null
   last_worker: string | null
@@ -79,8 +79,8 @@ export interface Store {
   job(id: string): Promise<JobRow>
   failures(id: string): Promise<{ attempt: number; what: string; worker: string; code: string | null }[]>
   /** A job put into a state by hand; running ones are attempt 1 of worker `w`. */
-  put(state: State, given?: { kind?: string; worker?: string; attempt?: number; queue?: string }): Promise<string>
-  putMany(count: number, state: State, given?: { kind?: string; worker?: string; queue?: string }): Promise<string[]>
+  put(state: JobState, given?: { kind?: string; worker?: string; attempt?: number; queue?: string }): Promise<string>
+  putMany(count: number, state: JobState, given?: { kind?: string; worker?: string; queue?: string }): Promise<string[]>
   worker(id: string, beat?: Date): Promise<void>
 }
 

@@ -2,12 +2,12 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
-import type { Notice } from '../../src/incidents/model/notice.ts'
+import type { WebhookNotice } from '../../src/incidents/model/notice.ts'
 
 interface Posted {
   headers: IncomingHttpHeaders
   body: string
-  notice: Notice
+  notice: WebhookNotice
 }
 
 export interface Webhook {

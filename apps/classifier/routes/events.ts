@@ -3,7 +3,7 @@
  * (docs/events.md).
  */
 import type { EngineEvent } from 'retoma'
-import { eventsQuery, follow, type Route, route, type Told } from 'retoma/http'
+import { eventsQuery, follow, type Route, route, type SseMessage } from 'retoma/http'
 import type { Runs } from '../runs.ts'
 import { documentStatusOf, statusOf } from '../status.ts'
 import { batchOf, idParams, isPlayed, readHere, tag } from './shared.ts'
@@ -20,9 +20,9 @@ const status = (state: unknown): unknown => statusOf[state as keyof typeof statu
 const documentStatus = (state: unknown): unknown => documentStatusOf[state as keyof typeof documentStatusOf] ?? state
 
 /** undefined: in these words nothing has changed. */
-function tell(event: EngineEvent, simulado: boolean): Told | undefined {
+function tell(event: EngineEvent, simulado: boolean): SseMessage | undefined {
   const { type, position: id, at } = event
-  const told = (data: object): Told => ({ event: type, id, data: { at: at.toISOString(), ...data, simulado } })
+  const told = (data: object): SseMessage => ({ event: type, id, data: { at: at.toISOString(), ...data, simulado } })
   switch (event.type) {
     case 'state': {
       const { from, to, reason } = event.data

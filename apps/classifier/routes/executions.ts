@@ -1,5 +1,5 @@
 /** Creates, lists, shows and erases executions. press.ts has the actions on an execution. */
-import { type Engine, isRetomaError, type JobTransaction, RetomaError, say } from 'retoma'
+import { type Engine, isRetomaError, type JobTransaction, localized, RetomaError } from 'retoma'
 import { type Call, clockOf, once, type Route, route, tooLong } from 'retoma/http'
 import { z } from 'zod'
 import {
@@ -32,7 +32,7 @@ const texts = z.strictObject({
 })
 
 const refuse = (field: string, en: string, pt: string) =>
-  new RetomaError('bad_request', { field, problem: say(en, pt) })
+  new RetomaError('bad_request', { field, problem: localized(en, pt) })
 
 function yes(given: string | undefined): boolean {
   if (given === undefined || given === '' || given === 'false' || given === '0') return false

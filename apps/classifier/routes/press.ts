@@ -4,7 +4,7 @@
  *
  * A continued execution is answered as EM_ANDAMENTO, also if a quick worker has finished the execution before the answer.
  */
-import { type BatchState, type Engine, type ErrorName, isRetomaError, RetomaError, say } from 'retoma'
+import { type BatchState, type Engine, type ErrorName, isRetomaError, localized, RetomaError } from 'retoma'
 import { type Call, type Route, route } from 'retoma/http'
 import { z } from 'zod'
 import { errors } from '../errors.ts'
@@ -113,7 +113,11 @@ async function refused(error: unknown, call: Call<{ id: string }>, verb: string)
   const { id } = call.params
   if (isRetomaError(error, 'batch_paused')) throw new RetomaError(errors.execution_paused, { id })
   if (isRetomaError(error, 'resumes_spent'))
-    throw new RetomaError('resumes_spent', { what: say('execution', 'a execução'), id, resumes: error.facts.resumes! })
+    throw new RetomaError('resumes_spent', {
+      what: localized('execution', 'a execução'),
+      id,
+      resumes: error.facts.resumes!,
+    })
   if (isRetomaError(error, 'batch_cancelled') || isRetomaError(error, 'batch_state')) {
     const { status } = await readHere(call.engine, id)
     throw new RetomaError(errors.execution_state, { id, status, verb })

@@ -1,7 +1,7 @@
 /**
  * Creates, lists, changes and removes projects: the question to the AI and the number of attempts. A change counts for later executions.
  */
-import { RetomaError, say } from 'retoma'
+import { localized, RetomaError } from 'retoma'
 import { clockOf, forgetResponses, once, type Route, route } from 'retoma/http'
 import { z } from 'zod'
 import { fold } from '../fold.ts'
@@ -107,7 +107,7 @@ function refuseAlike(categories: readonly string[]): void {
     if (alike !== undefined)
       throw new RetomaError('bad_request', {
         field: 'categorias',
-        problem: say(
+        problem: localized(
           `"${alike}" and "${category}" are the same but for case and accents`,
           `"${alike}" e "${category}" só diferem em maiúsculas e acentos`,
         ),

@@ -1,5 +1,5 @@
 /** Shows the documents of an execution: status, errors, results, and the file as sent. */
-import { RetomaError, say } from 'retoma'
+import { localized, RetomaError } from 'retoma'
 import { type Call, download, type Route, route } from 'retoma/http'
 import { z } from 'zod'
 import { csvHead, csvRow } from '../csv.ts'
@@ -60,7 +60,7 @@ async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
   yield new TextEncoder().encode(text)
 }
 
-const noDocument = (id: string) => new RetomaError('not_found', { what: say('document', 'documento'), id })
+const noDocument = (id: string) => new RetomaError('not_found', { what: localized('document', 'documento'), id })
 
 export const resultRoutes = (runs: Runs): readonly Route[] => [
   route({

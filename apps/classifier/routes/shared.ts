@@ -1,5 +1,5 @@
 /** Shared parts of the classifier's routes: ids, pages, and the lookup of an execution. */
-import { type Engine, isRetomaError, RetomaError, say } from 'retoma'
+import { type Engine, isRetomaError, localized, RetomaError } from 'retoma'
 import type { Call } from 'retoma/http'
 import { clockOf } from 'retoma/http'
 import { z } from 'zod'
@@ -33,7 +33,7 @@ export function placeOf(after: string | undefined, first = last): string {
   if (isId(after)) return after
   throw new RetomaError('bad_request', {
     field: 'after',
-    problem: say('it is the next of an earlier list', 'é o next de uma lista anterior'),
+    problem: localized('it is the next of an earlier list', 'é o next de uma lista anterior'),
   })
 }
 
@@ -60,7 +60,7 @@ export async function executionOf({ engine, log }: Pick<Call, 'engine' | 'log'>,
 
 export async function readHere(engine: Engine, id: string): Promise<Execution> {
   const found = isId(id) ? await readExecution(engine, id, clockOf(engine).instant()) : undefined
-  if (found === undefined) throw new RetomaError('not_found', { what: say('execution', 'execução'), id })
+  if (found === undefined) throw new RetomaError('not_found', { what: localized('execution', 'execução'), id })
   return found
 }
 

@@ -6,7 +6,7 @@ import { days } from '../../lib/values/duration.ts'
 
 /** viewer reads, operator acts, admin does everything. */
 export const roles = ['viewer', 'operator', 'admin'] as const
-export type Role = (typeof roles)[number]
+export type TokenRole = (typeof roles)[number]
 
 /** Lifetime of a login session of the dashboard. */
 export const logInLasts = days(7)
@@ -31,7 +31,7 @@ export function checkUser(user: unknown): string {
   )
 }
 
-export function checkRole(role: unknown): Role {
+export function checkRole(role: unknown): TokenRole {
   const known = roles.find(each => each === role)
   if (known !== undefined) return known
   const hint = hintFor(String(role), roles)

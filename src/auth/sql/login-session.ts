@@ -4,7 +4,7 @@
  */
 
 import type { Db } from '../../database/db.ts'
-import type { Role } from '../model/token.ts'
+import type { TokenRole } from '../model/token.ts'
 
 /**
  * Maximum number of sessions per token, so that a token cannot fill the table. A further login ends the oldest session.
@@ -43,7 +43,7 @@ export interface FoundLogIn {
   /** Id of the token that logged in. */
   id: string
   user: string
-  role: Role
+  role: TokenRole
   expiresAt: Date
 }
 

@@ -6,12 +6,12 @@
  */
 
 import type { Db, Run } from '../../database/db.ts'
-import type { Role } from '../model/token.ts'
+import type { TokenRole } from '../model/token.ts'
 
 export interface TokenView {
   id: string
   user: string
-  role: Role
+  role: TokenRole
   /** The first characters of the token. */
   shown: string
   createdAt: Date
@@ -29,7 +29,7 @@ export interface NewToken {
   hash: Uint8Array
   shown: string
   user: string
-  role: Role
+  role: TokenRole
   by: string | null
 }
 
@@ -81,7 +81,7 @@ export interface FoundToken {
   id: string
   hash: Uint8Array
   user: string
-  role: Role
+  role: TokenRole
   /** `used_at` is older than 1 minute. */
   unnoted: boolean
 }
@@ -122,7 +122,7 @@ export async function anyToken(db: Db): Promise<boolean> {
 
 export interface TokenFilter {
   user?: string
-  role?: Role
+  role?: TokenRole
   /** Only tokens that are not revoked. */
   live?: boolean
 }

@@ -2,12 +2,12 @@
  * Checks the name and the path of a batch for people, if they differ from the batch's name and number. A notice shows the name
  * and links to the path.
  */
-import { type Saying, say } from '../../errors/errors.ts'
+import { type LocalizedText, localized } from '../../errors/errors.ts'
 import { type Refuse, refuseUnknown } from '../../errors/invalid-option.ts'
 
 export interface BatchAbout {
   /** For example `execution 7`, in both languages. */
-  label: Saying
+  label: LocalizedText
   /** Path of the page about the batch, below the address of Retoma: `/execucoes/7/status-detalhado`. */
   path: string
 }
@@ -23,5 +23,5 @@ export function checkAbout(about: BatchAbout, refuse: Refuse): BatchAbout {
     refuse('about.label is a text in both languages: { en, pt }', 'about.label é um texto nas duas línguas: { en, pt }')
   if (!isText(path) || !/^\/[^/\\]/.test(path))
     refuse('about.path begins with one slash', 'about.path começa com uma barra')
-  return { label: say(label.en, label.pt), path }
+  return { label: localized(label.en, label.pt), path }
 }

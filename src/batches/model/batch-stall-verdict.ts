@@ -2,7 +2,7 @@
  * Decides whether a batch is stalled: a pure function from facts to a verdict with an action. batch-stall.ts reads the facts and applies
  * the action. recovery/model/verdict.ts has the verdicts on jobs, workers and queues, and the rule that unobserved time never counts.
  */
-import type { Action } from '../../jobs/model/policy.ts'
+import type { PolicyAction } from '../../jobs/model/policy.ts'
 import type { BatchPolicy } from './batch.ts'
 
 export interface BatchFacts {
@@ -25,7 +25,7 @@ export interface BatchFacts {
 
 export type BatchVerdict =
   /** `run` or `stand` is for the stall clock. */
-  { verdict: 'at work'; action: 'run' | 'stand' } | { verdict: 'no worker' | 'no progress'; action: Action }
+  { verdict: 'at work'; action: 'run' | 'stand' } | { verdict: 'no worker' | 'no progress'; action: PolicyAction }
 
 type StallPolicy = Pick<BatchPolicy, 'stallAfter' | 'onStall'>
 

@@ -2,11 +2,11 @@
  * Checks `defineBatch`: many jobs of a kind with a common progress. Other code trusts the returned batch. The policy is stored
  * with every submitted batch, so that any process can judge the batch.
  */
-import { say } from '../../errors/errors.ts'
+import { localized } from '../../errors/errors.ts'
 import { type Refuse, refuseDefinition, refuseUnknown } from '../../errors/invalid-option.ts'
 import { type AnyJob, isJob, type Job } from '../../jobs/model/job.ts'
 import { storedVersion } from '../../jobs/model/kind-version.ts'
-import type { Action, Policy } from '../../jobs/model/policy.ts'
+import type { JobPolicy, PolicyAction } from '../../jobs/model/policy.ts'
 import { actions, type ItemOptions, itemPolicy } from '../../jobs/model/policy-options.ts'
 import { type Duration, longestDuration } from '../../lib/values/duration.ts'
 import { namePattern, nameRule } from '../../lib/values/name.ts'
@@ -43,14 +43,14 @@ export type BatchNotice = (typeof tellable)[number]
 
 export interface BatchPolicy {
   stallAfter: Duration | null
-  onStall: Action
+  onStall: PolicyAction
   maxResumes: number
   stopAfter: StopAfter | null
   onComplete: { kind: string; queue: string; version: number | null } | null
   /** Default: all. */
   notify?: readonly BatchNotice[]
   /** Policy override for the items; absent: the policy of the kind applies. */
-  items?: Partial<Policy>
+  items?: Partial<JobPolicy>
   about?: BatchAbout
 }
 
@@ -66,13 +66,6 @@ export interface Batch<Input = never> {
 // biome-ignore lint/suspicious/noExplicitAny: a list of batches of different items has no narrower type
 export type AnyBatch = Batch<any>
 
-/** Type check only: a job with a `BatchEnd` as input, or without input. */
-type TakesEnd<End> = [BatchEnd] extends [End]
-  ? unknown
-  : [End] extends [undefined]
-    ? unknown
-    : { readonly 'its input is not what a batch gives it: a BatchEnd': never }
-
 // biome-ignore lint/suspicious/noExplicitAny: the input of a job that is not named may be any
 export interface BatchOptions<Input, End = any> {
   name: string
@@ -80,7 +73,7 @@ export interface BatchOptions<Input, End = any> {
   /** The batch is stalled after so long without the end of an attempt. */
   stallAfter?: Duration
   /** Default: stall. */
-  onStall?: Action
+  onStall?: PolicyAction
   /** Number of resumes by a person; the next stall makes the batch `failed`. Default 3. */
   maxResumes?: number
   /** Default: continue after any number of failures. */
@@ -88,7 +81,12 @@ export interface BatchOptions<Input, End = any> {
   /** Policy override for the items: `items: { maxAttempts: 5 }`. */
   items?: ItemOptions
   /** Enqueued once per completion with a `BatchEnd` as input: a job with such an input, or without input. */
-  onComplete?: Job<End, unknown> & TakesEnd<NoInfer<End>>
+  onComplete?: Job<End, unknown> &
+    ([BatchEnd] extends [NoInfer<End>]
+      ? unknown
+      : [NoInfer<End>] extends [undefined]
+        ? unknown
+        : { readonly 'its input is not what a batch gives it: a BatchEnd': never })
   /** Notices about the batch, if a webhook is set. Default: stalled, failed, paused by the engine, succeeded. */
   notify?: readonly BatchNotice[]
 }
@@ -96,7 +94,7 @@ export interface BatchOptions<Input, End = any> {
 /** Options of a submit in place of the options of the definition. null: switches the option of the definition off. */
 export interface BatchOverrides {
   stallAfter?: Duration | null
-  onStall?: Action
+  onStall?: PolicyAction
   maxResumes?: number
   stopAfter?: StopAfter | null
   items?: ItemOptions
@@ -110,7 +108,9 @@ const known = ['name', 'job', ...batchOverrides.filter(each => each !== 'about')
 
 export function defineBatch<Input, End = undefined>(given: BatchOptions<Input, End>): Batch<Input> {
   const name = typeof given?.name === 'string' ? given.name : ''
-  const refuse: Refuse = refuseDefinition(name ? say(`the batch "${name}"`, `lote "${name}"`) : say('a batch', 'lote'))
+  const refuse: Refuse = refuseDefinition(
+    name ? localized(`the batch "${name}"`, `lote "${name}"`) : localized('a batch', 'lote'),
+  )
   if (given === null || typeof given !== 'object')
     refuse('defineBatch takes one object with name and job', 'defineBatch recebe um objeto com name e job')
   refuseUnknown(given, known, refuse)
@@ -150,7 +150,7 @@ export const submittedPolicy = (
 
 function layOver(
   below: BatchPolicy,
-  kind: Policy,
+  kind: JobPolicy,
   given: BatchOverrides,
   refuse: (option: string) => Refuse,
 ): BatchPolicy {

@@ -4,9 +4,9 @@
  */
 
 import type { Db } from '../../database/db.ts'
-import type { State } from '../../jobs/model/state.ts'
+import type { JobState } from '../../jobs/model/state.ts'
 import { type JobView, jobColumns, listColumns, withValues } from '../../jobs/sql/job-view.ts'
-import { type Page, pageOf } from '../../lib/values/page.ts'
+import { type ListPage, pageOf } from '../../lib/values/page.ts'
 
 // A page scans a limited number of `batch_chunk` ranges, so a page may be short although more jobs follow.
 const walk = {
@@ -63,12 +63,12 @@ const failed = {
     order by coalesce(j.error ->> 'cause', ''), j.id`,
 }
 
-export type ItemPage = Page<JobView>
+export type ItemPage = ListPage<JobView>
 
 const chunksPerPage = 20
 
 export interface ItemFilter {
-  state?: State | undefined
+  state?: JobState | undefined
   /** Only failed jobs with this error fingerprint. */
   cause?: string | undefined
 }

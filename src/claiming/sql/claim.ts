@@ -10,7 +10,7 @@ import { claimShardOf, countStarted } from '../../batches/sql/batch-counters.ts'
 import type { Db } from '../../database/db.ts'
 import type { CrashSuspicion } from '../../jobs/model/crash-suspicion.ts'
 import type { ClaimableKinds } from '../../jobs/model/kind-version.ts'
-import type { Policy } from '../../jobs/model/policy.ts'
+import type { JobPolicy } from '../../jobs/model/policy.ts'
 import { countMoves, releaseLimits } from '../../jobs/sql/transition.ts'
 import { isMarked } from '../../lib/values/value-codec.ts'
 
@@ -36,7 +36,7 @@ export interface ClaimedJob {
   /** Crash suspicion of a job that may crash the process (jobs/model/crash-suspicion.ts). */
   care: Partial<CrashSuspicion> | null
   /** Policy override of the batch (claiming/batch-overrides.ts). */
-  override: Partial<Policy> | null
+  override: Partial<JobPolicy> | null
   /** Trace context of the enqueue (lib/trace.ts). */
   trace: string | null
   /** The data the handler stored with its last checkpoint. */

@@ -6,7 +6,7 @@ import { statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import type { Command } from 'commander'
-import { isRetomaError, type RetomaError, say } from '../../errors/errors.ts'
+import { isRetomaError, localized, type RetomaError } from '../../errors/errors.ts'
 import { writeAtomically } from '../../lib/atomic-file.ts'
 import { systemClock } from '../../lib/clock.ts'
 import type { DoctorReport } from '../../maintenance/index.ts'
@@ -91,12 +91,13 @@ async function examineDatabase({ settings, log }: Context, { url, embedded }: Da
 }
 
 function settingsCheck(problems: readonly RetomaError[]): Check {
-  if (problems.length === 0) return ok('settings', say('every setting is usable', 'todas as configurações servem'))
+  if (problems.length === 0)
+    return ok('settings', localized('every setting is usable', 'todas as configurações servem'))
   const all = (language: 'en' | 'pt') => problems.map(each => each.in(language)).join('; ')
   return failure(
     'settings',
-    say(all('en'), all('pt')),
-    say('put it right in the environment or in .env', 'corrija no ambiente ou no .env'),
+    localized(all('en'), all('pt')),
+    localized('put it right in the environment or in .env', 'corrija no ambiente ou no .env'),
   )
 }
 

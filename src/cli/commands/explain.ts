@@ -4,7 +4,7 @@
  */
 import type { Command } from 'commander'
 import { isRetomaError, RetomaError } from '../../errors/errors.ts'
-import type { Engine, Explained, Explanation } from '../../index.ts'
+import type { Engine, ExplainSubject, Explanation } from '../../index.ts'
 import { explanationWire } from '../../json-views.ts'
 import { suggestion } from '../../settings/index.ts'
 import { wrongUse } from '../arguments.ts'
@@ -38,7 +38,7 @@ async function explain(context: Context, what: string, id: string | undefined): 
 }
 
 /** Returns undefined if only an id was given. */
-function asked(what: string, id: string | undefined): Explained | undefined {
+function asked(what: string, id: string | undefined): ExplainSubject | undefined {
   const sort = sorts.find(each => each === what)
   if (sort === undefined && id === undefined) return undefined
   if (sort === undefined) {

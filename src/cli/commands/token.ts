@@ -1,6 +1,6 @@
 /** `retoma token create|list|revoke`: manages API tokens. Access to the database is enough; the commands need no token. */
 import type { Command } from 'commander'
-import type { Role } from '../../auth/model/token.ts'
+import type { TokenRole } from '../../auth/model/token.ts'
 import type { Engine, TokenView } from '../../index.ts'
 import { tokenWire } from '../../json-views.ts'
 import { systemClock } from '../../lib/clock.ts'
@@ -39,7 +39,7 @@ export function tokenCommand(program: Command, cli: Cli): void {
     .action(cli.action(revoke))
 }
 
-async function create(context: Context, given: { user?: string; role?: Role }): Promise<void> {
+async function create(context: Context, given: { user?: string; role?: TokenRole }): Promise<void> {
   const { output } = context
   if (given.user === undefined) throw wrongUse(({ wrong }) => wrong.optionMissing('--user'))
   if (given.role === undefined) throw wrongUse(({ wrong }) => wrong.optionMissing('--role'))
@@ -53,7 +53,7 @@ async function create(context: Context, given: { user?: string; role?: Role }): 
 
 async function list(
   context: Context,
-  filter: { user?: string; role?: Role; limit?: number; after?: string },
+  filter: { user?: string; role?: TokenRole; limit?: number; after?: string },
 ): Promise<void> {
   const { output } = context
   await refuseWithoutData(context)

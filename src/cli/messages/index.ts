@@ -1,7 +1,7 @@
 /**
  * Selects the messages of the command line, English or Portuguese, by the locale of the environment. All messages are in en.ts and pt.ts.
  */
-import type { Language, Saying } from '../../errors/errors.ts'
+import type { Language, LocalizedText } from '../../errors/errors.ts'
 import { en } from './en.ts'
 import { pt } from './pt.ts'
 
@@ -10,7 +10,7 @@ export type CliMessages = typeof en
 export const messagesIn: Readonly<Record<Language, CliMessages>> = { en, pt }
 
 /** For an error, which is worded in the language of each reader. */
-export const both = (pick: (word: CliMessages, language: Language) => string): Saying => ({
+export const both = (pick: (word: CliMessages, language: Language) => string): LocalizedText => ({
   en: pick(en, 'en'),
   pt: pick(pt, 'pt'),
 })

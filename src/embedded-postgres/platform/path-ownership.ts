@@ -6,7 +6,7 @@
  */
 import { lstat, readlink } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { RetomaError, say } from '../../errors/errors.ts'
+import { localized, RetomaError } from '../../errors/errors.ts'
 import type { Owner } from './file-owner.ts'
 import { nobody } from './platform.ts'
 
@@ -66,7 +66,7 @@ function refuseUnlessTheirs(folder: string, linked: ReadonlySet<number>, owner: 
     if (uid !== owner.uid)
       throw new RetomaError('data_unreadable', {
         folder,
-        problem: say(
+        problem: localized(
           `a link of the user with uid ${uid} leads to what is not that user's`,
           `um link do usuário de uid ${uid} leva ao que não é dele`,
         ),

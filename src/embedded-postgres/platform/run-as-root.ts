@@ -8,7 +8,7 @@
  */
 import { chmod, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { RetomaError, say } from '../../errors/errors.ts'
+import { localized, RetomaError } from '../../errors/errors.ts'
 import { type Binaries, complete, copyBinaries, program } from '../find-binaries.ts'
 import { makeFolder } from '../make-folder.ts'
 import { livePid } from '../pidfile.ts'
@@ -69,7 +69,7 @@ async function refuseForeignData(dataDir: string, owner: Owner): Promise<void> {
   if (theirs?.uid === owner.uid) return
   throw new RetomaError('data_unreadable', {
     folder: dataDir,
-    problem: say(
+    problem: localized(
       `its data belongs to the user with uid ${theirs?.uid}, and the folder to the one with uid ${owner.uid}`,
       `os dados são do usuário de uid ${theirs?.uid}, e a pasta é do de uid ${owner.uid}`,
     ),
@@ -100,6 +100,6 @@ async function handOver({ path: data, owner }: PathOwnership, { uid, gid }: Owne
 }
 
 function outOfReach(folder: string): RetomaError {
-  const problem = say(`${folder} is out of reach for nobody`, `${folder} está fora do alcance de nobody`)
+  const problem = localized(`${folder} is out of reach for nobody`, `${folder} está fora do alcance de nobody`)
   return new RetomaError('no_unprivileged_user', { problem })
 }

@@ -1,5 +1,5 @@
 /** Checks the options of an enqueued job. */
-import { type Saying, say } from '../../errors/errors.ts'
+import { type LocalizedText, localized } from '../../errors/errors.ts'
 import { refuseOption, refuseUnknownOptions } from '../../errors/invalid-option.ts'
 import { type Duration, longestDuration } from '../../lib/values/duration.ts'
 import { asText, isStorableText } from '../../lib/values/json.ts'
@@ -19,7 +19,7 @@ export interface EnqueueOptions {
   ref?: string
 }
 
-export interface CheckedOptions {
+export interface CheckedEnqueueOptions {
   key: string | null
   keyHold: 'day' | 'final' | null
   priority: number
@@ -31,7 +31,7 @@ export interface CheckedOptions {
 
 const names = ['key', 'keyUntil', 'priority', 'runAt', 'delay', 'groupKey', 'ref']
 
-export function checkEnqueueOptions(options: EnqueueOptions): CheckedOptions {
+export function checkEnqueueOptions(options: EnqueueOptions): CheckedEnqueueOptions {
   if (options === null || typeof options !== 'object')
     refuseOption('options', 'it is an object, or left out', 'é um objeto, ou nada')
   refuseUnknownOptions(options, names)
@@ -102,19 +102,19 @@ function refuseValue(option: string, value: unknown, en: string, pt: string): ne
   return refuseOption(option, `${en}, not ${given.en}`, `${pt}, não ${given.pt}`)
 }
 
-function show(value: unknown): Saying {
-  if (value instanceof Date) return say('an invalid date', 'uma data inválida')
+function show(value: unknown): LocalizedText {
+  if (value instanceof Date) return localized('an invalid date', 'uma data inválida')
   if (typeof value === 'string' && value.length > 40)
-    return say(`${value.length} characters`, `${value.length} caracteres`)
+    return localized(`${value.length} characters`, `${value.length} caracteres`)
   const text = typeof value === 'string' ? `"${value}"` : asText(value)
-  return say(text, text)
+  return localized(text, text)
 }
 
 /**
  * Returns the delays to send to workers about new jobs, in milliseconds from now: 0 if a job is ready, and the delay of the
  * earliest other job. A worker with this knowledge claims again at the right instant.
  */
-export function dueTimesOf(asked: readonly Pick<CheckedOptions, 'runAt' | 'delayMs'>[], now: Date): number[] {
+export function dueTimesOf(asked: readonly Pick<CheckedEnqueueOptions, 'runAt' | 'delayMs'>[], now: Date): number[] {
   let ready = false
   let later = Number.POSITIVE_INFINITY
   for (const { runAt, delayMs } of asked) {

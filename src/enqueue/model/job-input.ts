@@ -1,5 +1,5 @@
 /** Checks the input of a job by the schema and encodes the input as JSON text. */
-import { RetomaError, type Saying, say } from '../../errors/errors.ts'
+import { type LocalizedText, localized, RetomaError } from '../../errors/errors.ts'
 import type { AnyJob } from '../../jobs/model/job.ts'
 import { decodeText, encodeStored } from '../../lib/values/value-codec.ts'
 
@@ -16,9 +16,9 @@ export async function checkedInput(
   index?: number,
   between: () => Promise<void> = async () => {},
 ): Promise<string> {
-  const refuse = ({ en, pt }: Saying, code: 'bad_input' | 'input_too_large' = 'bad_input'): never => {
+  const refuse = ({ en, pt }: LocalizedText, code: 'bad_input' | 'input_too_large' = 'bad_input'): never => {
     const where = index === undefined ? '' : `item ${index}: `
-    const facts = { kind: job.kind, problem: say(where + en, where + pt) }
+    const facts = { kind: job.kind, problem: localized(where + en, where + pt) }
     const told = index === undefined ? facts : { ...facts, item: index }
     throw new RetomaError(code, told)
   }

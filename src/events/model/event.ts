@@ -2,7 +2,7 @@
  * Defines the events of a reader. Exceptions and actions are stored; the `state` of a normal job, `progress` and `reset` are
  * derived while a reader listens (docs/events.md).
  */
-import type { State } from '../../jobs/model/state.ts'
+import type { JobState } from '../../jobs/model/state.ts'
 
 interface Told {
   /** Cursor for `after`, to continue here. */
@@ -27,7 +27,7 @@ export interface StateEvent extends Told {
 /** A job of a batch failed, as an event of the batch. */
 export interface ItemEvent extends Told {
   type: 'item'
-  data: { ref: string | null; state: State; attempt: number; reason: string | null; [more: string]: unknown }
+  data: { ref: string | null; state: JobState; attempt: number; reason: string | null; [more: string]: unknown }
 }
 
 /** An actor ran an action with an effect. */

@@ -4,7 +4,7 @@
  */
 import { type BatchState, isFinalBatch } from '../../batches/model/batch-state.ts'
 import { etaOf, rateOf, type Sample } from '../../batches/model/throughput.ts'
-import { isFinal, type State } from '../../jobs/model/state.ts'
+import { isFinal, type JobState } from '../../jobs/model/state.ts'
 import { viewValue } from '../../lib/values/value-codec.ts'
 
 /** The same form for jobs and batches. */
@@ -27,7 +27,7 @@ export interface FollowedSnapshot {
 export interface FollowedJob {
   id: string
   batchId: string | null
-  state: State
+  state: JobState
   attempt: number
   progress: unknown
   checkpoint: string | null
@@ -39,7 +39,7 @@ export interface FollowedJob {
 }
 
 /** States that show the error; the error of an earlier attempt does not matter for a running or succeeded job. */
-const explained: readonly State[] = ['waiting', 'stalled', 'failed', 'skipped']
+const explained: readonly JobState[] = ['waiting', 'stalled', 'failed', 'skipped']
 
 export function snapshotOfJob(job: FollowedJob): FollowedSnapshot {
   const { id, batchId, state, attempt, progress, checkpoint, progressAt, pending, idleSeconds } = job

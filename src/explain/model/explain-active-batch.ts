@@ -2,7 +2,7 @@
  * Explains a batch that is neither blocked nor final: the running items with their workers, and the obstacle of the waiting
  * items.
  */
-import { type Saying, say } from '../../errors/errors.ts'
+import { type LocalizedText, localized } from '../../errors/errors.ts'
 import { spanText } from '../../lib/values/format-duration.ts'
 import { oneDecimal } from '../../lib/values/format-number.ts'
 import type { BatchFacts, RunnerFacts, WorkerFacts } from './explain-facts.ts'
@@ -29,7 +29,8 @@ import {
 
 export function explainActiveBatch(batch: BatchFacts): Told {
   const { id, queue, running, waiting } = batch
-  if (batch.queuePaused && waiting > 0) return queueIsPaused(say(`batch ${id}`, `o lote ${id}`), queue, counts(batch))
+  if (batch.queuePaused && waiting > 0)
+    return queueIsPaused(localized(`batch ${id}`, `o lote ${id}`), queue, counts(batch))
   return running > 0 ? itRuns(batch) : waiting > 0 ? itWaits(batch) : nothingLeft(batch)
 }
 
@@ -47,7 +48,7 @@ function itRuns(batch: BatchFacts): Told {
     return told(
       'orphan',
       append(
-        say(
+        localized(
           `all that runs of batch ${id} is on workers that are dead or silent; the watchdog puts it right${coming.late ? '' : ` when it is sure; it looks next ${comingIn(coming).en}`}`,
           `tudo que roda do lote ${id} está em workers mortos ou calados; o watchdog resolve${coming.late ? '' : ` quando tiver certeza; olha de novo ${comingIn(coming).pt}`}`,
         ),
@@ -62,17 +63,17 @@ function itRuns(batch: BatchFacts): Told {
   if (blocked !== undefined && (rate === null || hung.length + lost.length === runners.length))
     return told(
       'hung',
-      say(
+      localized(
         `batch ${id} is held up: the event loop of worker ${quoted(blocked.id)}, which runs ${counted(hung[0]!.items).en} of its items, has been blocked for ${since(blocked.blockedSince!, now)}${byJob(blocked).en}`,
         `o lote ${id} está preso: o event loop do worker ${quoted(blocked.id)}, que roda ${counted(hung[0]!.items).pt} de seus itens, está bloqueado há ${since(blocked.blockedSince!, now)}${byJob(blocked).pt}`,
       ),
       blocked.supervised ? 'wait' : 'restart_worker',
       blocked.supervised
-        ? say(
+        ? localized(
             "wait; at that job's timeout the process is killed and started again",
             'espere; no timeout desse job o processo é morto e iniciado de novo',
           )
-        : say(
+        : localized(
             `if it does not come free, kill process ${blocked.pid} on ${quoted(blocked.host)}: its jobs run again elsewhere`,
             `se não se soltar, mate o processo ${blocked.pid} em ${quoted(blocked.host)}: seus jobs rodam de novo em outro lugar`,
           ),
@@ -83,26 +84,26 @@ function itRuns(batch: BatchFacts): Told {
     return told(
       'slow',
       append(
-        say(
+        localized(
           `batch ${id} runs, but no item of it has ended for ${lasting(stood)}: ${lasting(stallAfterMs)} of work without an end make it stalled`,
           `o lote ${id} roda, mas nenhum item terminou há ${lasting(stood)}: ${lasting(stallAfterMs)} de trabalho sem um fim o travam`,
         ),
         counts(batch),
       ),
       'wait',
-      say('wait; once it is stalled, resume it', 'espere; se travar, retome'),
+      localized('wait; once it is stalled, resume it', 'espere; se travar, retome'),
     )
   const besides =
     hung.length === 0
       ? nothing
-      : say(
+      : localized(
           `; one of its workers is blocked: ${quoted(hung[0]!.id)}`,
           `; um de seus workers está bloqueado: ${quoted(hung[0]!.id)}`,
         )
   return told(
     'ok',
     append(
-      say(`batch ${id} runs`, `o lote ${id} está rodando`),
+      localized(`batch ${id} runs`, `o lote ${id} está rodando`),
       pace(batch),
       counts(batch),
       besides,
@@ -121,7 +122,7 @@ function itWaits(batch: BatchFacts): Told {
     return told(
       'starved',
       append(
-        say(
+        localized(
           `batch ${id} waits and nobody takes it: ${nobody.en}`,
           `o lote ${id} espera e ninguém o pega: ${nobody.pt}`,
         ),
@@ -135,7 +136,7 @@ function itWaits(batch: BatchFacts): Told {
     const why = whyProvider(batch.provider, now)
     return told(
       'waiting',
-      append(say(`batch ${id} waits: ${why.en}`, `o lote ${id} espera: ${why.pt}`), counts(batch)),
+      append(localized(`batch ${id} waits: ${why.en}`, `o lote ${id} espera: ${why.pt}`), counts(batch)),
       ...waitFor(batch.provider, now),
     )
   }
@@ -143,7 +144,7 @@ function itWaits(batch: BatchFacts): Told {
     return told(
       'waiting',
       append(
-        say(
+        localized(
           `batch ${id} has nothing that is ready: all that is left waits for a time (backoff, sleep or schedule), the first for ${until(dueAt, now)} more`,
           `o lote ${id} não tem nada pronto: tudo que resta espera por um horário (backoff, pausa ou agendamento), o primeiro por mais ${until(dueAt, now)}`,
         ),
@@ -157,24 +158,24 @@ function itWaits(batch: BatchFacts): Told {
     return told(
       'limited',
       append(
-        say(`batch ${id} waits for a limit: ${limited.en}`, `o lote ${id} espera por um limite: ${limited.pt}`),
+        localized(`batch ${id} waits for a limit: ${limited.en}`, `o lote ${id} espera por um limite: ${limited.pt}`),
         counts(batch),
       ),
       'wait',
-      say('wait, or raise the limit', 'espere, ou aumente o limite'),
+      localized('wait, or raise the limit', 'espere, ou aumente o limite'),
     )
   if (takers.blocked === takers.taking)
     return told(
       'hung',
       append(
-        say(
+        localized(
           `batch ${id} waits: the event loop of every worker that takes it is blocked`,
           `o lote ${id} espera: o event loop de todo worker que o pega está bloqueado`,
         ),
         counts(batch),
       ),
       'restart_worker',
-      say('look at what blocks them, and start another worker', 'veja o que os bloqueia e inicie outro worker'),
+      localized('look at what blocks them, and start another worker', 'veja o que os bloqueia e inicie outro worker'),
       `retoma explain queue ${typed(batch.queue)}`,
     )
   const busy = takers.free === 0
@@ -182,18 +183,18 @@ function itWaits(batch: BatchFacts): Told {
     'waiting',
     append(
       busy
-        ? say(
+        ? localized(
             `batch ${id} waits for a free slot: ${allBusy(takers).en} with other jobs`,
             `o lote ${id} espera uma vaga: ${allBusy(takers).pt} com outros jobs`,
           )
-        : say(
+        : localized(
             `batch ${id} waits in line: its items start as workers come to them`,
             `o lote ${id} espera na fila: seus itens começam à medida que os workers chegam a eles`,
           ),
       counts(batch),
     ),
     'wait',
-    busy ? say('wait, or start another worker', 'espere, ou inicie outro worker') : wait,
+    busy ? localized('wait, or start another worker', 'espere, ou inicie outro worker') : wait,
   )
 }
 
@@ -203,21 +204,21 @@ function nothingLeft(batch: BatchFacts): Told {
     return told(
       'stalled',
       append(
-        say(
+        localized(
           `batch ${id} cannot end: what is left of it is stalled and waits for a person`,
           `o lote ${id} não pode terminar: o que resta dele travou e espera por uma pessoa`,
         ),
         counts(batch),
       ),
       'resume',
-      say('look at them, then press retry on each', 'veja-os e então aperte retry em cada um'),
+      localized('look at them, then press retry on each', 'veja-os e então aperte retry em cada um'),
       `retoma batch items ${id} --state stalled`,
     )
   const coming = nextCheck(watch, now)
   return told(
     'ok',
     append(
-      say(
+      localized(
         `batch ${id} is at its end: every item has ended, and that is noted${coming.late ? '' : ` ${comingIn(coming).en}`}`,
         `o lote ${id} chegou ao fim: todos os itens terminaram, e isso é anotado${coming.late ? '' : ` ${comingIn(coming).pt}`}`,
       ),
@@ -229,24 +230,24 @@ function nothingLeft(batch: BatchFacts): Told {
   )
 }
 
-const byJob = ({ blockedJob }: WorkerFacts): Saying =>
-  blockedJob === null ? nothing : say(` by job ${blockedJob}`, ` pelo job ${blockedJob}`)
+const byJob = ({ blockedJob }: WorkerFacts): LocalizedText =>
+  blockedJob === null ? nothing : localized(` by job ${blockedJob}`, ` pelo job ${blockedJob}`)
 
 /** ` at 41.3 items a second, about 24 s left, the last ended 2 s ago` */
-function pace({ rate, etaSeconds, progressAt, now }: BatchFacts): Saying {
+function pace({ rate, etaSeconds, progressAt, now }: BatchFacts): LocalizedText {
   const fast = rate === null ? nothing : perTime(rate)
   const left =
     etaSeconds === null
       ? nothing
-      : say(`, about ${spanText(etaSeconds)} left`, `, faltam cerca de ${spanText(etaSeconds)}`)
+      : localized(`, about ${spanText(etaSeconds)} left`, `, faltam cerca de ${spanText(etaSeconds)}`)
   const last =
     progressAt === null
-      ? say(', none has ended yet', ', nenhum terminou ainda')
-      : say(`, the last ended ${since(progressAt, now)} ago`, `, o último terminou há ${since(progressAt, now)}`)
+      ? localized(', none has ended yet', ', nenhum terminou ainda')
+      : localized(`, the last ended ${since(progressAt, now)} ago`, `, o último terminou há ${since(progressAt, now)}`)
   return append(fast, left, last)
 }
 
-function perTime(rate: number): Saying {
+function perTime(rate: number): LocalizedText {
   const [number, en, pt] =
     rate >= 1
       ? [rate, 'second', 'segundo']
@@ -254,14 +255,14 @@ function perTime(rate: number): Saying {
         ? [rate * 60, 'minute', 'minuto']
         : [rate * 3600, 'hour', 'hora']
   // In Portuguese the plural begins at two.
-  return say(
+  return localized(
     ` at ${oneDecimal(number, 'en')} items a ${en}`,
     ` a ${oneDecimal(number, 'pt')} ${number < 1.95 ? 'item' : 'itens'} por ${pt}`,
   )
 }
 
 /** `; 1,004 of 2,000 ended, 3 failed, 20 running, 973 waiting` */
-function counts(batch: BatchFacts): Saying {
+function counts(batch: BatchFacts): LocalizedText {
   const { total, succeeded, failed, skipped, cancelled, running, waiting, stalled } = batch
   const ended = succeeded + failed + skipped + cancelled
   const parts: [number, string, string][] = [
@@ -273,7 +274,7 @@ function counts(batch: BatchFacts): Saying {
   const shown = parts.filter(([n]) => n > 0)
   const list = (of: 1 | 2, language: 'en' | 'pt') =>
     shown.map(part => `, ${counted(part[0])[language]} ${part[of]}`).join('')
-  return say(
+  return localized(
     `; ${counted(ended).en} of ${counted(total).en} ended${list(1, 'en')}`,
     `; ${counted(ended).pt} de ${counted(total).pt} ${total === 1 ? 'encerrado' : 'encerrados'}${list(2, 'pt')}`,
   )

@@ -1,5 +1,5 @@
 /** Explains a batch by its state: speed and remaining time, or the obstacle. explain-active-batch.ts explains a running batch. */
-import { type Saying, say } from '../../errors/errors.ts'
+import { type LocalizedText, localized } from '../../errors/errors.ts'
 import { explainActiveBatch } from './explain-active-batch.ts'
 import type { BatchFacts } from './explain-facts.ts'
 import { lastTrouble } from './explain-provider.ts'
@@ -35,16 +35,16 @@ function submitting(batch: BatchFacts): Told {
   const ago = since(last, now)
   const far =
     total === 0
-      ? say(
+      ? localized(
           `batch ${id} is being submitted, without an item for ${ago}`,
           `o lote ${id} está sendo enviado, há ${ago} sem nenhum item`,
         )
-      : say(
+      : localized(
           `batch ${id} is being submitted: ${items(total).en} so far, the last ${ago} ago`,
           `o lote ${id} está sendo enviado: ${items(total).pt} até agora, o último há ${ago}`,
         )
   if (now.getTime() - last.getTime() <= quietMs) return told('ok', far, 'wait', wait)
-  const broke = say(
+  const broke = localized(
     '; whoever submits it may have died, and until its list is over it does not end',
     '; quem o envia pode ter morrido, e enquanto a lista não acabar ele não termina',
   )
@@ -53,7 +53,7 @@ function submitting(batch: BatchFacts): Told {
         'waiting',
         append(far, broke),
         'submit_again',
-        say(
+        localized(
           'if it broke off: it has no key, so cancel it and submit the list anew',
           'se foi interrompido: sem chave não dá para continuar; cancele e envie a lista de novo',
         ),
@@ -63,7 +63,7 @@ function submitting(batch: BatchFacts): Told {
         'waiting',
         append(far, broke),
         'submit_again',
-        say(
+        localized(
           'if it broke off: submit the same list with the same key, and it goes on from there',
           'se foi interrompido: envie a mesma lista com a mesma chave, e ele continua dali',
         ),
@@ -74,15 +74,16 @@ function paused(batch: BatchFacts): Told {
   const { id, reason, running } = batch
   const why = (() => {
     if (reason?.code === 'stop_after')
-      return say(
+      return localized(
         `was paused by its stopAfter: ${counted(Number(reason.failed)).en} of the ${items(Number(reason.ended)).en} that ended had failed`,
         `foi pausado por seu stopAfter: ${counted(Number(reason.failed)).pt} de ${items(Number(reason.ended)).pt} ${reason.ended === 1 ? 'encerrado' : 'encerrados'} ${reason.failed === 1 ? 'tinha' : 'tinham'} falhado`,
       )
-    if (reason === null || reason.code === 'person') return say('was paused by a person', 'foi pausado por uma pessoa')
+    if (reason === null || reason.code === 'person')
+      return localized('was paused by a person', 'foi pausado por uma pessoa')
     if (reason.code === 'same_cause') {
       const words = message(typeof reason.message === 'string' ? reason.message : '')
       const many = items(Number(reason.items))
-      return say(
+      return localized(
         `was paused because ${many.en} in a row failed the same way: ${words}; one item a minute tries, and it goes on by itself once that does not fail`,
         `foi pausado porque ${many.pt} seguidos falharam do mesmo modo: ${words}; um item por minuto tenta de novo, e o lote continua sozinho quando não falhar`,
       )
@@ -90,65 +91,65 @@ function paused(batch: BatchFacts): Told {
     if (typeof reason.provider === 'string') {
       const words = message(typeof reason.message === 'string' ? reason.message : '')
       const last = batch.provider?.name === reason.provider ? lastTrouble(batch.provider) : nothing
-      return say(
+      return localized(
         `was paused because provider ${quoted(reason.provider)} has stopped: ${words}${last.en}; one item a minute asks it again, and it goes on by itself once that is answered`,
         `foi pausado porque o provedor ${quoted(reason.provider)} parou: ${words}${last.pt}; um item por minuto o consulta, e o lote continua sozinho quando houver resposta`,
       )
     }
     const what = message(typeof reason.message === 'string' ? reason.message : reason.code)
-    return say(`was paused: ${what}`, `foi pausado: ${what}`)
+    return localized(`was paused: ${what}`, `foi pausado: ${what}`)
   })()
   const stillRuns =
     running === 0
       ? nothing
       : running === 1
-        ? say('; 1 item still runs to its end', '; 1 item ainda roda até o fim')
-        : say(`; ${items(running).en} still run to their end`, `; ${items(running).pt} ainda rodam até o fim`)
+        ? localized('; 1 item still runs to its end', '; 1 item ainda roda até o fim')
+        : localized(`; ${items(running).en} still run to their end`, `; ${items(running).pt} ainda rodam até o fim`)
   return told(
     'paused',
-    append(say(`batch ${id} `, `o lote ${id} `), why, stillRuns),
+    append(localized(`batch ${id} `, `o lote ${id} `), why, stillRuns),
     'resume',
     reason?.code === 'stop_after' || reason?.code === 'same_cause'
-      ? say('look at what failed; then resume it', 'veja o que falhou; depois retome')
+      ? localized('look at what failed; then resume it', 'veja o que falhou; depois retome')
       : typeof reason?.provider === 'string'
-        ? say(
+        ? localized(
             'see to the provider, then resume it: it is asked at once (for all batches: retoma providers clear)',
             'resolva com o provedor e então retome: ele é consultado na hora (para todos os lotes: retoma providers clear)',
           )
-        : say('resume it when it is time', 'retome quando for a hora'),
+        : localized('resume it when it is time', 'retome quando for a hora'),
     `retoma batch resume ${id}`,
   )
 }
 
-const stallReasons: Readonly<Record<string, Saying>> = {
-  no_progress: say('no item of it ended for too long', 'nenhum item terminou por tempo demais'),
-  no_worker: say('no worker was alive', 'nenhum worker estava vivo'),
+const stallReasons: Readonly<Record<string, LocalizedText>> = {
+  no_progress: localized('no item of it ended for too long', 'nenhum item terminou por tempo demais'),
+  no_worker: localized('no worker was alive', 'nenhum worker estava vivo'),
 }
 
 function stalled(batch: BatchFacts): Told {
   const { id, reason, resumes, maxResumes, progressAt, now } = batch
   const left = maxResumes - resumes
   const known = stallReasons[reason?.code ?? 'no_progress']
-  const why = known ?? say(message(String(reason?.code)), message(String(reason?.code)))
+  const why = known ?? localized(message(String(reason?.code)), message(String(reason?.code)))
   const last =
     progressAt === null
       ? nothing
-      : say(`, the last ${since(progressAt, now)} ago`, `, o último há ${since(progressAt, now)}`)
+      : localized(`, the last ${since(progressAt, now)} ago`, `, o último há ${since(progressAt, now)}`)
   return told(
     'stalled',
     append(
-      say(`batch ${id} is stalled and waits for a person: `, `o lote ${id} travou e espera por uma pessoa: `),
+      localized(`batch ${id} is stalled and waits for a person: `, `o lote ${id} travou e espera por uma pessoa: `),
       why,
       last,
       left > 0
-        ? say(
+        ? localized(
             `; ${left} of ${maxResumes} ${maxResumes === 1 ? 'resume' : 'resumes'} ${left === 1 ? 'is' : 'are'} left`,
             `; ${left === 1 ? 'resta' : 'restam'} ${left} de ${maxResumes} ${maxResumes === 1 ? 'retomada' : 'retomadas'}`,
           )
-        : say('; the next stall after this one fails it', '; se travar mais uma vez, falha'),
+        : localized('; the next stall after this one fails it', '; se travar mais uma vez, falha'),
     ),
     'resume',
-    say('resume it; what has ended stays, the rest goes on', 'retome; o que terminou fica, o resto continua'),
+    localized('resume it; what has ended stays, the rest goes on', 'retome; o que terminou fica, o resto continua'),
     `retoma batch resume ${id}`,
   )
 }
@@ -160,7 +161,7 @@ function over(batch: BatchFacts): Told {
   if (total === 0)
     return told(
       'ok',
-      say(`batch ${id} is over: it had no items`, `o lote ${id} terminou: não tinha itens`),
+      localized(`batch ${id} is over: it had no items`, `o lote ${id} terminou: não tinha itens`),
       'nothing',
       nothingToDo,
     )
@@ -168,11 +169,11 @@ function over(batch: BatchFacts): Told {
     return told(
       'ok',
       total === 1
-        ? say(
+        ? localized(
             `batch ${id} has been over for ${ago}: its only item has ended, and did not fail`,
             `o lote ${id} terminou há ${ago}: o único item foi encerrado, sem falha`,
           )
-        : say(
+        : localized(
             `batch ${id} has been over for ${ago}: each of its ${items(total).en} has ended, none failed`,
             `o lote ${id} terminou há ${ago}: ${items(total).pt} encerrados, nenhum falhou`,
           ),
@@ -181,12 +182,12 @@ function over(batch: BatchFacts): Told {
     )
   return told(
     'failed',
-    say(
+    localized(
       `batch ${id} has been over for ${ago}: ${counted(failed).en} of its ${items(total).en} failed`,
       `o lote ${id} terminou há ${ago}: ${counted(failed).pt} de ${items(total).pt} ${failed === 1 ? 'falhou' : 'falharam'}`,
     ),
     'retry_failed',
-    say(
+    localized(
       `look at what failed (retoma batch failures ${id}), then run those again`,
       `veja o que falhou (retoma batch failures ${id}) e rode esses de novo`,
     ),
@@ -201,7 +202,7 @@ function putBack(batch: BatchFacts): Told {
   return told(
     'waiting',
     append(
-      say(
+      localized(
         `batch ${id} goes on: its failed items are being put back to wait`,
         `o lote ${id} continua: seus itens com falha estão voltando a esperar`,
       ),
@@ -218,21 +219,21 @@ function failed(batch: BatchFacts): Told {
   // Another reason means: the policy fails the batch at the first stall.
   const why =
     (reason?.code === 'resumes_spent' ? undefined : stallReasons[reason?.code ?? '']) ??
-    say(
+    localized(
       `it stalled again after ${resumes === 1 ? '1 resume' : `${resumes} resumes`}`,
       `travou de novo depois de ${resumes === 1 ? '1 retomada' : `${resumes} retomadas`}`,
     )
   return told(
     'failed',
     append(
-      say(
+      localized(
         `batch ${id} failed ${ago} ago: ${why.en}, and what had not ended failed with it`,
         `o lote ${id} falhou há ${ago}: ${why.pt}, e o que não tinha terminado falhou junto`,
       ),
       rowsFollow(batch),
     ),
     'retry_failed',
-    say(
+    localized(
       'run its failed items again; it gets new resumes',
       'rode de novo os itens que falharam; ele ganha novas retomadas',
     ),
@@ -246,19 +247,19 @@ function cancelled(batch: BatchFacts): Told {
   return told(
     'cancelled',
     append(
-      say(`batch ${id} was cancelled ${ago} ago`, `o lote ${id} foi cancelado há ${ago}`),
-      following ? rowsFollow(batch) : say(' and nothing of it runs any more', ' e nada dele roda mais'),
+      localized(`batch ${id} was cancelled ${ago} ago`, `o lote ${id} foi cancelado há ${ago}`),
+      following ? rowsFollow(batch) : localized(' and nothing of it runs any more', ' e nada dele roda mais'),
     ),
     following ? 'wait' : 'nothing',
     following ? wait : nothingToDo,
   )
 }
 
-function rowsFollow(batch: BatchFacts): Saying {
+function rowsFollow(batch: BatchFacts): LocalizedText {
   if (!batch.following) return nothing
   const coming = nextCheck(batch.watch, batch.now)
   return append(
-    say(
+    localized(
       `; the last of its items follow${coming.late ? '' : ` ${comingIn(coming).en}`}`,
       `; os últimos itens seguem${coming.late ? '' : ` ${comingIn(coming).pt}`}`,
     ),
@@ -266,5 +267,5 @@ function rowsFollow(batch: BatchFacts): Saying {
   )
 }
 
-const items = (n: number): Saying =>
-  n === 1 ? say('1 item', '1 item') : say(`${counted(n).en} items`, `${counted(n).pt} itens`)
+const items = (n: number): LocalizedText =>
+  n === 1 ? localized('1 item', '1 item') : localized(`${counted(n).en} items`, `${counted(n).pt} itens`)

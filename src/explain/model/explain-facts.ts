@@ -5,8 +5,8 @@
  */
 import type { BatchState } from '../../batches/model/batch-state.ts'
 import type { CrashSuspicion } from '../../jobs/model/crash-suspicion.ts'
-import type { Policy } from '../../jobs/model/policy.ts'
-import type { State } from '../../jobs/model/state.ts'
+import type { JobPolicy } from '../../jobs/model/policy.ts'
+import type { JobState } from '../../jobs/model/state.ts'
 
 /** Counts stop here: the exact number above does not matter. */
 export const most = 10_000
@@ -113,7 +113,7 @@ export interface JobFacts {
   queue: string
   kind: string
   version: number
-  state: State
+  state: JobState
   attempt: number
   failures: number
   crashes: number
@@ -129,7 +129,7 @@ export interface JobFacts {
   checkpoint: string | null
   groupKey: string | null
   error: ErrorFacts | null
-  policy: Policy
+  policy: JobPolicy
   queuePaused: boolean
   batch: { id: string; state: BatchState; held: boolean; following: boolean; reason: Reason | null } | null
   /** Worker of the lease, by id; and the worker's row, null if deleted. */

@@ -1,5 +1,5 @@
 /** Explains a job in a final state or `stalled`: the error, and the possible actions. */
-import { say } from '../../errors/errors.ts'
+import { localized } from '../../errors/errors.ts'
 import type { ErrorFacts, JobFacts } from './explain-facts.ts'
 import type { Told } from './explanation.ts'
 import { append, message, nothing, nothingToDo, quoted, since, told } from './sentence-parts.ts'
@@ -11,7 +11,7 @@ export function explainFinalJob(job: JobFacts, state: 'succeeded' | 'failed' | '
     case 'succeeded':
       return told(
         'ok',
-        say(
+        localized(
           `job ${id} succeeded ${ago} ago, at attempt ${job.attempt}`,
           `o job ${id} terminou com sucesso há ${ago}, na tentativa ${job.attempt}`,
         ),
@@ -22,8 +22,10 @@ export function explainFinalJob(job: JobFacts, state: 'succeeded' | 'failed' | '
       return told(
         'skipped',
         append(
-          say(`job ${id} was skipped ${ago} ago`, `o job ${id} foi pulado há ${ago}`),
-          job.error === null ? nothing : say(`: ${message(job.error.message)}`, `: ${message(job.error.message)}`),
+          localized(`job ${id} was skipped ${ago} ago`, `o job ${id} foi pulado há ${ago}`),
+          job.error === null
+            ? nothing
+            : localized(`: ${message(job.error.message)}`, `: ${message(job.error.message)}`),
         ),
         'nothing',
         nothingToDo,
@@ -31,14 +33,14 @@ export function explainFinalJob(job: JobFacts, state: 'succeeded' | 'failed' | '
     case 'cancelled':
       return told(
         'cancelled',
-        say(
+        localized(
           `job ${id} was cancelled ${ago} ago and does not run any more`,
           `o job ${id} foi cancelado há ${ago} e não roda mais`,
         ),
         'nothing',
         job.batch?.state === 'cancelled'
           ? nothingToDo
-          : say('nothing to do, unless it shall run after all', 'nada a fazer, a não ser que deva rodar afinal'),
+          : localized('nothing to do, unless it shall run after all', 'nada a fazer, a não ser que deva rodar afinal'),
         job.batch?.state === 'cancelled' ? null : `retoma jobs retry ${id}`,
       )
     case 'failed':
@@ -54,23 +56,23 @@ function explainFailed(job: JobFacts, ago: string): Told {
   if (batch !== null && (error?.code === 'resumes_spent' || error?.code === 'batch_stalled'))
     return told(
       'failed',
-      say(
+      localized(
         `job ${id} did not end before its batch ${batch.id} failed, and failed with it ${ago} ago`,
         `o job ${id} não terminou antes de o lote ${batch.id} falhar, e falhou com ele há ${ago}`,
       ),
       'retry_failed',
-      say('run the failed items of the batch again', 'rode de novo os itens do lote que falharam'),
+      localized('run the failed items of the batch again', 'rode de novo os itens do lote que falharam'),
       `retoma batch retry-failed ${batch.id}`,
     )
   if (isPoison(job))
     return told(
       'poison',
-      say(
+      localized(
         `job ${id} was stopped ${ago} ago as poison, after ${crashes(job.crashes).en}: ${why}`,
         `o job ${id} foi parado há ${ago} como veneno, depois de ${crashes(job.crashes).pt}: ${why}`,
       ),
       'look_at_failures',
-      say(
+      localized(
         'look at what each death left behind and mend its code or its input before it runs again',
         'veja o que cada morte deixou e corrija o código ou a entrada antes de rodar de novo',
       ),
@@ -78,7 +80,7 @@ function explainFailed(job: JobFacts, ago: string): Told {
     )
   const tries = job.failures + job.crashes
   const { maxAttempts } = job.policy
-  const sentence = say(
+  const sentence = localized(
     `job ${id} failed for good ${ago} ago, after ${tries} of ${maxAttempts} ${maxAttempts === 1 ? 'try' : 'tries'}: ${why}`,
     `o job ${id} falhou de vez há ${ago}, depois de ${tries} de ${maxAttempts} ${maxAttempts === 1 ? 'tentativa' : 'tentativas'}: ${why}`,
   )
@@ -88,14 +90,14 @@ function explainFailed(job: JobFacts, ago: string): Told {
       'failed',
       sentence,
       'look_at_failures',
-      say('its batch is cancelled: it does not run again', 'o lote foi cancelado: ele não roda de novo'),
+      localized('its batch is cancelled: it does not run again', 'o lote foi cancelado: ele não roda de novo'),
       `retoma jobs show ${id}`,
     )
   return told(
     'failed',
     sentence,
     'retry',
-    say(
+    localized(
       'mend what it failed of, then run it again; it goes on after its last step',
       'corrija a causa e rode de novo; continua depois da última etapa',
     ),
@@ -112,51 +114,56 @@ const isPoison = ({ error, crashes, policy }: JobFacts): boolean =>
 
 const crashes = (n: number) =>
   n === 1
-    ? say('1 crash of its process', '1 queda do seu processo')
-    : say(`${n} crashes of its process`, `${n} quedas do seu processo`)
+    ? localized('1 crash of its process', '1 queda do seu processo')
+    : localized(`${n} crashes of its process`, `${n} quedas do seu processo`)
 
 export function explainStalled(job: JobFacts): Told {
   const { id, batch, error, lastFailure, now } = job
   if (batch?.state === 'stalled')
     return told(
       'stalled',
-      say(
+      localized(
         `job ${id} stands with its batch ${batch.id}, which is stalled and waits for a person`,
         `o job ${id} está parado com o lote ${batch.id}, que travou e espera por uma pessoa`,
       ),
       'resume',
-      say('resume the batch; what it has saved is not run again', 'retome o lote; o que já salvou não roda de novo'),
+      localized(
+        'resume the batch; what it has saved is not run again',
+        'retome o lote; o que já salvou não roda de novo',
+      ),
       `retoma batch resume ${batch.id}`,
     )
   const why = error ?? lastFailure
   const when =
-    lastFailure === null ? nothing : say(` ${since(lastFailure.at, now)} ago`, ` há ${since(lastFailure.at, now)}`)
-  const reason = why === null ? nothing : say(`: ${errorText(why)}`, `: ${errorText(why)}`)
+    lastFailure === null
+      ? nothing
+      : localized(` ${since(lastFailure.at, now)} ago`, ` há ${since(lastFailure.at, now)}`)
+  const reason = why === null ? nothing : localized(`: ${errorText(why)}`, `: ${errorText(why)}`)
   const { fruitless: restarts } = job.care
   const fruitless =
     restarts === 0 || why?.code === 'too_many_restarts'
       ? nothing
       : restarts === 1
-        ? say(' (1 restart without a step of progress)', ' (1 reinício sem uma etapa de avanço)')
-        : say(
+        ? localized(' (1 restart without a step of progress)', ' (1 reinício sem uma etapa de avanço)')
+        : localized(
             ` (${restarts} restarts in a row without a step of progress)`,
             ` (${restarts} reinícios seguidos sem uma etapa de avanço)`,
           )
   const after =
     job.checkpoint === null
       ? nothing
-      : say(` after its step ${quoted(job.checkpoint)}`, ` depois da etapa ${quoted(job.checkpoint)}`)
+      : localized(` after its step ${quoted(job.checkpoint)}`, ` depois da etapa ${quoted(job.checkpoint)}`)
   return told(
     'stalled',
     append(
-      say(`job ${id} stalled`, `o job ${id} travou`),
+      localized(`job ${id} stalled`, `o job ${id} travou`),
       when,
-      say(' and waits for a person', ' e espera por uma pessoa'),
+      localized(' and waits for a person', ' e espera por uma pessoa'),
       reason,
       fruitless,
     ),
     'resume',
-    append(say('resume it; it goes on', 'retome; ele continua'), after),
+    append(localized('resume it; it goes on', 'retome; ele continua'), after),
     `retoma jobs retry ${id}`,
   )
 }

@@ -1,5 +1,5 @@
 /** Explains a limit that blocks a job: concurrency or rate, of the queue or of the job's group. */
-import { type Saying, say } from '../../errors/errors.ts'
+import { type LocalizedText, localized } from '../../errors/errors.ts'
 import type { LimitFacts } from './explain-facts.ts'
 import { counted, lasting, quoted, until } from './sentence-parts.ts'
 
@@ -12,25 +12,25 @@ export function whyLimited(
   /** `queue` null: the subject of the sentence is the queue. */
   { queue, groupKey }: { queue: string | null; groupKey: string | null },
   now: Date,
-): Saying | undefined {
+): LocalizedText | undefined {
   const full = gates.filter(isFull)
   const gate = full.find(atOnce) ?? full.toSorted((a, b) => opens(b) - opens(a))[0]
   if (gate === undefined) return undefined
   const whose = gate.group
-    ? say(`its group ${quoted(groupKey ?? '')}`, `seu grupo ${quoted(groupKey ?? '')}`)
+    ? localized(`its group ${quoted(groupKey ?? '')}`, `seu grupo ${quoted(groupKey ?? '')}`)
     : queue === null
-      ? say('it', 'ela')
-      : say(`queue ${quoted(queue)}`, `a fila ${quoted(queue)}`)
+      ? localized('it', 'ela')
+      : localized(`queue ${quoted(queue)}`, `a fila ${quoted(queue)}`)
   if (atOnce(gate)) {
     const [n, of] = [counted(gate.running), counted(gate.concurrency!)]
-    return say(
+    return localized(
       `${whose.en} may run ${of.en} at once and ${n.en} ${gate.running === 1 ? 'runs' : 'run'}`,
       `${whose.pt} pode rodar ${of.pt} por vez e ${n.pt} ${gate.running === 1 ? 'roda' : 'rodam'}`,
     )
   }
   const [limit, per] = [counted(gate.rate!), lasting(gate.perMs!)]
   const next = gate.freesAt === null ? '?' : until(gate.freesAt, now)
-  return say(
+  return localized(
     `${whose.en} may start ${limit.en} in ${per} and has; the next may start in ${next}`,
     `${whose.pt} pode iniciar ${limit.pt} em ${per} e já iniciou; o próximo pode iniciar em ${next}`,
   )

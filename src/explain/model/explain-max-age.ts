@@ -1,5 +1,5 @@
 /** Explains a job older than its maxAge. The age counts from the enqueue, or from runAt before the first attempt. */
-import { say } from '../../errors/errors.ts'
+import { localized } from '../../errors/errors.ts'
 import type { JobFacts } from './explain-facts.ts'
 import type { Told } from './explanation.ts'
 import { nextCheck, noWatchdog, startWatchdog } from './next-watchdog-check.ts'
@@ -13,7 +13,7 @@ export function pastMaxAge(job: JobFacts): Told | undefined {
   return told(
     'overdue',
     append(
-      say(
+      localized(
         `job ${id} is ${since(from, now)} old, more than its maxAge of ${lasting(policy.maxAge)}, and is about to be failed for it`,
         `o job ${id} tem ${since(from, now)}, mais que o seu maxAge de ${lasting(policy.maxAge)}, e está para ser dado como falho por isso`,
       ),
@@ -22,7 +22,10 @@ export function pastMaxAge(job: JobFacts): Told | undefined {
     late ? 'start_worker' : 'wait',
     late
       ? startWatchdog
-      : say('wait for its end, then decide whether to run it again', 'espere o fim e então decida se roda de novo'),
+      : localized(
+          'wait for its end, then decide whether to run it again',
+          'espere o fim e então decida se roda de novo',
+        ),
     late ? 'retoma up' : null,
   )
 }

@@ -1,7 +1,7 @@
 /**
  * Explains a job without an eligible worker: no live worker, no live worker of the queue, or none with the kind or this version.
  */
-import { type Saying, say } from '../../errors/errors.ts'
+import { type LocalizedText, localized } from '../../errors/errors.ts'
 import type { EligibleWorkersFacts } from './explain-facts.ts'
 import { listed, quoted, typed } from './sentence-parts.ts'
 
@@ -12,42 +12,45 @@ interface Wanted {
 }
 
 /** Returns the rest of a sentence, such as `no live worker serves queue "mail"`; undefined: an eligible worker lives. */
-export function whyNoWorker({ queue, kind, version }: Wanted, takers: EligibleWorkersFacts): Saying | undefined {
+export function whyNoWorker({ queue, kind, version }: Wanted, takers: EligibleWorkersFacts): LocalizedText | undefined {
   if (takers.taking > 0) return undefined
-  if (takers.live === 0) return say('no worker is alive', 'nenhum worker está vivo')
+  if (takers.live === 0) return localized('no worker is alive', 'nenhum worker está vivo')
   if (takers.serving === 0) {
     const served = listed(takers.queues)
-    return say(
+    return localized(
       `no live worker serves queue ${quoted(queue)} (they serve ${served})`,
       `nenhum worker vivo atende a fila ${quoted(queue)} (eles atendem ${served})`,
     )
   }
   if (takers.knowing === 0) {
     const known = listed(takers.kinds)
-    return say(
+    return localized(
       `no live worker of queue ${quoted(queue)} knows the kind ${quoted(kind)} (they know ${known})`,
       `nenhum worker vivo da fila ${quoted(queue)} conhece o tipo ${quoted(kind)} (eles conhecem ${known})`,
     )
   }
   const versions = listed(takers.versions)
-  return say(
+  return localized(
     `no live worker of queue ${quoted(queue)} runs version ${version} of ${quoted(kind)} (they run ${versions})`,
     `nenhum worker vivo da fila ${quoted(queue)} roda a versão ${version} de ${quoted(kind)} (eles rodam ${versions})`,
   )
 }
 
 /** Returns the advice to get an eligible worker. */
-export function startWorker({ queue }: Wanted, takers: EligibleWorkersFacts): { text: Saying; command: string | null } {
+export function startWorker(
+  { queue }: Wanted,
+  takers: EligibleWorkersFacts,
+): { text: LocalizedText; command: string | null } {
   if (takers.serving > 0)
     return {
-      text: say(
+      text: localized(
         'deploy the code that has it, or add it to the jobs of those workers; nothing is lost until then',
         'publique o código que o tem, ou junte-o aos jobs desses workers; nada se perde até lá',
       ),
       command: null,
     }
   return {
-    text: say('start a worker that serves the queue', 'inicie um worker que atenda a fila'),
+    text: localized('start a worker that serves the queue', 'inicie um worker que atenda a fila'),
     command: `retoma worker --queues ${typed(queue)}`,
   }
 }

@@ -1,15 +1,15 @@
 /** Explains a provider that waits or has stopped: until when, and with the provider's own message. */
-import { type Saying, say } from '../../errors/errors.ts'
+import { type LocalizedText, localized } from '../../errors/errors.ts'
 import type { ProviderFacts } from './explain-facts.ts'
 import { append, message, nothing, quoted, typed, until, wait } from './sentence-parts.ts'
 
 /** `provider "openrouter" asks to wait 4 min more: slow down` */
-export function whyProvider(provider: ProviderFacts, now: Date): Saying {
+export function whyProvider(provider: ProviderFacts, now: Date): LocalizedText {
   const { name, freeAt, stoppedAt, probeAt, message: words, waits, waitingSince } = provider
-  const own = words === null || words.trim() === '' ? nothing : say(`: ${message(words)}`, `: ${message(words)}`)
+  const own = words === null || words.trim() === '' ? nothing : localized(`: ${message(words)}`, `: ${message(words)}`)
   if (stoppedAt === null)
     return append(
-      say(
+      localized(
         `provider ${quoted(name)} asks to wait${freeAt === null ? '' : ` ${until(freeAt, now)} more`}`,
         `o provedor ${quoted(name)} pede para esperar${freeAt === null ? '' : ` mais ${until(freeAt, now)}`}`,
       ),
@@ -19,32 +19,32 @@ export function whyProvider(provider: ProviderFacts, now: Date): Saying {
   const next =
     probeAt === null || probeAt <= now
       ? nothing
-      : say(`, next in ${until(probeAt, now)}`, `, de novo em ${until(probeAt, now)}`)
+      : localized(`, next in ${until(probeAt, now)}`, `, de novo em ${until(probeAt, now)}`)
   return append(
-    say(`provider ${quoted(name)} has stopped`, `o provedor ${quoted(name)} parou`),
+    localized(`provider ${quoted(name)} has stopped`, `o provedor ${quoted(name)} parou`),
     own,
     unanswered(waits, waitingSince, now),
     lastTrouble(provider),
-    say('; it is asked once a minute', '; ele é consultado uma vez por minuto'),
+    localized('; it is asked once a minute', '; ele é consultado uma vez por minuto'),
     next,
   )
 }
 
 /** `; it has asked to wait 12 times in 25 min, without one answer` */
-function unanswered(waits: number, since: Date | null, now: Date): Saying {
+function unanswered(waits: number, since: Date | null, now: Date): LocalizedText {
   if (since === null || waits < 2) return nothing
   const span = until(now, since)
-  return say(
+  return localized(
     `; it has asked to wait ${waits} times in ${span}, without one answer`,
     `; já pediu para esperar ${waits} vezes em ${span}, sem uma resposta sequer`,
   )
 }
 
 /** `; the last time it was asked: 500` */
-export const lastTrouble = ({ trouble }: ProviderFacts): Saying =>
+export const lastTrouble = ({ trouble }: ProviderFacts): LocalizedText =>
   trouble === null || trouble.trim() === ''
     ? nothing
-    : say(`; the last time it was asked: ${message(trouble)}`, `; na última consulta: ${message(trouble)}`)
+    : localized(`; the last time it was asked: ${message(trouble)}`, `; na última consulta: ${message(trouble)}`)
 
 /** A shorter wait is over before a person has typed the command. */
 const worthClearingMs = 60_000
@@ -53,15 +53,15 @@ const worthClearingMs = 60_000
 export function waitFor({ name, freeAt, stoppedAt }: ProviderFacts, now: Date): Advised {
   if (stoppedAt === null && (freeAt === null || freeAt.getTime() - now.getTime() < worthClearingMs))
     return ['wait', wait]
-  const lever = say(
+  const lever = localized(
     '; if you know that it answers, have it asked at once',
     '; se você sabe que ele responde, mande consultá-lo já',
   )
   return ['wait', append(wait, lever), `retoma providers clear ${typed(name)}`]
 }
 
-type Advised = [action: 'wait', text: Saying, command?: string]
+type Advised = [action: 'wait', text: LocalizedText, command?: string]
 
 /** Adds the provider to another explanation. */
-export const besidesProvider = (provider: ProviderFacts | null, now: Date): Saying =>
-  provider === null ? nothing : append(say('; ', '; '), whyProvider(provider, now))
+export const besidesProvider = (provider: ProviderFacts | null, now: Date): LocalizedText =>
+  provider === null ? nothing : append(localized('; ', '; '), whyProvider(provider, now))

@@ -1,5 +1,5 @@
 /** Explains a queue: its jobs, its workers, and the obstacle if the jobs do not advance. */
-import { type Saying, say } from '../../errors/errors.ts'
+import { type LocalizedText, localized } from '../../errors/errors.ts'
 import type { QueueFacts } from './explain-facts.ts'
 import { whyLimited } from './explain-limits.ts'
 import { whyNoWorker } from './explain-no-worker.ts'
@@ -26,11 +26,14 @@ export function explainQueue(facts: QueueFacts): Told {
     return told(
       'paused',
       append(
-        say(`queue ${name} is paused: nothing more of it starts`, `a fila ${name} está pausada: nada mais dela começa`),
+        localized(
+          `queue ${name} is paused: nothing more of it starts`,
+          `a fila ${name} está pausada: nada mais dela começa`,
+        ),
         depth(facts),
       ),
       'resume',
-      say('resume it when it is time', 'retome quando for a hora'),
+      localized('resume it when it is time', 'retome quando for a hora'),
       `retoma queues resume ${typed(facts.queue)}`,
     )
   if (ready.jobs === 0) return nothingReady(facts, name)
@@ -39,11 +42,11 @@ export function explainQueue(facts: QueueFacts): Told {
     return told(
       'starved',
       append(
-        say(`queue ${name} has ready jobs and ${nobody.en}`, `a fila ${name} tem jobs prontos e ${nobody.pt}`),
+        localized(`queue ${name} has ready jobs and ${nobody.en}`, `a fila ${name} tem jobs prontos e ${nobody.pt}`),
         depth(facts),
       ),
       'start_worker',
-      say('start a worker that serves it', 'inicie um worker que a atenda'),
+      localized('start a worker that serves it', 'inicie um worker que a atenda'),
       `retoma worker --queues ${typed(facts.queue)}`,
     )
   }
@@ -55,21 +58,21 @@ function nothingReady(facts: QueueFacts, name: string): Told {
   const next =
     dueAt === null
       ? nothing
-      : say(`; the next is due in ${until(dueAt, now)}`, `; o próximo vence em ${until(dueAt, now)}`)
+      : localized(`; the next is due in ${until(dueAt, now)}`, `; o próximo vence em ${until(dueAt, now)}`)
   const nobody = whyNoWorker({ queue: facts.queue, kind: '', version: 1 }, takers)
-  const alone = nobody === undefined ? nothing : say(`; ${nobody.en}`, `; ${nobody.pt}`)
+  const alone = nobody === undefined ? nothing : localized(`; ${nobody.en}`, `; ${nobody.pt}`)
   const sentence =
     running.jobs === 0
-      ? say(
+      ? localized(
           `queue ${name} is idle: nothing is ready and nothing runs`,
           `a fila ${name} está ociosa: nada pronto e nada rodando`,
         )
-      : say(
+      : localized(
           `queue ${name} keeps up: nothing waits, ${upToMost(running).en} running`,
           `a fila ${name} está em dia: nada espera, ${upToMost(running).pt} rodando`,
         )
   const provider = besidesProvider(facts.provider, now)
-  return told('ok', append(sentence, next, provider, alone), 'nothing', say('nothing to do', 'nada a fazer'))
+  return told('ok', append(sentence, next, provider, alone), 'nothing', localized('nothing to do', 'nada a fazer'))
 }
 
 function starved(facts: QueueFacts, name: string): Told | undefined {
@@ -80,14 +83,14 @@ function starved(facts: QueueFacts, name: string): Told | undefined {
   return told(
     'starved',
     append(
-      say(
+      localized(
         `queue ${name} has ready jobs that none of its live workers takes: ${n.en} of ${kinds}`,
         `a fila ${name} tem jobs prontos que nenhum dos seus workers vivos pega: ${n.pt} de ${kinds}`,
       ),
       depth(facts),
     ),
     'deploy',
-    say(
+    localized(
       'deploy the code that has these kinds; nothing is lost until then',
       'publique o código que tem esses tipos; nada se perde até lá',
     ),
@@ -100,7 +103,7 @@ function inTheWay(facts: QueueFacts, name: string): Told | undefined {
     return told(
       'paused',
       append(
-        say(
+        localized(
           `queue ${name} has nothing that may start: what is ready belongs to batches that are paused, stalled or over`,
           `a fila ${name} não tem nada que possa começar: o que está pronto é de lotes pausados, travados ou encerrados`,
         ),
@@ -108,7 +111,7 @@ function inTheWay(facts: QueueFacts, name: string): Told | undefined {
         besidesProvider(facts.provider, now),
       ),
       'resume',
-      say('look at its batches', 'veja os lotes dela'),
+      localized('look at its batches', 'veja os lotes dela'),
       'retoma batch list',
     )
   const limited = whyLimited(facts.gates, { queue: null, groupKey: null }, now)
@@ -116,25 +119,25 @@ function inTheWay(facts: QueueFacts, name: string): Told | undefined {
     return told(
       'limited',
       append(
-        say(`queue ${name} is at its limit: ${limited.en}`, `a fila ${name} está no limite: ${limited.pt}`),
+        localized(`queue ${name} is at its limit: ${limited.en}`, `a fila ${name} está no limite: ${limited.pt}`),
         depth(facts),
       ),
       'wait',
-      say('wait, or raise the limit', 'espere, ou aumente o limite'),
+      localized('wait, or raise the limit', 'espere, ou aumente o limite'),
     )
   const [first] = hung
   if (first !== undefined && takers.blocked === takers.serving)
     return told(
       'hung',
       append(
-        say(
+        localized(
           `queue ${name} stands: the event loop of ${takers.serving === 1 ? 'its only worker' : `all its ${takers.serving} workers`} is blocked, of ${quoted(first.id)} for ${since(first.blockedSince!, now)}`,
           `a fila ${name} está parada: o event loop de ${takers.serving === 1 ? 'seu único worker' : `todos os seus ${takers.serving} workers`} está bloqueado, o de ${quoted(first.id)} há ${since(first.blockedSince!, now)}`,
         ),
         depth(facts),
       ),
       'restart_worker',
-      say(
+      localized(
         `start another worker, or kill process ${first.pid} on ${quoted(first.host)}: its jobs run again elsewhere`,
         `inicie outro worker, ou mate o processo ${first.pid} em ${quoted(first.host)}: seus jobs rodam de novo em outro lugar`,
       ),
@@ -147,7 +150,7 @@ function moves(facts: QueueFacts, name: string): Told {
   const blocked =
     hung.length === 0
       ? nothing
-      : say(
+      : localized(
           `; ${takers.blocked} of its ${takers.serving} ${takers.serving === 1 ? 'worker' : 'workers'} blocked`,
           `; ${takers.blocked} de ${takers.serving} ${takers.serving === 1 ? 'worker bloqueado' : 'workers bloqueados'}`,
         )
@@ -156,11 +159,11 @@ function moves(facts: QueueFacts, name: string): Told {
       'busy',
       append(
         takers.slots === 1
-          ? say(
+          ? localized(
               `queue ${name} is busy: the only slot of its worker is taken`,
               `a fila ${name} está ocupada: a única vaga de seu worker está tomada`,
             )
-          : say(
+          : localized(
               `queue ${name} is busy: all ${counted(takers.slots).en} slots of its workers are taken`,
               `a fila ${name} está ocupada: as ${counted(takers.slots).pt} vagas de seus workers estão tomadas`,
             ),
@@ -168,12 +171,12 @@ function moves(facts: QueueFacts, name: string): Told {
         blocked,
       ),
       'wait',
-      say('wait, or start another worker', 'espere, ou inicie outro worker'),
+      localized('wait, or start another worker', 'espere, ou inicie outro worker'),
     )
   return told(
     'ok',
     append(
-      say(`queue ${name} is being worked off`, `a fila ${name} está sendo atendida`),
+      localized(`queue ${name} is being worked off`, `a fila ${name} está sendo atendida`),
       depth(facts),
       blocked,
       besidesProvider(facts.provider, facts.now),
@@ -184,17 +187,17 @@ function moves(facts: QueueFacts, name: string): Told {
 }
 
 /** `; 340 ready, the oldest for 2 min, 20 running` */
-function depth({ ready, running, oldestAt, now }: QueueFacts): Saying {
+function depth({ ready, running, oldestAt, now }: QueueFacts): LocalizedText {
   const oldest =
     oldestAt === null
       ? nothing
-      : say(`, the oldest for ${since(oldestAt, now)}`, `, o mais antigo há ${since(oldestAt, now)}`)
+      : localized(`, the oldest for ${since(oldestAt, now)}`, `, o mais antigo há ${since(oldestAt, now)}`)
   return append(
-    say(
+    localized(
       `; ${upToMost(ready).en} ready`,
       `; ${upToMost(ready).pt} ${ready.jobs === 1 && !ready.more ? 'pronto' : 'prontos'}`,
     ),
     oldest,
-    say(`, ${upToMost(running).en} running`, `, ${upToMost(running).pt} rodando`),
+    localized(`, ${upToMost(running).en} running`, `, ${upToMost(running).pt} rodando`),
   )
 }

@@ -1,5 +1,5 @@
 /** Explains a ready job with an eligible worker: the job waits for its turn, a slot, or a limit. */
-import { type Saying, say } from '../../errors/errors.ts'
+import { type LocalizedText, localized } from '../../errors/errors.ts'
 import type { JobFacts } from './explain-facts.ts'
 import { whyLimited } from './explain-limits.ts'
 import type { Told } from './explanation.ts'
@@ -12,21 +12,21 @@ export function explainReadyJob(job: JobFacts): Told {
     return told(
       'limited',
       append(
-        say(`job ${id} waits for a limit: ${limited.en}`, `o job ${id} espera por um limite: ${limited.pt}`),
+        localized(`job ${id} waits for a limit: ${limited.en}`, `o job ${id} espera por um limite: ${limited.pt}`),
         andBehind(job),
       ),
       'wait',
-      say('wait, or raise the limit', 'espere, ou aumente o limite'),
+      localized('wait, or raise the limit', 'espere, ou aumente o limite'),
     )
   if (takers.blocked === takers.taking)
     return told(
       'hung',
-      say(
+      localized(
         `job ${id} is ready but the event loop ${ofAllWorkers(takers.taking).en} is blocked`,
         `o job ${id} está pronto mas o event loop ${ofAllWorkers(takers.taking).pt} está bloqueado`,
       ),
       'restart_worker',
-      say(
+      localized(
         'look at what blocks it, and start another worker or restart that one',
         'veja o que o bloqueia e inicie outro worker ou reinicie esse',
       ),
@@ -37,20 +37,20 @@ export function explainReadyJob(job: JobFacts): Told {
     return told(
       'waiting',
       append(
-        say(
+        localized(
           `job ${id} is ready and waits for a free slot: ${allBusy(takers).en}`,
           `o job ${id} está pronto e espera uma vaga: ${allBusy(takers).pt}`,
         ),
         andBehind(job),
       ),
       'wait',
-      say('wait, or start another worker', 'espere, ou inicie outro worker'),
+      localized('wait, or start another worker', 'espere, ou inicie outro worker'),
     )
   if (ahead.jobs === 0 && !ahead.more) return next(job)
   const n = upToMost(ahead)
   return told(
     'waiting',
-    say(
+    localized(
       `job ${id} is ready and behind ${n.en} ${others(job).en} of ${job.turns ? 'its group in ' : ''}queue ${quoted(queue)}`,
       `o job ${id} está pronto, atrás de ${n.pt} ${others(job).pt} ${job.turns ? 'do seu grupo na' : 'da'} fila ${quoted(queue)}`,
     ),
@@ -66,7 +66,7 @@ function next({ id, queue, runAt, now, turns }: JobFacts): Told {
   if (turns)
     return told(
       'waiting',
-      say(
+      localized(
         `job ${id} is ready and the next of its group; the groups of queue ${quoted(queue)} take turns`,
         `o job ${id} está pronto e é o próximo do seu grupo; os grupos da fila ${quoted(queue)} se revezam`,
       ),
@@ -76,7 +76,7 @@ function next({ id, queue, runAt, now, turns }: JobFacts): Told {
   if (now.getTime() - runAt.getTime() <= soonMs)
     return told(
       'waiting',
-      say(
+      localized(
         `job ${id} is ready and next in queue ${quoted(queue)}: it starts within seconds`,
         `o job ${id} está pronto e é o próximo da fila ${quoted(queue)}: começa em segundos`,
       ),
@@ -85,12 +85,12 @@ function next({ id, queue, runAt, now, turns }: JobFacts): Told {
     )
   return told(
     'waiting',
-    say(
+    localized(
       `job ${id} has been ready for ${since(runAt, now)}, is next in queue ${quoted(queue)} and there is a free slot for it: it should have started`,
       `o job ${id} está pronto há ${since(runAt, now)}, é o próximo da fila ${quoted(queue)} e há vaga para ele: já devia ter começado`,
     ),
     'wait',
-    say(
+    localized(
       'wait a moment; if it does not start, look at the log of the workers',
       'espere um momento; se não começar, veja o log dos workers',
     ),
@@ -101,43 +101,43 @@ function next({ id, queue, runAt, now, turns }: JobFacts): Told {
 function suspect({ id, care }: JobFacts): Told {
   const how =
     care.level === 1
-      ? say('it runs next apart from the other suspects', 'roda em seguida separado dos outros suspeitos')
-      : say('it runs next alone', 'roda em seguida sozinho')
+      ? localized('it runs next apart from the other suspects', 'roda em seguida separado dos outros suspeitos')
+      : localized('it runs next alone', 'roda em seguida sozinho')
   return told(
     'suspect',
-    say(
+    localized(
       `job ${id} was there when its process died and may have killed it: ${how.en}, as soon as a worker has a place for that`,
       `o job ${id} estava lá quando seu processo morreu e pode tê-lo matado: ${how.pt}, assim que um worker tiver lugar para isso`,
     ),
     'wait',
-    say('wait; the next run shows whether it was this job', 'espere; a próxima execução mostra se foi este job'),
+    localized('wait; the next run shows whether it was this job', 'espere; a próxima execução mostra se foi este job'),
   )
 }
 
-const others = ({ ahead }: JobFacts): Saying =>
-  ahead.jobs === 1 && !ahead.more ? say('other', 'outro') : say('others', 'outros')
+const others = ({ ahead }: JobFacts): LocalizedText =>
+  ahead.jobs === 1 && !ahead.more ? localized('other', 'outro') : localized('others', 'outros')
 
-function andBehind(job: JobFacts): Saying {
-  if (job.ahead.jobs === 0 && !job.ahead.more) return job.turns ? nothing : say('; it is next', '; é o próximo')
+function andBehind(job: JobFacts): LocalizedText {
+  if (job.ahead.jobs === 0 && !job.ahead.more) return job.turns ? nothing : localized('; it is next', '; é o próximo')
   const n = upToMost(job.ahead)
-  return say(
+  return localized(
     `; ${n.en} ${others(job).en} ${job.turns ? 'of its group ' : ''}come before it`,
     `; ${n.pt} ${others(job).pt} ${job.turns ? 'do seu grupo ' : ''}antes dele`,
   )
 }
 
 /** `all 8 of the 2 workers that take it are busy`: slots, for a job or a batch. */
-export function allBusy({ slots, taking }: JobFacts['takers']): Saying {
+export function allBusy({ slots, taking }: JobFacts['takers']): LocalizedText {
   const of =
     taking === 1
-      ? say('of the one worker that takes it', 'do único worker que o pega')
-      : say(`of the ${taking} workers that take it`, `dos ${taking} workers que o pegam`)
+      ? localized('of the one worker that takes it', 'do único worker que o pega')
+      : localized(`of the ${taking} workers that take it`, `dos ${taking} workers que o pegam`)
   return slots === 1
-    ? say(`the only one ${of.en} is busy`, `a única ${of.pt} está ocupada`)
-    : say(`all ${counted(slots).en} ${of.en} are busy`, `todas as ${counted(slots).pt} ${of.pt} estão ocupadas`)
+    ? localized(`the only one ${of.en} is busy`, `a única ${of.pt} está ocupada`)
+    : localized(`all ${counted(slots).en} ${of.en} are busy`, `todas as ${counted(slots).pt} ${of.pt} estão ocupadas`)
 }
 
-const ofAllWorkers = (n: number): Saying =>
+const ofAllWorkers = (n: number): LocalizedText =>
   n === 1
-    ? say('of the only worker that takes it', 'do único worker que o pega')
-    : say(`of all ${n} workers that take it`, `de todos os ${n} workers que o pegam`)
+    ? localized('of the only worker that takes it', 'do único worker que o pega')
+    : localized(`of all ${n} workers that take it`, `de todos os ${n} workers que o pegam`)

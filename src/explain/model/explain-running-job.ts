@@ -2,8 +2,8 @@
  * Explains a running job: a live worker, a free loop, the time limits. The explanation names the worst problem; without a
  * problem, the progress.
  */
-import { type Saying, say } from '../../errors/errors.ts'
-import { beatEvery, defaultPolicy, type Policy } from '../../jobs/model/policy.ts'
+import { type LocalizedText, localized } from '../../errors/errors.ts'
+import { beatEvery, defaultPolicy, type JobPolicy } from '../../jobs/model/policy.ts'
 import { timeoutGrace } from '../../recovery/model/verdict.ts'
 import type { JobFacts, WorkerFacts } from './explain-facts.ts'
 import { pastMaxAge } from './explain-max-age.ts'
@@ -34,19 +34,19 @@ function orphan(job: JobFacts, worker: WorkerFacts | null): Told {
   const coming = nextCheck(watch, now, orphanAt(worker, policy, now))
   const name = quoted(worker?.id ?? job.workerId ?? '?')
   const what = (() => {
-    if (worker === null) return say(`its worker ${name} is gone`, `seu worker ${name} sumiu`)
+    if (worker === null) return localized(`its worker ${name} is gone`, `seu worker ${name} sumiu`)
     if (worker.deadAt === null)
-      return say(
+      return localized(
         `its worker ${name} has been silent for ${since(worker.beatAt, now)}; if it is dead`,
         `seu worker ${name} está calado há ${since(worker.beatAt, now)}; se morreu`,
       )
     const of = worker.death === null ? '' : ` (${message(worker.death.why)})`
-    return say(`its worker ${name} is dead${of}`, `seu worker ${name} morreu${of}`)
+    return localized(`its worker ${name} is dead${of}`, `seu worker ${name} morreu${of}`)
   })()
   const then = {
-    retry: say('it runs again elsewhere', 'ele roda de novo em outro lugar'),
-    stall: say('it stalls and waits for a person', 'ele trava e espera por uma pessoa'),
-    fail: say('it fails', 'ele falha'),
+    retry: localized('it runs again elsewhere', 'ele roda de novo em outro lugar'),
+    stall: localized('it stalls and waits for a person', 'ele trava e espera por uma pessoa'),
+    fail: localized('it fails', 'ele falha'),
   }[policy.onOrphan]
   const silent = worker?.deadAt === null
   const comma = silent ? ', ' : '; '
@@ -54,17 +54,17 @@ function orphan(job: JobFacts, worker: WorkerFacts | null): Told {
     'orphan',
     append(
       silent
-        ? say(`job ${id} may be held by nobody: `, `o job ${id} talvez não esteja com ninguém: `)
-        : say(`job ${id} is held by nobody alive: `, `o job ${id} não está com ninguém vivo: `),
+        ? localized(`job ${id} may be held by nobody: `, `o job ${id} talvez não esteja com ninguém: `)
+        : localized(`job ${id} is held by nobody alive: `, `o job ${id} não está com ninguém vivo: `),
       what,
-      say(
+      localized(
         `${comma}${then.en}${coming.late ? '' : ` ${comingIn(coming).en}`}`,
         `${comma}${then.pt}${coming.late ? '' : ` ${comingIn(coming).pt}`}`,
       ),
       noWatchdog(watch, coming, now),
     ),
     coming.late ? 'start_worker' : 'wait',
-    coming.late ? startWatchdog : say('wait; the watchdog puts it right', 'espere; o watchdog resolve'),
+    coming.late ? startWatchdog : localized('wait; the watchdog puts it right', 'espere; o watchdog resolve'),
     coming.late ? 'retoma up' : null,
   )
 }
@@ -73,7 +73,7 @@ function orphan(job: JobFacts, worker: WorkerFacts | null): Told {
  * Instant from which the watchdog treats the job as an orphan: a silent worker is first suspected and two heartbeat intervals
  * later dead; a kind may have a longer `orphanAfter`. At once if the worker's row is deleted or the worker stopped on its own.
  */
-function orphanAt(worker: WorkerFacts | null, { orphanAfter, sweepEvery }: Policy, now: Date): Date {
+function orphanAt(worker: WorkerFacts | null, { orphanAfter, sweepEvery }: JobPolicy, now: Date): Date {
   if (worker === null) return now
   const { beatAt, suspectedAt, deadAt, death } = worker
   if (deadAt !== null && death === null && suspectedAt === null) return now
@@ -92,11 +92,11 @@ function hung(job: JobFacts, worker: WorkerFacts, since_: Date): Told {
   const long = since(since_, now)
   const own = worker.blockedJob === id
   const who = own
-    ? say(
+    ? localized(
         `job ${id} itself blocks the event loop of its worker ${name}, for ${long}`,
         `o próprio job ${id} bloqueia o event loop do seu worker ${name}, há ${long}`,
       )
-    : say(
+    : localized(
         `job ${id} cannot go on: the event loop of its worker ${name} has been blocked for ${long}${worker.blockedJob === null ? '' : ` by job ${worker.blockedJob}`}`,
         `o job ${id} não avança: o event loop do seu worker ${name} está bloqueado há ${long}${worker.blockedJob === null ? '' : ` pelo job ${worker.blockedJob}`}`,
       )
@@ -104,19 +104,19 @@ function hung(job: JobFacts, worker: WorkerFacts, since_: Date): Told {
     const end = own && job.startedAt !== null ? new Date(job.startedAt.getTime() + policy.timeout) : null
     const when =
       end === null
-        ? say("at that job's timeout", 'no timeout desse job')
-        : say(`at its timeout, ${until(end, now)} from now,`, `no seu timeout, daqui a ${until(end, now)},`)
+        ? localized("at that job's timeout", 'no timeout desse job')
+        : localized(`at its timeout, ${until(end, now)} from now,`, `no seu timeout, daqui a ${until(end, now)},`)
     return told(
       'hung',
       append(
         who,
-        say(
+        localized(
           `; ${when.en} the process is killed and started again`,
           `; ${when.pt} o processo é morto e iniciado de novo`,
         ),
       ),
       'wait',
-      say(
+      localized(
         'wait, or look at the stack: that function never lets go',
         'espere, ou veja a pilha: essa função não devolve o controle',
       ),
@@ -126,13 +126,13 @@ function hung(job: JobFacts, worker: WorkerFacts, since_: Date): Told {
     'hung',
     append(
       who,
-      say(
+      localized(
         '; nobody starts that worker again, so it is not killed',
         '; ninguém reinicia esse worker, então ele não é morto',
       ),
     ),
     'restart_worker',
-    say(
+    localized(
       `if it does not come free, kill process ${worker.pid} on ${quoted(worker.host)}: its jobs run again elsewhere, and none of them pays for it`,
       `se não se soltar, mate o processo ${worker.pid} em ${quoted(worker.host)}: seus jobs rodam de novo em outro lugar, sem custo para eles`,
     ),
@@ -152,12 +152,12 @@ function pastItsTimes(job: JobFacts, worker: WorkerFacts): Told | undefined {
   if (worker.unwrittenMs >= unwrittenMs)
     return told(
       'unwritten',
-      say(
+      localized(
         `job ${id} runs on worker ${name}, which has waited ${lasting(worker.unwrittenMs)} for the database to take what its jobs did; their time stands still meanwhile`,
         `o job ${id} roda no worker ${name}, que espera há ${lasting(worker.unwrittenMs)} o banco aceitar o que seus jobs fizeram; o tempo deles fica parado enquanto isso`,
       ),
       'wait',
-      say('wait, and look at the database', 'espere, e olhe o banco'),
+      localized('wait, and look at the database', 'espere, e olhe o banco'),
       'retoma doctor',
     )
   if (counts > policy.timeout) {
@@ -165,7 +165,7 @@ function pastItsTimes(job: JobFacts, worker: WorkerFacts): Told | undefined {
     return told(
       'timeout',
       append(
-        say(
+        localized(
           `job ${id} has run for ${lasting(runs)}, past its timeout of ${lasting(policy.timeout)}: it was told to end, and the watchdog takes it away ${coming.late ? 'a minute after that' : comingIn(coming).en}`,
           `o job ${id} roda há ${lasting(runs)}, além do seu timeout de ${lasting(policy.timeout)}: foi avisado para terminar, e o watchdog o tira ${coming.late ? 'um minuto depois' : comingIn(coming).pt}`,
         ),
@@ -180,21 +180,21 @@ function pastItsTimes(job: JobFacts, worker: WorkerFacts): Told | undefined {
     const stalls = new Date(stoodFrom.getTime() + policy.stallAfter)
     const coming = nextCheck(watch, now, nextSweep(stalls, policy.sweepEvery))
     const then = {
-      retry: say('it is run again', 'ele roda de novo'),
-      stall: say('it is stalled and waits for a person', 'ele trava e espera por uma pessoa'),
-      fail: say('it fails', 'ele falha'),
+      retry: localized('it is run again', 'ele roda de novo'),
+      stall: localized('it is stalled and waits for a person', 'ele trava e espera por uma pessoa'),
+      fail: localized('it fails', 'ele falha'),
     }[policy.onStall]
     return told(
       'stalled',
       append(
-        say(
+        localized(
           `job ${id} runs on worker ${name} but has made no progress for ${lasting(stood)}, more than its ${lasting(policy.stallAfter)}: ${then.en}${coming.late ? '' : ` ${comingIn(coming).en}`}`,
           `o job ${id} roda no worker ${name} mas não avança há ${lasting(stood)}, mais que os seus ${lasting(policy.stallAfter)}: ${then.pt}${coming.late ? '' : ` ${comingIn(coming).pt}`}`,
         ),
         noWatchdog(watch, coming, now),
       ),
       coming.late ? 'start_worker' : 'wait',
-      coming.late ? startWatchdog : say('wait for that, then resume it', 'espere por isso e então retome'),
+      coming.late ? startWatchdog : localized('wait for that, then resume it', 'espere por isso e então retome'),
       coming.late ? 'retoma up' : null,
     )
   }
@@ -202,14 +202,17 @@ function pastItsTimes(job: JobFacts, worker: WorkerFacts): Told | undefined {
     return told(
       'slow',
       append(
-        say(
+        localized(
           `job ${id} is slow: it has run for ${lasting(runs)} where ${lasting(policy.expect)} were expected`,
           `o job ${id} está lento: roda há ${lasting(runs)} onde se esperavam ${lasting(policy.expect)}`,
         ),
         howFar(job),
       ),
       'wait',
-      say(`wait; its timeout is ${lasting(policy.timeout)}`, `espere; seu timeout é de ${lasting(policy.timeout)}`),
+      localized(
+        `wait; its timeout is ${lasting(policy.timeout)}`,
+        `espere; seu timeout é de ${lasting(policy.timeout)}`,
+      ),
     )
   return undefined
 }
@@ -221,13 +224,13 @@ const fine = (job: JobFacts, worker: WorkerFacts): Told =>
   told(
     'ok',
     append(
-      say(
+      localized(
         `job ${job.id} runs: attempt ${job.attempt}, for ${since(job.startedAt ?? job.now, job.now)}, on worker ${quoted(worker.id)}`,
         `o job ${job.id} está rodando: tentativa ${job.attempt}, há ${since(job.startedAt ?? job.now, job.now)}, no worker ${quoted(worker.id)}`,
       ),
       howFar(job),
       job.care.level > 0
-        ? say(
+        ? localized(
             '; it runs with care, because its process died of something',
             '; roda com cuidado, porque seu processo morreu de algo',
           )
@@ -238,24 +241,24 @@ const fine = (job: JobFacts, worker: WorkerFacts): Told =>
   )
 
 /** `; after its step "extract", 3 of 10, 4 s ago` */
-function howFar({ checkpoint, progress, progressAt, now }: JobFacts): Saying {
+function howFar({ checkpoint, progress, progressAt, now }: JobFacts): LocalizedText {
   const step =
     checkpoint === null
       ? nothing
-      : say(`; after its step ${quoted(checkpoint)}`, `; depois da etapa ${quoted(checkpoint)}`)
+      : localized(`; after its step ${quoted(checkpoint)}`, `; depois da etapa ${quoted(checkpoint)}`)
   const done = typeof progress?.done === 'number' ? progress.done : undefined
   const total = typeof progress?.total === 'number' ? progress.total : undefined
-  const of = total === undefined ? nothing : say(` of ${counted(total).en}`, ` de ${counted(total).pt}`)
+  const of = total === undefined ? nothing : localized(` of ${counted(total).en}`, ` de ${counted(total).pt}`)
   const count =
     done === undefined
       ? nothing
-      : say(
+      : localized(
           `; ${counted(done).en}${of.en} done`,
           `; ${counted(done).pt}${of.pt} ${(total ?? done) === 1 ? 'feito' : 'feitos'}`,
         )
   const when =
     progressAt === null
       ? nothing
-      : say(`; last progress ${since(progressAt, now)} ago`, `; último avanço há ${since(progressAt, now)}`)
+      : localized(`; last progress ${since(progressAt, now)} ago`, `; último avanço há ${since(progressAt, now)}`)
   return append(step, count, when)
 }

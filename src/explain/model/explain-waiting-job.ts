@@ -2,7 +2,7 @@
  * Explains why a waiting job does not run. The order of the reasons: a person must act, no eligible worker lives, the reason
  * passes without action. The first true reason is the verdict; a later due time is added to the sentence.
  */
-import { type Saying, say } from '../../errors/errors.ts'
+import { type LocalizedText, localized } from '../../errors/errors.ts'
 import type { JobFacts, ProviderFacts } from './explain-facts.ts'
 import { pastMaxAge } from './explain-max-age.ts'
 import { bringing, startWorker, whyNoWorker } from './explain-no-worker.ts'
@@ -18,21 +18,21 @@ export function explainWaiting(job: JobFacts): Told {
   if (overdue !== undefined) return overdue
   const held = ofItsBatch(job)
   if (held !== undefined) return held
-  if (job.queuePaused) return queueIsPaused(say(`job ${id}`, `o job ${id}`), queue, notDue(job))
+  if (job.queuePaused) return queueIsPaused(localized(`job ${id}`, `o job ${id}`), queue, notDue(job))
   const nobody = whyNoWorker(job, job.takers)
   const { text, command } = startWorker(job, job.takers)
   if (job.provider !== null && job.runAt <= now && nobody === undefined) return handedBack(job, job.provider)
   if (job.runAt > now) {
-    const sentence = append(say(`job ${id} `, `o job ${id} `), untilDue(job))
+    const sentence = append(localized(`job ${id} `, `o job ${id} `), untilDue(job))
     if (nobody === undefined && isForProvider(job)) return told('waiting', sentence, ...waitFor(job.provider!, now))
     if (nobody === undefined) return told('waiting', sentence, 'wait', wait)
-    const besides = say(`; and at present ${nobody.en}`, `; e no momento ${nobody.pt}`)
+    const besides = localized(`; and at present ${nobody.en}`, `; e no momento ${nobody.pt}`)
     return told('waiting', append(sentence, besides), bringing(job.takers), text, command)
   }
   if (nobody !== undefined)
     return told(
       'starved',
-      say(
+      localized(
         `job ${id} has been ready for ${since(job.runAt, now)} and nobody takes it: ${nobody.en}`,
         `o job ${id} está pronto há ${since(job.runAt, now)} e ninguém o pega: ${nobody.pt}`,
       ),
@@ -46,7 +46,11 @@ export function explainWaiting(job: JobFacts): Told {
 /** The job is ready, but the next attempt would end with a deferral at once. */
 function handedBack({ id, now }: JobFacts, provider: ProviderFacts): Told {
   const why = whyProvider(provider, now)
-  return told('waiting', say(`job ${id} waits: ${why.en}`, `o job ${id} espera: ${why.pt}`), ...waitFor(provider, now))
+  return told(
+    'waiting',
+    localized(`job ${id} waits: ${why.en}`, `o job ${id} espera: ${why.pt}`),
+    ...waitFor(provider, now),
+  )
 }
 
 function ofItsBatch(job: JobFacts): Told | undefined {
@@ -57,7 +61,7 @@ function ofItsBatch(job: JobFacts): Told | undefined {
       return told(
         'paused',
         append(
-          say(
+          localized(
             `job ${id} waits because its batch ${batch.id} is paused`,
             `o job ${id} espera porque o lote ${batch.id} está pausado`,
           ),
@@ -65,18 +69,18 @@ function ofItsBatch(job: JobFacts): Told | undefined {
           notDue(job),
         ),
         'resume',
-        say('resume the batch when it is time', 'retome o lote quando for a hora'),
+        localized('resume the batch when it is time', 'retome o lote quando for a hora'),
         `retoma batch resume ${batch.id}`,
       )
     case 'stalled':
       return told(
         'stalled',
-        say(
+        localized(
           `job ${id} waits because its batch ${batch.id} is stalled and waits for a person`,
           `o job ${id} espera porque o lote ${batch.id} travou e espera por uma pessoa`,
         ),
         'resume',
-        say('resume the batch', 'retome o lote'),
+        localized('resume the batch', 'retome o lote'),
         `retoma batch resume ${batch.id}`,
       )
     default:
@@ -92,7 +96,7 @@ export function follows(job: JobFacts, cancelled: boolean): Told {
   return told(
     cancelled ? 'cancelled' : 'failed',
     append(
-      say(
+      localized(
         `job ${id} is about to end with its batch ${batch!.id}, which ${en}: it follows${coming.late ? '' : ` ${comingIn(coming).en}`}`,
         `o job ${id} está para terminar com o lote ${batch!.id}, que ${pt}: ele segue${coming.late ? '' : ` ${comingIn(coming).pt}`}`,
       ),
@@ -113,39 +117,39 @@ const isForProvider = (job: JobFacts) =>
   job.provider !== null && job.attempt > 0 && job.sleep === null && !hasFailed(job)
 
 /** `waits 5 s more before it tries again: failure 1 of 3, …`, and so on. */
-function untilDue(job: JobFacts): Saying {
+function untilDue(job: JobFacts): LocalizedText {
   const left = until(job.runAt, job.now)
   const tries = job.failures + job.crashes
   if (hasFailed(job)) {
     const words = message(job.lastFailure!.message)
-    return say(
+    return localized(
       `waits ${left} more before it tries again: failure ${tries} of ${job.policy.maxAttempts}, ${words}`,
       `espera mais ${left} antes de tentar de novo: falha ${tries} de ${job.policy.maxAttempts}, ${words}`,
     )
   }
   if (job.sleep !== null)
-    return say(
+    return localized(
       `sleeps ${left} more, as its handler asked in ${quoted(job.sleep)}`,
       `dorme mais ${left}, como seu handler pediu em ${quoted(job.sleep)}`,
     )
   if (isForProvider(job)) {
     const why = whyProvider(job.provider!, job.now)
-    return say(
+    return localized(
       `waits ${left} more: ${why.en}; no try was spent`,
       `espera mais ${left}: ${why.pt}; nenhuma tentativa foi gasta`,
     )
   }
   if (job.attempt > 0)
-    return say(
+    return localized(
       `waits ${left} more, as its handler asked (snooze); no try was spent`,
       `espera mais ${left}, como seu handler pediu (snooze); nenhuma tentativa foi gasta`,
     )
-  return say(`is scheduled: it runs in ${left}`, `está agendado: roda em ${left}`)
+  return localized(`is scheduled: it runs in ${left}`, `está agendado: roda em ${left}`)
 }
 
-const notDue = (job: JobFacts): Saying =>
+const notDue = (job: JobFacts): LocalizedText =>
   job.runAt > job.now
-    ? say(
+    ? localized(
         `; it is not due for ${until(job.runAt, job.now)} either`,
         `; também só vence em ${until(job.runAt, job.now)}`,
       )

@@ -2,7 +2,7 @@
  * Defines an explanation: a verdict and an action for programs, a sentence and advice for people. An explanation answers a single
  * question: why does the job, batch or queue not advance, and should a person wait or act?
  */
-import type { Language, Saying } from '../../errors/errors.ts'
+import type { Language, LocalizedText } from '../../errors/errors.ts'
 
 /**
  * ok: works normally, or ended well. waiting, busy, paused, limited, starved, suspect: does not run, and why. orphan, hung,
@@ -53,7 +53,7 @@ interface In<Text> {
 }
 
 /** In both languages. */
-export type Told = In<Saying>
+export type Told = In<LocalizedText>
 
 /** In a single language. */
 export interface Explanation extends In<string> {

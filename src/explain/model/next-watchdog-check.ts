@@ -2,7 +2,7 @@
  * Estimates the next check of the watchdog, which checks every few seconds after its last check. Names the first check after the
  * due time, not the due time, so that a person who waits so long has waited long enough.
  */
-import { type Saying, say } from '../../errors/errors.ts'
+import { type LocalizedText, localized } from '../../errors/errors.ts'
 import { watchEvery } from '../../jobs/model/policy.ts'
 import { spanText } from '../../lib/values/format-duration.ts'
 import type { WatchdogFacts } from './explain-facts.ts'
@@ -36,20 +36,20 @@ export function nextSweep(due: Date, sweepEvery: number): Date {
 }
 
 /** `; but no watchdog has looked for 3 min`; empty while a watchdog checks. */
-export function noWatchdog({ lookedAt }: WatchdogFacts, { late }: NextCheck, now: Date): Saying {
+export function noWatchdog({ lookedAt }: WatchdogFacts, { late }: NextCheck, now: Date): LocalizedText {
   if (!late) return nothing
-  if (lookedAt === null) return say('; but no watchdog has ever looked', '; mas nenhum watchdog olhou até hoje')
+  if (lookedAt === null) return localized('; but no watchdog has ever looked', '; mas nenhum watchdog olhou até hoje')
   const span = since(lookedAt, now)
-  return say(`; but no watchdog has looked for ${span}`, `; mas nenhum watchdog olha há ${span}`)
+  return localized(`; but no watchdog has looked for ${span}`, `; mas nenhum watchdog olha há ${span}`)
 }
 
 /** `in about 8 s`, `at any moment`. */
-export const comingIn = ({ seconds }: NextCheck): Saying =>
+export const comingIn = ({ seconds }: NextCheck): LocalizedText =>
   seconds === 0
-    ? say('at any moment', 'a qualquer momento')
-    : say(`in about ${spanText(seconds)}`, `em cerca de ${spanText(seconds)}`)
+    ? localized('at any moment', 'a qualquer momento')
+    : localized(`in about ${spanText(seconds)}`, `em cerca de ${spanText(seconds)}`)
 
-export const startWatchdog = say(
+export const startWatchdog = localized(
   'start one; every `retoma up`, `serve` or `worker` looks',
   'inicie um; todo `retoma up`, `serve` ou `worker` olha',
 )

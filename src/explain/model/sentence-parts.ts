@@ -1,5 +1,5 @@
 /** Formats the parts of an explanation: names that cannot break a sentence, durations, counts up to `most`. */
-import { type Saying, say } from '../../errors/errors.ts'
+import { type LocalizedText, localized } from '../../errors/errors.ts'
 import { spanText } from '../../lib/values/format-duration.ts'
 import { whole } from '../../lib/values/format-number.ts'
 import { type Count, most } from './explain-facts.ts'
@@ -28,14 +28,14 @@ export const since = (at: Date, now: Date): string => spanText((now.getTime() - 
 export const until = (at: Date, now: Date): string => spanText(Math.ceil((at.getTime() - now.getTime()) / 1000))
 export const lasting = (ms: number): string => spanText(ms / 1000)
 
-export const counted = (number: number): Saying => say(whole(number, 'en'), whole(number, 'pt'))
+export const counted = (number: number): LocalizedText => localized(whole(number, 'en'), whole(number, 'pt'))
 /** `340`, or `more than 10,000` if the count stopped. */
-export const upToMost = ({ jobs, more }: Count): Saying =>
-  more ? say(`more than ${whole(most, 'en')}`, `mais de ${whole(most, 'pt')}`) : counted(jobs)
+export const upToMost = ({ jobs, more }: Count): LocalizedText =>
+  more ? localized(`more than ${whole(most, 'en')}`, `mais de ${whole(most, 'pt')}`) : counted(jobs)
 
-export const append = (...parts: readonly Saying[]): Saying =>
-  say(parts.map(part => part.en).join(''), parts.map(part => part.pt).join(''))
-export const nothing = say('', '')
+export const append = (...parts: readonly LocalizedText[]): LocalizedText =>
+  localized(parts.map(part => part.en).join(''), parts.map(part => part.pt).join(''))
+export const nothing = localized('', '')
 
 const few = 5
 /** `mail, sync, …` */
@@ -44,27 +44,27 @@ export const listed = (names: readonly string[]): string =>
 
 export const told = (
   verdict: Verdict,
-  sentence: Saying,
+  sentence: LocalizedText,
   action: AdviceAction,
-  text: Saying,
+  text: LocalizedText,
   command: string | null = null,
 ): Told => ({ verdict, sentence, advice: { action, text, command } })
 
 /** Explains a job or a batch in a paused queue. `what`: the subject; `more`: the rest of the sentence. */
-export const queueIsPaused = (what: Saying, queue: string, more: Saying): Told =>
+export const queueIsPaused = (what: LocalizedText, queue: string, more: LocalizedText): Told =>
   told(
     'paused',
     append(
-      say(
+      localized(
         `${what.en} waits because its queue ${quoted(queue)} is paused`,
         `${what.pt} espera porque a fila ${quoted(queue)} está pausada`,
       ),
       more,
     ),
     'resume',
-    say('resume the queue when it is time', 'retome a fila quando for a hora'),
+    localized('resume the queue when it is time', 'retome a fila quando for a hora'),
     `retoma queues resume ${typed(queue)}`,
   )
 
-export const wait = say('wait; it goes on by itself', 'espere; continua sozinho')
-export const nothingToDo = say('nothing to do', 'nada a fazer')
+export const wait = localized('wait; it goes on by itself', 'espere; continua sozinho')
+export const nothingToDo = localized('nothing to do', 'nada a fazer')

@@ -2,11 +2,11 @@
 import { brand, hasBrand } from '../../errors/brand.ts'
 
 /** Stands for the instant of the change, in `set`: `set: { updated_at: now }`. */
-export interface Now {
+export interface GuardNow {
   readonly now: true
 }
-export const now: Now = Object.freeze(brand({ now: true as const }, 'now'))
-export const isNow = (value: unknown): value is Now => hasBrand(value, 'now')
+export const guardNow: GuardNow = Object.freeze(brand({ now: true as const }, 'now'))
+export const isNow = (value: unknown): value is GuardNow => hasBrand(value, 'now')
 
 /** A text is parsed by the type of the column; a Date is an instant; an object is JSON. */
 export type GuardValue = string | number | bigint | boolean | Date | object | null

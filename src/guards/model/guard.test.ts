@@ -3,7 +3,7 @@ import type { RetomaError } from '../../errors/errors.ts'
 import { defineJob } from '../../jobs/model/job.ts'
 import { minutes, seconds } from '../../lib/values/duration.ts'
 import { defineGuard, type GuardOptions } from './guard.ts'
-import { now } from './guard-value.ts'
+import { guardNow } from './guard-value.ts'
 import { parsePair, parseTable } from './table-name.ts'
 
 const good: GuardOptions = {
@@ -34,7 +34,9 @@ test('a guard has usual values for what is not said', () => {
 
 test('with a job and nothing to set, the signal is set to now', () => {
   const { set: _, ...rest } = good
-  expect(defineGuard({ ...rest, enqueue: { job: job as never, input: () => ({}) } }).set).toEqual({ updated_at: now })
+  expect(defineGuard({ ...rest, enqueue: { job: job as never, input: () => ({}) } }).set).toEqual({
+    updated_at: guardNow,
+  })
 })
 
 test.each<[string, unknown, string, string]>([
@@ -141,7 +143,7 @@ function circle(): object {
 
 test('a mark may end it by the status, by the signal, or by what else is looked for', () => {
   const { set: _, ...rest } = good
-  for (const set of [{ status: 'X' }, { updated_at: now }, { tried: true }])
+  for (const set of [{ status: 'X' }, { updated_at: guardNow }, { tried: true }])
     defineGuard({ ...rest, where: { tried: false }, set })
 })
 

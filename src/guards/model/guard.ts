@@ -6,14 +6,14 @@
  */
 
 import type { EnqueueOptions } from '../../enqueue/model/enqueue-options.ts'
-import { say } from '../../errors/errors.ts'
+import { localized } from '../../errors/errors.ts'
 import { type Refuse, refuseDefinition, refuseUnknown } from '../../errors/invalid-option.ts'
 import { type AnyJob, isJob, type Job } from '../../jobs/model/job.ts'
 import { type Duration, minutes } from '../../lib/values/duration.ts'
 import { asText } from '../../lib/values/json.ts'
 import { namePattern, nameRule } from '../../lib/values/name.ts'
 import { column, duration, limitOf, record, value, zoneOf } from './guard-option-checks.ts'
-import { type GuardValue, isNow, type Now, now, valueText } from './guard-value.ts'
+import { type GuardNow, type GuardValue, guardNow, isNow, valueText } from './guard-value.ts'
 import { parseTable, type TableName } from './table-name.ts'
 
 /** A lost row, as found. bigint and numeric are text, instants are ISO 8601 text. */
@@ -31,14 +31,12 @@ export interface Guard {
   readonly limit: number
   readonly timeZone: string
   readonly where: Readonly<Record<string, readonly GuardValue[]>>
-  readonly set: Readonly<Record<string, GuardValue | Now>>
-  readonly enqueue: GuardedJob | null
-}
-
-interface GuardedJob {
-  readonly job: AnyJob
-  readonly input: (row: GuardedRow) => unknown
-  readonly options: (row: GuardedRow) => EnqueueOptions
+  readonly set: Readonly<Record<string, GuardValue | GuardNow>>
+  readonly enqueue: {
+    readonly job: AnyJob
+    readonly input: (row: GuardedRow) => unknown
+    readonly options: (row: GuardedRow) => EnqueueOptions
+  } | null
 }
 
 export interface GuardOptions<Input = unknown> {
@@ -54,7 +52,7 @@ export interface GuardOptions<Input = unknown> {
   /** A row is lost if the signal is older than this. */
   after: Duration
   /** Columns to set in a lost row. With `enqueue` and without `set`, the signal column is set to now. */
-  set?: Readonly<Record<string, GuardValue | Now>>
+  set?: Readonly<Record<string, GuardValue | GuardNow>>
   /** A job for each lost row, in the same transaction. */
   enqueue?: {
     job: Job<Input, unknown>
@@ -76,7 +74,7 @@ const known = ['name', 'table', 'status', 'signal', 'after', 'set', 'enqueue', '
 export function defineGuard<Input = unknown>(given: GuardOptions<Input>): Guard {
   const name = typeof given?.name === 'string' ? given.name : ''
   const refuse: Refuse = refuseDefinition(
-    name ? say(`the guard "${name}"`, `guard "${name}"`) : say('a guard', 'guard'),
+    name ? localized(`the guard "${name}"`, `guard "${name}"`) : localized('a guard', 'guard'),
   )
   if (given === null || typeof given !== 'object')
     refuse(
@@ -107,8 +105,8 @@ export function defineGuard<Input = unknown>(given: GuardOptions<Input>): Guard 
   }
   if (!endsIt(guard))
     refuse(
-      'set leaves the row as lost as it was, and it would be marked at every look; set the status to another value, or the signal to now',
-      'set deixa a linha tão perdida quanto antes, e ela seria marcada a cada vez; mude o status para outro valor, ou o signal para now',
+      'set leaves the row as lost as it was, and it would be marked at every look; set the status to another value, or the signal to guardNow',
+      'set deixa a linha tão perdida quanto antes, e ela seria marcada a cada vez; mude o status para outro valor, ou o signal para guardNow',
     )
   return guard
 }
@@ -163,7 +161,7 @@ function whereOf(where: NonNullable<GuardOptions['where']>, refuse: Refuse): Gua
 function setOf({ set, enqueue, signal }: Pick<GuardOptions, 'set' | 'signal'> & { enqueue?: unknown }, refuse: Refuse) {
   if (set === undefined && enqueue === undefined)
     refuse('it needs set or enqueue, to know what to do', 'falta set ou enqueue, para saber o que fazer')
-  if (set === undefined) return { [[signal].flat()[0] as string]: now }
+  if (set === undefined) return { [[signal].flat()[0] as string]: guardNow }
   for (const [name, one] of Object.entries(record('set', set, refuse))) {
     column('set', name, refuse)
     if (!isNow(one)) value(`set.${name}`, one, refuse)
@@ -171,7 +169,7 @@ function setOf({ set, enqueue, signal }: Pick<GuardOptions, 'set' | 'signal'> & 
   return { ...set }
 }
 
-function jobOf(enqueue: GuardOptions['enqueue'], refuse: Refuse): GuardedJob | null {
+function jobOf(enqueue: GuardOptions['enqueue'], refuse: Refuse): Guard['enqueue'] | null {
   if (enqueue === undefined) return null
   refuseUnknown(record('enqueue', enqueue, refuse), ['job', 'input', 'options'], refuse, 'enqueue.')
   const { job, input, options: asked = () => ({}) } = enqueue

@@ -7,7 +7,7 @@
  */
 
 import type { Db, Run } from '../../database/db.ts'
-import type { Saying } from '../../errors/errors.ts'
+import type { LocalizedText } from '../../errors/errors.ts'
 import { noteEvents } from '../../jobs/sql/transition.ts'
 import type { Duration } from '../../lib/values/duration.ts'
 import type { Guard } from '../model/guard.ts'
@@ -133,7 +133,7 @@ export async function countMarked(run: Run, name: string, marked: number): Promi
 }
 
 /** The error of the last failed sweep. */
-export interface GuardError extends Saying {
+export interface GuardError extends LocalizedText {
   readonly code: string
 }
 
@@ -155,7 +155,7 @@ const note = {
 export async function noteTurn(
   db: Db,
   name: string,
-  { error, warnings }: { error: GuardError | null; warnings: readonly Saying[] | null },
+  { error, warnings }: { error: GuardError | null; warnings: readonly LocalizedText[] | null },
   now: Date | null,
 ): Promise<GuardError | null> {
   const json = (value: unknown) => (value === null ? null : JSON.stringify(value))
@@ -173,7 +173,7 @@ export interface GuardView extends GuardAbout {
   lastError: GuardError | null
   failingSince: Date | null
   /** Such as a missing index. */
-  warnings: Saying[]
+  warnings: LocalizedText[]
   /** The guard sweeps on time. false: no process has the guard in its code, or no such process runs. */
   active: boolean
   /**

@@ -2,7 +2,7 @@
 
 import type { Db, Queryable } from '../../database/db.ts'
 import { sqlState } from '../../database/pg-errors.ts'
-import { isRetomaError, RetomaError, say } from '../../errors/errors.ts'
+import { isRetomaError, localized, RetomaError } from '../../errors/errors.ts'
 import type { Guard } from '../model/guard.ts'
 import { shownTable } from '../model/table-name.ts'
 import type { GuardedTable } from './guarded-table.ts'
@@ -57,7 +57,7 @@ export function troubleOf(
   return new RetomaError('guard_unfit', { table, problem: (error as Error).message }, { cause: error })
 }
 
-const tryLess = say('give it a smaller limit', 'use um limit menor')
+const tryLess = localized('give it a smaller limit', 'use um limit menor')
 
 /**
  * True if a single row of the chunk may have caused the error: a constraint, a trigger that raises. The assigned values

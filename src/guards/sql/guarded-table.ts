@@ -7,7 +7,7 @@
 
 import type { Db } from '../../database/db.ts'
 import { hintFor } from '../../errors/did-you-mean.ts'
-import { RetomaError, type Saying, say } from '../../errors/errors.ts'
+import { type LocalizedText, localized, RetomaError } from '../../errors/errors.ts'
 import type { Guard } from '../model/guard.ts'
 import { type GuardValue, isNow, valueText } from '../model/guard-value.ts'
 import { shownTable } from '../model/table-name.ts'
@@ -36,7 +36,7 @@ export interface GuardedTable {
   quoted: string
   columns: ReadonlyMap<string, Column>
   /** Problems a person should know about although the guard works. */
-  warnings: Saying[]
+  warnings: LocalizedText[]
 }
 
 interface Found {
@@ -117,8 +117,8 @@ export async function readGuardedTable(db: Db, guard: Guard): Promise<GuardedTab
   const { quoted, sort, columns: listed } = found!
   const table = shownTable(guard.table)
   if (quoted === null) throw new RetomaError('guard_no_table', { table, hint: shortHint(table, found!.others) })
-  const unfit = (problem: Saying) => new RetomaError('guard_unfit', { table, problem })
-  if (found!.isOurs) throw unfit(say('it is a table of Retoma', 'é uma tabela do Retoma'))
+  const unfit = (problem: LocalizedText) => new RetomaError('guard_unfit', { table, problem })
+  if (found!.isOurs) throw unfit(localized('it is a table of Retoma', 'é uma tabela do Retoma'))
   const refusal = refusals[sort]
   if (refusal !== undefined) throw unfit(refusal)
   const columns = new Map(listed.map(each => [each.name, each]))
@@ -129,10 +129,13 @@ export async function readGuardedTable(db: Db, guard: Guard): Promise<GuardedTab
 }
 
 /** Kinds of relations that cannot be guarded. Partitioned tables can be guarded. */
-const refusals: Record<string, Saying> = {
-  v: say('it is a view; name the table it reads', 'é uma view; use a tabela que ela lê'),
-  m: say('it is a materialized view; name the table it reads', 'é uma view materializada; use a tabela que ela lê'),
-  f: say(
+const refusals: Record<string, LocalizedText> = {
+  v: localized('it is a view; name the table it reads', 'é uma view; use a tabela que ela lê'),
+  m: localized(
+    'it is a materialized view; name the table it reads',
+    'é uma view materializada; use a tabela que ela lê',
+  ),
+  f: localized(
     'it is a foreign table, whose rows cannot be locked here',
     'é uma tabela estrangeira, e suas linhas não podem ser travadas aqui',
   ),
@@ -159,12 +162,16 @@ function checkRights({ set }: Guard, found: Found, columns: ReadonlyMap<string, 
 
 const instants = ['timestamp with time zone', 'timestamp without time zone']
 
-function checkTypes(guard: Guard, columns: ReadonlyMap<string, Column>, unfit: (problem: Saying) => RetomaError): void {
+function checkTypes(
+  guard: Guard,
+  columns: ReadonlyMap<string, Column>,
+  unfit: (problem: LocalizedText) => RetomaError,
+): void {
   for (const name of guard.signal) {
     const { type, base } = columns.get(name)!
     if (instants.includes(base)) continue
     throw unfit(
-      say(
+      localized(
         `the signal "${name}" is of type ${type}; it must be timestamptz or timestamp`,
         `o signal "${name}" é do tipo ${type}; deve ser timestamptz ou timestamp`,
       ),
@@ -175,7 +182,7 @@ function checkTypes(guard: Guard, columns: ReadonlyMap<string, Column>, unfit: (
     if (isNow(value)) {
       if (instants.includes(base) || base === 'date') continue
       throw unfit(
-        say(
+        localized(
           `"${name}" is of type ${type} and cannot be set to now`,
           `"${name}" é do tipo ${type} e não pode receber now`,
         ),
@@ -185,7 +192,7 @@ function checkTypes(guard: Guard, columns: ReadonlyMap<string, Column>, unfit: (
     if (labels === null || text === null || labels.includes(text)) continue
     const hint = hintFor(text, labels)
     throw unfit(
-      say(
+      localized(
         `"${text}" is no value of "${name}" (${type}); ${hint.en}`,
         `"${text}" não é um valor de "${name}" (${type}); ${hint.pt}`,
       ),
@@ -199,7 +206,7 @@ const valuesOf = ({ status, where, set }: Guard) => [
   ...Object.entries(set),
 ]
 
-function warningsOf({ status, signal }: Guard, found: Found, columns: ReadonlyMap<string, Column>): Saying[] {
+function warningsOf({ status, signal }: Guard, found: Found, columns: ReadonlyMap<string, Column>): LocalizedText[] {
   const { quoted, sort, indexes, hidden } = found
   const numberOf = (name: string) => found.columns.find(each => each.name === name)!.number
   const [by, at] = [columns.get(status.column)!, columns.get(signal[0]!)!]
@@ -209,13 +216,13 @@ function warningsOf({ status, signal }: Guard, found: Found, columns: ReadonlyMa
     if (signal.length > 1) return first === numberOf(status.column)
     return first === numberOf(signal[0]!) || (first === numberOf(status.column) && second === numberOf(signal[0]!))
   })
-  const warnings: Saying[] = []
+  const warnings: LocalizedText[] = []
   if (!serves) {
     // PostgreSQL cannot create an index of a partitioned table concurrently.
     const make = sort === 'p' ? 'create index on' : 'create index concurrently on'
     const advice = `${make} ${quoted} (${by.quoted}, ${at.quoted})`
     warnings.push(
-      say(
+      localized(
         `no index of ${quoted} begins with ${at.quoted}, or with ${by.quoted} and then ${at.quoted}, so every look reads the whole table; this helps: ${advice}`,
         `nenhum índice de ${quoted} começa com ${at.quoted}, ou com ${by.quoted} e depois ${at.quoted}, então cada busca lê a tabela inteira; isto ajuda: ${advice}`,
       ),
@@ -223,7 +230,7 @@ function warningsOf({ status, signal }: Guard, found: Found, columns: ReadonlyMa
   }
   if (hidden)
     warnings.push(
-      say(
+      localized(
         `row security of ${quoted} holds for the user ${found.user}: rows that it hides are not guarded`,
         `a segurança por linha de ${quoted} vale para o usuário ${found.user}: linhas que ela esconde não são vigiadas`,
       ),
@@ -232,8 +239,8 @@ function warningsOf({ status, signal }: Guard, found: Found, columns: ReadonlyMa
 }
 
 /** Shortens the hint: a table may have hundreds of columns. */
-const shortHint = (word: string, known: readonly string[]): Saying => {
-  if (known.length === 0) return say('there is none at all', 'não há nenhuma')
+const shortHint = (word: string, known: readonly string[]): LocalizedText => {
+  if (known.length === 0) return localized('there is none at all', 'não há nenhuma')
   const hint = hintFor(word, known)
   return hint.en.startsWith('there is') ? hintFor(word, known.slice(0, 20)) : hint
 }

@@ -9,7 +9,7 @@
 
 import { type Db, type Queryable, runOn } from '../../database/db.ts'
 import { enqueueJobs, type NewJob } from '../../enqueue/enqueue.sql.ts'
-import { RetomaError, say } from '../../errors/errors.ts'
+import { localized, RetomaError } from '../../errors/errors.ts'
 import type { Guard } from '../model/guard.ts'
 import { shownTable } from '../model/table-name.ts'
 import { assignments, condition, keyOf, type Names, namesOf, order, place, rowOf, signalAt } from './guard-fragments.ts'
@@ -145,7 +145,7 @@ async function markAlone(client: Queryable, subject: Subject, options: MarkLostO
 const staysLost = ({ guard }: Subject) =>
   new RetomaError('guard_unfit', {
     table: shownTable(guard.table),
-    problem: say(
+    problem: localized(
       'a row is looked for as before once it was marked, because a trigger or a rule of the table changes what was set',
       'uma linha continua sendo procurada depois de marcada, porque um trigger ou uma regra da tabela muda o que foi gravado',
     ),

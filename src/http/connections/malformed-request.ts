@@ -1,7 +1,7 @@
 /** Answers malformed requests on the bare socket, then closes the socket: bytes without HTTP, too many headers, an incomplete request. */
 import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { isRetomaError, RetomaError, say } from '../../errors/errors.ts'
+import { isRetomaError, localized, RetomaError } from '../../errors/errors.ts'
 import { errorResponse } from '../response/error-response.ts'
 import { withSecurityHeaders } from '../security/security-headers.ts'
 
@@ -18,7 +18,7 @@ export function refuseOnSocket(error: NodeJS.ErrnoException | RetomaError, socke
 function errorOf(code: string): RetomaError {
   if (code === 'HPE_HEADER_OVERFLOW') return new RetomaError('headers_too_large', { most: largestHeaders })
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new RetomaError('request_too_slow', {})
-  return new RetomaError('bad_http', { problem: say('it cannot be read', 'não dá para lê-la') })
+  return new RetomaError('bad_http', { problem: localized('it cannot be read', 'não dá para lê-la') })
 }
 
 /** Nothing of the request is known, not even its language. */

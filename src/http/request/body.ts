@@ -5,7 +5,7 @@
  * Invariant: a client that sends too much can read the reason. Most clients read nothing before they have sent everything, and on a cut
  * connection they see only the cut; so the rest of the body is read and discarded first, up to a bound.
  */
-import { isRetomaError, RetomaError, say } from '../../errors/errors.ts'
+import { isRetomaError, localized, RetomaError } from '../../errors/errors.ts'
 import { parseJsonInSlices } from '../../lib/json-in-slices.ts'
 import { jsonSliceLength, sliceLength, turnOfLoop } from '../../lib/loop-turns.ts'
 import { type BodyShare, uncounted } from './body-budget.ts'
@@ -57,7 +57,7 @@ function refuseRounded(value: unknown, at: string): void {
   if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER)
     throw new RetomaError('bad_request', {
       field: at === '' ? 'body' : at,
-      problem: say(
+      problem: localized(
         'the number is beyond 2^53 and would be rounded; send it as a text',
         'o número passa de 2^53 e seria arredondado; envie-o como texto',
       ),
@@ -146,4 +146,5 @@ export async function decoded(bytes: Uint8Array): Promise<string> {
   }
 }
 
-const badBody = (en: string, pt: string) => new RetomaError('bad_request', { field: 'body', problem: say(en, pt) })
+const badBody = (en: string, pt: string) =>
+  new RetomaError('bad_request', { field: 'body', problem: localized(en, pt) })

@@ -2,11 +2,11 @@
  * Handles a request to a route: authorization, rate limit, validation, response. Errors are checked in this order: role (401, 403),
  * rate limit (429), input (400, 413, 415), then the errors of the route itself.
  */
-import { RetomaError, say } from '../../errors/errors.ts'
+import { localized, RetomaError } from '../../errors/errors.ts'
 import { sliceLength, turnOfLoop } from '../../lib/loop-turns.ts'
 import { errorResponse } from '../response/error-response.ts'
 import { json } from '../response/json-response.ts'
-import type { Call, Role, Route } from '../route.ts'
+import type { Call, Route, TokenRole } from '../route.ts'
 import { limited } from '../security/route-rate-limit.ts'
 import { languageOf } from './accept-language.ts'
 import { type BodyBounds, decoded, parseJson, readBytes } from './body.ts'
@@ -17,7 +17,7 @@ import { partsOf } from './multipart-parts.ts'
 import { isMultipart } from './upload.ts'
 import { validate } from './validate.ts'
 
-const ranks: Record<Role, number> = { viewer: 0, operator: 1, admin: 2 }
+const ranks: Record<TokenRole, number> = { viewer: 0, operator: 1, admin: 2 }
 
 type Asked = Pick<Call, 'engine' | 'log' | 'streams' | 'readmit' | 'request' | 'peer' | 'who'> & {
   params: Record<string, string>
@@ -99,13 +99,13 @@ function refuseNul({ errors = [] }: Route, { params, request }: Asked): void {
   const named = Object.values(params).find(each => each.includes('\0'))
   // A route without `not_found` has a fixed set of names and refuses an unknown name with an error of its own.
   if (named !== undefined && errors.includes('not_found'))
-    throw new RetomaError('not_found', { what: say('resource', 'recurso'), id: named.replaceAll('\0', '\\0') })
+    throw new RetomaError('not_found', { what: localized('resource', 'recurso'), id: named.replaceAll('\0', '\\0') })
   if (!/%00/.test(request.url)) return
   for (const [name, value] of new URL(request.url).searchParams)
     if (name.includes('\0') || value.includes('\0'))
       throw new RetomaError('bad_request', {
         field: name.replaceAll('\0', '\\0') || 'query',
-        problem: say(
+        problem: localized(
           'it has a NUL character, which no text may have',
           'tem um caractere NUL, que nenhum texto pode ter',
         ),
@@ -131,7 +131,7 @@ function refuseStrayQuery({ method, role }: Route, request: Request): void {
   if (name !== undefined)
     throw new RetomaError('bad_request', {
       field: name.slice(0, 200),
-      problem: say('this route takes no query; send it in the body', 'esta rota não tem query; envie no corpo'),
+      problem: localized('this route takes no query; send it in the body', 'esta rota não tem query; envie no corpo'),
     })
 }
 
@@ -147,7 +147,10 @@ function checkedQuery(route: Route, request: Request): unknown {
     if (++parameters > mostParameters)
       throw new RetomaError('bad_request', {
         field: 'query',
-        problem: say(`it has at most ${mostParameters} parameters`, `deve ter no máximo ${mostParameters} parâmetros`),
+        problem: localized(
+          `it has at most ${mostParameters} parameters`,
+          `deve ter no máximo ${mostParameters} parâmetros`,
+        ),
       })
     const before = Object.hasOwn(given, name) ? given[name] : undefined
     if (Array.isArray(before)) before.push(value)
@@ -182,4 +185,4 @@ async function jsonBody(request: Request, { body, turn }: Shares, bounds: BodyBo
   return parseJson(text)
 }
 
-const typeOf = ({ headers }: Request) => headers.get('content-type') || say('(no type)', '(nenhum tipo)')
+const typeOf = ({ headers }: Request) => headers.get('content-type') || localized('(no type)', '(nenhum tipo)')

@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto'
 import { forgotten, type IdempotencyKey, type Replayable, type StoredResponse } from '../../engine/create-engine.ts'
 import { internalsOf } from '../../engine/internals.ts'
-import { isRetomaError, RetomaError, say } from '../../errors/errors.ts'
+import { isRetomaError, localized, RetomaError } from '../../errors/errors.ts'
 import type { JobTransaction } from '../../jobs/model/job-context.ts'
 import { turnOfLoop } from '../../lib/loop-turns.ts'
 import { jsonText } from '../response/json-response.ts'
@@ -29,7 +29,7 @@ export async function onceOf(
   if (key.length === 0 || key.length > longestKey)
     throw new RetomaError('bad_request', {
       field: 'Idempotency-Key',
-      problem: say(`it has 1 to ${longestKey} characters`, `tem de 1 a ${longestKey} caracteres`),
+      problem: localized(`it has 1 to ${longestKey} characters`, `tem de 1 a ${longestKey} caracteres`),
     })
   const asked = JSON.stringify([params ?? null, query ?? null, body ?? null])
   const hash = await hashOf(asked)
@@ -59,7 +59,7 @@ export const keyOf = ({ who, route, key, hash }: IdempotencyKey): string =>
 function answerAgain({ status, body }: StoredResponse, headers: Headers): Response {
   if (status === forgotten)
     throw new RetomaError('not_found', {
-      what: say('longer what this key made,', 'mais o que esta chave criou,'),
+      what: localized('longer what this key made,', 'mais o que esta chave criou,'),
       id: JSON.parse(body).id,
     })
   headers.set('idempotent-replayed', 'true')

@@ -5,7 +5,7 @@
  * discarded, within bounds: on a cut connection the client would not see the response with the reason.
  */
 
-import { RetomaError, say } from '../../errors/errors.ts'
+import { localized, RetomaError } from '../../errors/errors.ts'
 import { cleanFileName, isFileType } from '../../files/model/file.ts'
 import { headerParams, textOf } from './header-params.ts'
 import { MultipartError, MultipartReader, type PartHead } from './multipart-reader.ts'
@@ -181,7 +181,7 @@ const troubleAt = (position: number, en: string, pt: string) =>
     : badRequest('body', `part ${position} of the form: ${en}`, `parte ${position} do formulário: ${pt}`, position)
 
 function badRequest(field: string, en: string, pt: string, part?: number): RetomaError {
-  const facts = { field, problem: say(en, pt) }
+  const facts = { field, problem: localized(en, pt) }
   const told = part === undefined ? facts : { ...facts, part }
   return new RetomaError('bad_request', told)
 }

@@ -1,6 +1,6 @@
 /** Validates input against the schema of a route. The first problem is reported with the field's name, in both languages. */
 import type { z } from 'zod'
-import { type Language, RetomaError, say } from '../../errors/errors.ts'
+import { type Language, localized, RetomaError } from '../../errors/errors.ts'
 import { type Issue, parse } from './parse-schema.ts'
 import { validationMessage } from './validation-messages.ts'
 
@@ -16,7 +16,9 @@ export function validate<S extends z.ZodType>(schema: S, given: unknown, where: 
 function problemOf(issue: Issue) {
   const told = (language: Language) => validationMessage(language)(issue as z.core.$ZodRawIssue)
   const en = told('en')
-  return issue.message === '' || issue.message === en ? say(en, told('pt')) : say(issue.message, issue.message)
+  return issue.message === '' || issue.message === en
+    ? localized(en, told('pt'))
+    : localized(issue.message, issue.message)
 }
 
 /** `jobs[3].priority`; for an unknown name, the name. */

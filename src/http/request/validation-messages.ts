@@ -4,22 +4,22 @@
  */
 import { z } from 'zod'
 import { suggestion } from '../../errors/did-you-mean.ts'
-import { type Language, type Saying, say } from '../../errors/errors.ts'
+import { type Language, type LocalizedText, localized } from '../../errors/errors.ts'
 
 type Issue = z.core.$ZodRawIssue
 
 const zods = { en: z.locales.en().localeError, pt: z.locales.pt().localeError }
 
-const types: Record<string, Saying> = {
-  string: say('a text', 'um texto'),
-  number: say('a number', 'um número'),
-  int: say('a whole number', 'um número inteiro'),
-  boolean: say('true or false', 'true ou false'),
-  array: say('a list', 'uma lista'),
-  object: say('an object', 'um objeto'),
+const types: Record<string, LocalizedText> = {
+  string: localized('a text', 'um texto'),
+  number: localized('a number', 'um número'),
+  int: localized('a whole number', 'um número inteiro'),
+  boolean: localized('true or false', 'true ou false'),
+  array: localized('a list', 'uma lista'),
+  object: localized('an object', 'um objeto'),
 }
 
-const required = say('it is required', 'é obrigatório')
+const required = localized('it is required', 'é obrigatório')
 
 export function validationMessage(language: Language): (issue: Issue) => string {
   return issue => {
@@ -30,19 +30,19 @@ export function validationMessage(language: Language): (issue: Issue) => string 
   }
 }
 
-function problemOf(issue: Issue): Saying | undefined {
+function problemOf(issue: Issue): LocalizedText | undefined {
   if (issue.input === undefined && issue.code !== 'unrecognized_keys') return required
   switch (issue.code) {
     case 'invalid_type': {
       const type = types[String(issue.expected)]
-      return type && say(`it is ${type.en}`, `deve ser ${type.pt}`)
+      return type && localized(`it is ${type.en}`, `deve ser ${type.pt}`)
     }
     case 'invalid_value': {
       const values = (issue.values as unknown[]).join(', ')
-      return say(`it is one of: ${values}`, `deve ser um destes: ${values}`)
+      return localized(`it is one of: ${values}`, `deve ser um destes: ${values}`)
     }
     case 'invalid_union':
-      return say('it has none of the forms that are taken here', 'não tem nenhuma das formas aceitas aqui')
+      return localized('it has none of the forms that are taken here', 'não tem nenhuma das formas aceitas aqui')
     case 'unrecognized_keys':
       return unknownField(issue)
     case 'too_small':
@@ -52,31 +52,36 @@ function problemOf(issue: Issue): Saying | undefined {
     case 'invalid_format':
       // A regular expression means nothing to a reader who is no programmer.
       if (issue.format === 'regex')
-        return say('it does not have the form that is taken here', 'não tem o formato aceito aqui')
+        return localized('it does not have the form that is taken here', 'não tem o formato aceito aqui')
       if (issue.format !== 'datetime') return undefined
-      return say('it is an instant such as 2026-01-31T12:00:00Z', 'deve ser um instante como 2026-01-31T12:00:00Z')
+      return localized(
+        'it is an instant such as 2026-01-31T12:00:00Z',
+        'deve ser um instante como 2026-01-31T12:00:00Z',
+      )
     default:
       return undefined
   }
 }
 
 /** Adds the field that the sender probably meant, if a known field is similar enough. */
-function unknownField(issue: Issue): Saying {
+function unknownField(issue: Issue): LocalizedText {
   const { keys, known = [] } = issue as { keys?: readonly string[]; known?: readonly string[] }
   const hint = suggestion(String(keys?.[0]), known)
-  return say(`there is no such field${hint.en}`, `não existe esse campo${hint.pt}`)
+  return localized(`there is no such field${hint.en}`, `não existe esse campo${hint.pt}`)
 }
 
-function atLeast(of: string, least: number): Saying {
+function atLeast(of: string, least: number): LocalizedText {
   if (of === 'string' || of === 'array')
-    return least === 1 ? say('it is empty', 'está vazio') : say(`it is shorter than ${least}`, `é menor que ${least}`)
-  return say(`it is ${least} or more`, `deve ser ${decimal(least)} ou mais`)
+    return least === 1
+      ? localized('it is empty', 'está vazio')
+      : localized(`it is shorter than ${least}`, `é menor que ${least}`)
+  return localized(`it is ${least} or more`, `deve ser ${decimal(least)} ou mais`)
 }
 
-function atMost(of: string, most: number): Saying {
-  if (of === 'string') return say(`it has at most ${most} characters`, `deve ter no máximo ${most} caracteres`)
-  if (of === 'array') return say(`it has at most ${most} items`, `deve ter no máximo ${most} itens`)
-  return say(`it is ${most} or less`, `deve ser ${decimal(most)} ou menos`)
+function atMost(of: string, most: number): LocalizedText {
+  if (of === 'string') return localized(`it has at most ${most} characters`, `deve ter no máximo ${most} caracteres`)
+  if (of === 'array') return localized(`it has at most ${most} items`, `deve ter no máximo ${most} itens`)
+  return localized(`it is ${most} or less`, `deve ser ${decimal(most)} ou menos`)
 }
 
 /** With the decimal comma of Portuguese. */

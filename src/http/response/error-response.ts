@@ -4,7 +4,7 @@
  *
  * Invariant: a response never contains a stack, nor the message of a foreign error.
  */
-import { isRetomaError, RetomaError, say } from '../../errors/errors.ts'
+import { isRetomaError, localized, RetomaError } from '../../errors/errors.ts'
 import { type Log, silentLog } from '../../lib/logging/log.ts'
 import { languageOf } from '../request/accept-language.ts'
 import { refusedHeaders } from '../security/route-rate-limit.ts'
@@ -48,13 +48,16 @@ const patienceOf = ({ retryable }: RetomaError): number => (retryable ? 2 : 30)
 /** A text that PostgreSQL cannot store (22021: a NUL, half of a character) is the sender's mistake; every other error is the server's. */
 function unknown(error: unknown): RetomaError {
   if ((error as { code?: unknown } | null)?.code !== '22021') return new RetomaError('internal', {})
-  const problem = say('a text in it cannot be stored: it has a NUL', 'um texto nela não pode ser guardado: tem um NUL')
+  const problem = localized(
+    'a text in it cannot be stored: it has a NUL',
+    'um texto nela não pode ser guardado: tem um NUL',
+  )
   return new RetomaError('bad_request', { field: 'request', problem })
 }
 
 /** The address of the database and the words of its refusal are only for the log, because the client may be anyone. */
 function unplaced(error: RetomaError): RetomaError {
-  const hidden = { address: '…', problem: say('see the log of the server', 'veja o log do servidor') }
+  const hidden = { address: '…', problem: localized('see the log of the server', 'veja o log do servidor') }
   if (isRetomaError(error, 'database_unreachable')) {
     const facts = { ...hidden, outcome: error.facts.outcome! }
     const { maybeCommitted } = error

@@ -1,5 +1,5 @@
 /** Pages a list that is short enough to be read as a whole: `next` names the last item of the page. */
-import { RetomaError, say } from '../../errors/errors.ts'
+import { localized, RetomaError } from '../../errors/errors.ts'
 
 export function paged<T>(
   all: readonly T[],
@@ -10,7 +10,7 @@ export function paged<T>(
   if (after !== undefined && from === 0)
     throw new RetomaError('bad_request', {
       field: 'after',
-      problem: say('it is the next of an earlier list', 'é o next de uma lista anterior'),
+      problem: localized('it is the next of an earlier list', 'é o next de uma lista anterior'),
     })
   const items = all.slice(from, from + limit)
   return { items, next: from + limit < all.length ? nameOf(items.at(-1)!) : null }

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import type { Engine } from '../../engine/create-engine.ts'
 import { internalsOf } from '../../engine/internals.ts'
-import { RetomaError, say } from '../../errors/errors.ts'
+import { localized, RetomaError } from '../../errors/errors.ts'
 import type { ItemFilter, JobView } from '../../index.ts'
 import { failureGroupWire, jobWire, omittedWire } from '../../json-views.ts'
 import { omitUndefined } from '../request/omit-undefined.ts'
@@ -39,7 +39,7 @@ const unknown = { what: 'error', code: null, message: '', stack: null, cause: ''
 /** Throws 404 if the job is not an item of this batch. */
 async function refuseOthers(engine: Engine, batch: string, id: string): Promise<void> {
   const job = await internalsOf(engine).jobListed(id)
-  if (job === null || job.batchId !== batch) throw new RetomaError('not_found', { what: say('item', 'item'), id })
+  if (job === null || job.batchId !== batch) throw new RetomaError('not_found', { what: localized('item', 'item'), id })
 }
 
 /** Each call of the engine examines only a part of a large batch: repeats until there are items, or no more pages. */
@@ -70,7 +70,7 @@ export const batchItemRoutes: readonly Route[] = [
       if (query.cause !== undefined && (query.state ?? 'failed') !== 'failed')
         throw new RetomaError('bad_request', {
           field: 'cause',
-          problem: say('only failed items have one', 'só itens com erro têm uma'),
+          problem: localized('only failed items have one', 'só itens com erro têm uma'),
         })
       const filter = query.cause === undefined ? query : { ...query, state: 'failed' as const }
       const { items, next } = await pageOfItems(engine, params.id, omitUndefined(filter))

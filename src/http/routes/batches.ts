@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { checkedInputs, type Engine } from '../../engine/create-engine.ts'
 import { internalsOf } from '../../engine/internals.ts'
-import { RetomaError, say } from '../../errors/errors.ts'
+import { localized, RetomaError } from '../../errors/errors.ts'
 import type { BatchView } from '../../index.ts'
 import { batchWire } from '../../json-views.ts'
 import { seconds } from '../../lib/values/duration.ts'
@@ -46,7 +46,7 @@ const submitted = z.object({
 /** Throws 404 also for the id of a job. */
 async function batchOf(engine: Engine, id: string): Promise<BatchView> {
   const found = await engine.batch(id)
-  if (found === null) throw new RetomaError('not_found', { what: say('batch', 'lote'), id })
+  if (found === null) throw new RetomaError('not_found', { what: localized('batch', 'lote'), id })
   return found
 }
 
@@ -54,7 +54,7 @@ async function batchOf(engine: Engine, id: string): Promise<BatchView> {
 function optionsOf(body: z.output<typeof submit>) {
   const { key, priority, group_key: groupKey, run_at: runAt, delay_seconds: delay, refs } = body
   const refuse = (field: string, en: string, pt: string) => {
-    throw new RetomaError('bad_request', { field, problem: say(en, pt) })
+    throw new RetomaError('bad_request', { field, problem: localized(en, pt) })
   }
   if (refs !== undefined && refs.length !== body.items.length)
     refuse('refs', 'it has one for each item, or is left out', 'tem um para cada item, ou fica de fora')

@@ -6,7 +6,7 @@
 import { z } from 'zod'
 import type { Engine, EnqueuedJob, JobRequest, StoredResponse } from '../../engine/create-engine.ts'
 import { internalsOf } from '../../engine/internals.ts'
-import { isRetomaError, RetomaError, say } from '../../errors/errors.ts'
+import { isRetomaError, localized, RetomaError } from '../../errors/errors.ts'
 import { longestDuration, seconds } from '../../lib/values/duration.ts'
 import { answerExactly } from '../request/idempotency-key.ts'
 import { refuseWideInput } from '../request/input-width.ts'
@@ -50,7 +50,7 @@ const madeMany = z.object({ items: z.array(made), created: z.number().int(), hel
 function orderOf(engine: Engine, asked: z.output<typeof order>, at: string): JobRequest {
   const { kind, input, key, key_until: keyUntil, priority, run_at, delay_seconds, group_key: groupKey, ref } = asked
   const refuse = (field: string, en: string, pt: string) => {
-    throw new RetomaError('bad_request', { field: at + field, problem: say(en, pt) })
+    throw new RetomaError('bad_request', { field: at + field, problem: localized(en, pt) })
   }
   if (run_at !== undefined && delay_seconds !== undefined)
     refuse('delay_seconds', 'give either run_at or delay_seconds, not both', 'use run_at ou delay_seconds, um só')

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import type { ErrorCode } from '../../errors/errors.ts'
-import type { Explained } from '../../index.ts'
+import type { ExplainSubject } from '../../index.ts'
 import { explanationWire } from '../../json-views.ts'
 import { type Route, type RouteOptions, route } from '../route.ts'
 import { redactForRole } from '../security/redact-for-role.ts'
@@ -22,7 +22,7 @@ interface Asked<P extends z.ZodType>
   extends Pick<RouteOptions<P, z.ZodUndefined, z.ZodUndefined, z.ZodType>, 'path' | 'name' | 'tag' | 'summary'> {
   params: P
   unknown: ErrorCode
-  target(params: z.output<P>): Explained
+  target(params: z.output<P>): ExplainSubject
 }
 
 export const explainRoutes = <P extends z.ZodType>({ unknown, target, ...about }: Asked<P>): readonly Route[] =>

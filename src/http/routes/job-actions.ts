@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { Engine } from '../../engine/create-engine.ts'
 import type { ErrorCode } from '../../errors/errors.ts'
-import type { ActedBy, JobActionResult, State } from '../../index.ts'
+import type { ActedBy, JobActionResult, JobState } from '../../index.ts'
 import { refuseInternalKind } from '../request/internal-kinds.ts'
 import { omitUndefined } from '../request/omit-undefined.ts'
 import { type Route, route } from '../route.ts'
@@ -54,7 +54,7 @@ const pressedMany = z
   })
   .meta({ id: 'BulkActionResult' })
 
-const asFilter = (body: z.output<z.ZodObject<typeof filter>> & { state?: State | undefined }) =>
+const asFilter = (body: z.output<z.ZodObject<typeof filter>> & { state?: JobState | undefined }) =>
   omitUndefined({
     state: body.state,
     kind: body.kind,

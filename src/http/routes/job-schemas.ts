@@ -1,6 +1,6 @@
 /** Schemas of jobs in requests and responses. */
 import { z } from 'zod'
-import { say } from '../../errors/errors.ts'
+import { localized } from '../../errors/errors.ts'
 import { states } from '../../jobs/model/state.ts'
 import { instant } from '../shared-schemas.ts'
 
@@ -102,7 +102,7 @@ export const jobDetail = job
 
 /** A button without a text box sends no reason. */
 export const skipBody = z.strictObject({ reason: z.string().min(1).max(1000).optional() }).optional()
-export const noReason = say('no reason was given', 'sem motivo informado')
+export const noReason = localized('no reason was given', 'sem motivo informado')
 
 export const jobActionResult = z
   .object({ id: z.string(), state: jobState, changed: z.boolean().meta({ description: 'false: it was so already' }) })

@@ -3,8 +3,8 @@
 import { z } from 'zod'
 import type { Engine } from '../../engine/create-engine.ts'
 import { internalsOf } from '../../engine/internals.ts'
-import { RetomaError, say } from '../../errors/errors.ts'
-import type { JobDetail, JobView, Page } from '../../index.ts'
+import { localized, RetomaError } from '../../errors/errors.ts'
+import type { JobDetail, JobView, ListPage } from '../../index.ts'
 import { jobDetailWire, jobWire } from '../../json-views.ts'
 import { jsonText } from '../response/json-response.ts'
 import { type Principal, type Route, route } from '../route.ts'
@@ -45,7 +45,7 @@ function detailText(who: Principal, { input, result, progress, ...job }: JobDeta
   return `${JSON.stringify(redactForRole(who, others)).slice(0, -1)}${fields.join('')}}`
 }
 
-function list(engine: Engine, query: z.output<typeof listQuery>): Promise<Page<JobView>> {
+function list(engine: Engine, query: z.output<typeof listQuery>): Promise<ListPage<JobView>> {
   const { limit, after, state, batch_id: batch, ...others } = query
   const page = { limit, ...(after === undefined ? {} : { after }) }
   if (batch === undefined) {
@@ -57,7 +57,7 @@ function list(engine: Engine, query: z.output<typeof listQuery>): Promise<Page<J
     if (value !== undefined)
       throw new RetomaError('bad_request', {
         field,
-        problem: say('with batch_id there is only state', 'com batch_id só existe state'),
+        problem: localized('with batch_id there is only state', 'com batch_id só existe state'),
       })
   }
   return engine.batches.items(batch, { ...page, ...(state === undefined ? {} : { state }) })

@@ -5,12 +5,12 @@
 
 import { internalsOf } from '../../engine/internals.ts'
 import type { RetomaError } from '../../errors/errors.ts'
-import type { Rate } from '../../limits/model/queue-limits.ts'
-import { type Allowance, rateLimited } from '../../limits/model/rate-window.ts'
+import type { QueueRate } from '../../limits/model/queue-limits.ts'
+import { type RateAllowance, rateLimited } from '../../limits/model/rate-window.ts'
 import { processMetrics } from '../../metrics/model/metric-table.ts'
 import type { Call } from '../route.ts'
 
-export interface RouteLimit extends Rate {
+export interface RouteLimit extends QueueRate {
   bucket: string
 }
 
@@ -27,7 +27,7 @@ export async function limited(
 }
 
 /** For an app that calls `engine.limit` itself; with Retry-After if the request was refused. */
-export const limitHeaders = (given: Allowance): Record<string, string> => ({
+export const limitHeaders = (given: RateAllowance): Record<string, string> => ({
   'ratelimit-limit': String(given.limit),
   'ratelimit-remaining': String(given.remaining),
   'ratelimit-reset': String(given.resetSeconds),

@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import { internalsOf } from '../../engine/internals.ts'
-import { RetomaError, say } from '../../errors/errors.ts'
+import { localized, RetomaError } from '../../errors/errors.ts'
 import type { EngineEvent } from '../../events/model/event.ts'
 import { readCursor } from '../../events/model/event-cursor.ts'
 import type { Call } from '../route.ts'
@@ -17,13 +17,13 @@ export const eventsQuery = z.strictObject({
   last_event_id: z.string().max(200).optional().meta({ description: 'the same; the header Last-Event-ID goes first' }),
 })
 
-type Asked = Call<unknown, z.output<typeof eventsQuery>>
+type EventsCall = Call<unknown, z.output<typeof eventsQuery>>
 
 /**
  * `tell`: turns an event into its JSON view. Every client passes the same function, so that an event is serialised once for all clients.
  */
 export async function follow(
-  call: Asked,
+  call: Call<unknown, z.output<typeof eventsQuery>>,
   of: { job?: string; batch?: string },
   tell: SseOptions<EngineEvent>['tell'],
 ): Promise<Response> {
@@ -49,7 +49,7 @@ export async function follow(
 }
 
 /** The header is newer than the query: a reconnecting EventSource sends the header to the address with which it started. */
-function cursorIn({ request, query }: Asked): string | undefined {
+function cursorIn({ request, query }: EventsCall): string | undefined {
   const given: [string, string | undefined | null][] = [
     ['Last-Event-ID', request.headers.get('last-event-id')],
     ['last_event_id', query.last_event_id],
@@ -59,7 +59,7 @@ function cursorIn({ request, query }: Asked): string | undefined {
   if (cursor && readCursor(cursor) === undefined)
     throw new RetomaError('bad_request', {
       field: field!,
-      problem: say('it is the id of an earlier event', 'é o id de um evento anterior'),
+      problem: localized('it is the id of an earlier event', 'é o id de um evento anterior'),
     })
   return cursor ?? undefined
 }

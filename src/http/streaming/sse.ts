@@ -18,7 +18,7 @@ const beatMs = 15_000
 const readmitMs = 60_000
 
 /** An event as sent; `data` becomes JSON. */
-export interface Told {
+export interface SseMessage {
   event: string
   /** The id that a client returns as Last-Event-ID. */
   id?: string
@@ -27,7 +27,7 @@ export interface Told {
 
 export interface SseOptions<T> {
   /** Returns undefined to leave out the event. The same event object is serialised once for all clients. */
-  tell(event: T): Told | undefined
+  tell(event: T): SseMessage | undefined
   /** Seconds without progress, for the heartbeat event; null, or left out: the time since the last event of this stream. */
   idleSeconds?(): number | null
 }
@@ -53,7 +53,7 @@ export const sseHeaders = (): Headers =>
 const encoder = new TextEncoder()
 
 /** JSON contains no line breaks, so a single data line is enough. */
-const encode = ({ event, id, data }: Told): Uint8Array =>
+const encode = ({ event, id, data }: SseMessage): Uint8Array =>
   encoder.encode(`event: ${event}\n${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`)
 
 /** By `tell` function, then by event: an event for 1,000 clients is serialised once. */

@@ -12,9 +12,9 @@ export const incidentEvents = [
 ] as const // biome-ignore format: read as one list
 export type IncidentEvent = (typeof incidentEvents)[number]
 
-export type Severity = 'info' | 'warning' | 'critical'
+export type NoticeSeverity = 'info' | 'warning' | 'critical'
 
-const severities: Record<IncidentEvent, Severity> = {
+const severities: Record<IncidentEvent, NoticeSeverity> = {
   'batch.stalled': 'critical',
   'batch.failed': 'critical',
   'batch.succeeded': 'info',
@@ -35,10 +35,10 @@ export interface Incident {
 }
 
 /** Body of the webhook request. `facts` has also subject, since, cleared_at, and the number of the incident. */
-export interface Notice {
+export interface WebhookNotice {
   /** The event of the incident; with `.cleared` at the end of the incident; or `test`. */
   event: string
-  severity: Severity
+  severity: NoticeSeverity
   sentence: string
   link: string | null
   facts: Record<string, unknown>
@@ -50,9 +50,9 @@ export interface Writing {
   link: string | null
 }
 
-export const severityOf = (event: IncidentEvent): Severity => severities[event]
+export const severityOf = (event: IncidentEvent): NoticeSeverity => severities[event]
 
-export const noticeOf = ({ event, subject, since, facts }: Incident, { language, link }: Writing): Notice => ({
+export const noticeOf = ({ event, subject, since, facts }: Incident, { language, link }: Writing): WebhookNotice => ({
   event,
   severity: severityOf(event),
   sentence: sentenceOf(event, facts)[language],
@@ -65,7 +65,7 @@ export const noticeOfEnd = (
   { event, subject, since, facts }: Incident,
   clearedAt: string,
   { language, link }: Writing,
-): Notice => ({
+): WebhookNotice => ({
   event: `${event}.cleared`,
   severity: 'info',
   sentence: sentenceOfEnd(event, facts)[language],
@@ -77,7 +77,7 @@ export const noticeOfEnd = (
 export const noticeOfMany = (
   { event, subject, since, facts }: Incident & { facts: { more: number } },
   { language, link }: Writing,
-): Notice => ({
+): WebhookNotice => ({
   event,
   severity: severityOf(event),
   sentence: sentenceOfMany(event, facts.more)[language],
@@ -85,7 +85,7 @@ export const noticeOfMany = (
   facts: { ...facts, subject, since },
 })
 
-export const noticeOfTest = ({ language, link }: Writing, at: string): Notice => ({
+export const noticeOfTest = ({ language, link }: Writing, at: string): WebhookNotice => ({
   event: 'test',
   severity: 'info',
   sentence:

@@ -6,7 +6,7 @@
  */
 
 import type { Db } from '../../database/db.ts'
-import type { State } from '../../jobs/model/state.ts'
+import type { JobState } from '../../jobs/model/state.ts'
 import type { Incident, IncidentEvent } from '../model/notice.ts'
 
 const tickMs = 8000
@@ -122,7 +122,7 @@ export async function fadeIncidents(
 const state = { name: 'incident_job_state', text: `select state from retoma.job where id = $1` }
 
 /** State of a notice job; undefined: the job no longer exists. */
-export async function noticeJobState(db: Db, job: string): Promise<State | undefined> {
-  const [row] = await db.run<{ state: State }>(state, [job], tickMs)
+export async function noticeJobState(db: Db, job: string): Promise<JobState | undefined> {
+  const [row] = await db.run<{ state: JobState }>(state, [job], tickMs)
   return row?.state
 }

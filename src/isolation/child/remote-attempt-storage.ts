@@ -1,7 +1,7 @@
 /** Implements the storage of attempts (`Keeper` of src/execution/handler-services.ts) in a child by requests to the parent. */
 
 import type { QueryResult } from '../../database/leased-connection.ts'
-import { RetomaError, say } from '../../errors/errors.ts'
+import { localized, RetomaError } from '../../errors/errors.ts'
 import type { AttemptStorage } from '../../execution/handler-services.ts'
 import type { WriteResult } from '../../execution/model/write-result.ts'
 import type { StepTransactionResult } from '../../execution/step-transaction.ts'
@@ -155,7 +155,7 @@ const parsersStayHere = () =>
   doNotRetry(
     new RetomaError('bad_option', {
       option: 'types',
-      problem: say(
+      problem: localized(
         'parsers are functions, which cannot be handed to the parent; parse the rows in the handler',
         'parsers são funções, que não podem ser entregues ao processo pai; converta as linhas no handler',
       ),

@@ -1,6 +1,6 @@
 /** Checks a call of `ctx.isolated` and encodes the call for the child process. */
 
-import { RetomaError, say } from '../../errors/errors.ts'
+import { localized, RetomaError } from '../../errors/errors.ts'
 import { refuseOption } from '../../errors/invalid-option.ts'
 import { type CheckedStep, checkStepName, checkStepOptions } from '../../execution/model/step.ts'
 import { type ChildEnvironment, checkChildEnvironment } from '../../jobs/model/environment-option.ts'
@@ -72,6 +72,6 @@ function addressOf(module: unknown): string {
 function textOf(step: string, input: unknown): string {
   const encoded = encodeValue(input, { root: 'input' })
   if (encoded.ok) return encoded.text
-  const what = say(`the input of step "${step}"`, `a entrada da etapa "${step}"`)
+  const what = localized(`the input of step "${step}"`, `a entrada da etapa "${step}"`)
   throw doNotRetry(new RetomaError('bad_value', { what, problem: encoded.problem }))
 }

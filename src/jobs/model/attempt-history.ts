@@ -1,8 +1,8 @@
 /** Lists the attempts of a job from the stored rows: outcome, worker and error of each. */
-import { isFinal, type State } from './state.ts'
+import { isFinal, type JobState } from './state.ts'
 
 export interface Tried {
-  state: State
+  state: JobState
   attempt: number
   worker: string | null
   startedAt: Date | null
@@ -50,5 +50,5 @@ export function attemptsOf(job: Tried): Attempt[] {
   })
 }
 
-const lastOutcome = (state: State): string | null =>
+const lastOutcome = (state: JobState): string | null =>
   isFinal(state) || state === 'running' || state === 'stalled' ? state : null

@@ -56,9 +56,9 @@ export interface JobContext {
    */
   query: JobTransaction['query']
   /** Saves `data` for code with a position of its own: `data` is the `resumeData` of the next attempt. */
-  checkpoint(name: string, data?: unknown, options?: { progress?: Progress }): Promise<void>
+  checkpoint(name: string, data?: unknown, options?: { progress?: JobProgress }): Promise<void>
   /** Reports progress for people; written at most once per second. */
-  progress(progress: Progress): Promise<void>
+  progress(progress: JobProgress): Promise<void>
   /**
    * Sleeps without a slot: this attempt ends as soon as its open steps have ended, and a later attempt continues after the sleep.
    * The attempt is not counted. Not allowed inside a step, because the step could not end.
@@ -129,7 +129,7 @@ export interface EachOptions<Item> extends StepOptions {
 export type Collected<Result> = { ok: true; value: Result } | { ok: false; error: Error }
 
 /** Shown unchanged; `done` and `total` make a percentage. */
-export interface Progress {
+export interface JobProgress {
   done?: number
   total?: number
   note?: string
@@ -137,16 +137,15 @@ export interface Progress {
 }
 
 /** Writes a log line of a handler: facts first, as in pino and in the engine's own `log`; or only the message. */
-type JobLine = {
-  (facts: Record<string, unknown>, message: string): void
-  (message: string): void
-}
-
 export interface JobLog {
-  debug: JobLine
-  info: JobLine
-  warn: JobLine
-  error: JobLine
+  debug(facts: Record<string, unknown>, message: string): void
+  debug(message: string): void
+  info(facts: Record<string, unknown>, message: string): void
+  info(message: string): void
+  warn(facts: Record<string, unknown>, message: string): void
+  warn(message: string): void
+  error(facts: Record<string, unknown>, message: string): void
+  error(message: string): void
 }
 
 export interface StepOptions {

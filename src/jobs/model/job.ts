@@ -1,12 +1,12 @@
 /** Checks `defineJob`: the definition of a kind. Other code trusts the returned job. */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { type Saying, say } from '../../errors/errors.ts'
+import { type LocalizedText, localized } from '../../errors/errors.ts'
 import { type Refuse, refuseDefinition, refuseUnknown } from '../../errors/invalid-option.ts'
 import { namePattern, nameRule } from '../../lib/values/name.ts'
 import { type ChildEnvironment, checkChildEnvironment } from './environment-option.ts'
 import type { JobContext } from './job-context.ts'
 import type { Skip, Snooze } from './outcome.ts'
-import { defaultPolicy, type Policy } from './policy.ts'
+import { defaultPolicy, type JobPolicy } from './policy.ts'
 import { kindPolicy, type PolicyOptions, policyOptions } from './policy-options.ts'
 
 export interface JobOptions extends PolicyOptions {
@@ -33,15 +33,8 @@ export interface JobOptions extends PolicyOptions {
   oldestVersion?: number
 }
 
-/**
- * A module whose default export, or whose export `run`, is `(ctx, input) => result`: `new URL('./extract.js', import.meta.url)`.
- */
-interface InModule {
-  handler: URL
-  run?: undefined
-}
-
-type Parsed = { value: unknown } | { problem: Saying }
+/** The parsed input, or the problem in the words of the schema. */
+export type ParsedInput = { value: unknown } | { problem: LocalizedText }
 
 /** A job definition, for `enqueue` and for workers. */
 export interface Job<Input = never, Output = unknown> {
@@ -49,9 +42,9 @@ export interface Job<Input = never, Output = unknown> {
   readonly queue: string
   readonly version: number
   readonly oldestVersion: number
-  readonly policy: Policy
+  readonly policy: JobPolicy
   /** Returns the parsed input, or the problem in the words of the schema. */
-  readonly parse: (input: unknown) => Parsed | Promise<Parsed>
+  readonly parse: (input: unknown) => ParsedInput | Promise<ParsedInput>
   /** null: the handler is in a module. */
   readonly run: ((context: JobContext, input: never) => Promise<unknown>) | null
   /** URL of the module. */
@@ -72,22 +65,27 @@ export type AnyJob = Job<any, any>
 export const isJob = (job: AnyJob | undefined): boolean =>
   typeof job?.kind === 'string' && typeof job.parse === 'function'
 
-type Result<Output> = Output | Skip | Snooze | Promise<Output | Skip | Snooze>
+/** The return value of a handler. */
+export type JobResult<Output> = Output | Skip | Snooze | Promise<Output | Skip | Snooze>
 
+/**
+ * `handler`: a module whose default export, or whose export `run`, is `(ctx, input) => result`:
+ * `new URL('./extract.js', import.meta.url)`.
+ */
 export function defineJob<Schema extends StandardSchemaV1, Output = unknown>(
-  options: JobOptions & { input: Schema } & InModule,
+  options: JobOptions & { input: Schema; handler: URL; run?: undefined },
 ): Job<StandardSchemaV1.InferInput<Schema>, Output>
 export function defineJob<Input = undefined, Output = unknown>(
-  options: JobOptions & { input?: undefined } & InModule,
+  options: JobOptions & { input?: undefined; handler: URL; run?: undefined },
 ): Job<Input, Output>
 export function defineJob<Schema extends StandardSchemaV1, Output>(
   options: JobOptions & {
     input: Schema
-    run: (context: JobContext, input: StandardSchemaV1.InferOutput<Schema>) => Result<Output>
+    run: (context: JobContext, input: StandardSchemaV1.InferOutput<Schema>) => JobResult<Output>
   },
 ): Job<StandardSchemaV1.InferInput<Schema>, Output>
 export function defineJob<Input = undefined, Output = unknown>(
-  options: JobOptions & { input?: undefined; run: (context: JobContext, input: Input) => Result<Output> },
+  options: JobOptions & { input?: undefined; run: (context: JobContext, input: Input) => JobResult<Output> },
 ): Job<Input, Output>
 export function defineJob(
   options: JobOptions & {
@@ -97,7 +95,9 @@ export function defineJob(
   },
 ): AnyJob {
   const name = typeof options?.kind === 'string' ? options.kind : ''
-  const refuse: Refuse = refuseDefinition(name ? say(`the job "${name}"`, `job "${name}"`) : say('a job', 'job'))
+  const refuse: Refuse = refuseDefinition(
+    name ? localized(`the job "${name}"`, `job "${name}"`) : localized('a job', 'job'),
+  )
   if (options === null || typeof options !== 'object')
     refuse('defineJob takes one object with kind and run', 'defineJob recebe um objeto com kind e run')
   refuseUnknown(options, knownOptions, refuse)
@@ -211,7 +211,10 @@ function parser(schema: StandardSchemaV1 | undefined): AnyJob['parse'] {
     const problem = result.issues.slice(0, 3).map(issueText).join('; ')
     const left = result.issues.length - 3
     return {
-      problem: left > 0 ? say(`${problem}; and ${left} more`, `${problem}; e mais ${left}`) : say(problem, problem),
+      problem:
+        left > 0
+          ? localized(`${problem}; and ${left} more`, `${problem}; e mais ${left}`)
+          : localized(problem, problem),
     }
   }
 }

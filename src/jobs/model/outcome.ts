@@ -4,7 +4,7 @@
  */
 
 import { brand, hasBrand } from '../../errors/brand.ts'
-import { RetomaError, say } from '../../errors/errors.ts'
+import { localized, RetomaError } from '../../errors/errors.ts'
 import { type Duration, longestDuration, milliseconds } from '../../lib/values/duration.ts'
 import { asText, cleanText } from '../../lib/values/json.ts'
 import { encodeStored } from '../../lib/values/value-codec.ts'
@@ -12,7 +12,7 @@ import { backoffAfter } from './backoff.ts'
 import { type CrashSuspicion, crashSuspicionOf } from './crash-suspicion.ts'
 import { deferralOf, delayOf, type PauseReason, pauseOf, probeEvery } from './deferral.ts'
 import { isPoison, poisonFailure } from './poison-job.ts'
-import type { Policy } from './policy.ts'
+import type { JobPolicy } from './policy.ts'
 
 /** Stored form of an error: on the job, and in the failure history. */
 export interface Failure {
@@ -68,7 +68,7 @@ export const skip = (reason: string): Skip => new Skip(reason)
 /** Defers the job for so long; the attempt is not counted. */
 export function snooze(delay: Duration): Snooze {
   if (delay >= 0 && delay <= longestDuration) return new Snooze(delay)
-  const problem = say(
+  const problem = localized(
     `it is a duration from zero to 100 years, such as minutes(5), not ${asText(delay)}`,
     `é uma duração de zero a 100 anos, como minutes(5), não ${asText(delay)}`,
   )
@@ -95,7 +95,7 @@ export interface Tried {
   batch_id?: string | null
 }
 
-type Budget = Pick<Policy, 'maxAttempts' | 'backoff' | 'maxCrashes'>
+type Budget = Pick<JobPolicy, 'maxAttempts' | 'backoff' | 'maxCrashes'>
 
 export function decide(job: Tried, policy: Budget, ended: Ended, random: number): Outcome {
   const back = 'thrown' in ended && ended.evidence === undefined ? deferralOf(ended.thrown) : undefined

@@ -11,7 +11,7 @@ import { megabytes } from '../../lib/values/bytes.ts'
 import { type Duration, longestDuration } from '../../lib/values/duration.ts'
 import { cleanText } from '../../lib/values/json.ts'
 import type { Backoff } from './backoff.ts'
-import { type Action, beatEvery, type Isolation, type Messages, type Policy } from './policy.ts'
+import { beatEvery, type Isolation, type JobPolicy, type PolicyAction, type PolicyMessages } from './policy.ts'
 
 export interface PolicyOptions {
   maxAttempts?: number
@@ -23,8 +23,8 @@ export interface PolicyOptions {
   orphanAfter?: Duration
   sweepEvery?: Duration
   maxCrashes?: number
-  onOrphan?: Action
-  onStall?: Action
+  onOrphan?: PolicyAction
+  onStall?: PolicyAction
   /** Place of the handler. thread and process need `handler`: a function cannot be sent to another process. */
   isolation?: Isolation
   /**
@@ -33,7 +33,7 @@ export interface PolicyOptions {
    */
   memory?: number
   /** Messages for jobs ended by the watchdog, in place of the default messages. */
-  messages?: Messages
+  messages?: PolicyMessages
 }
 
 export const policyOptions = [
@@ -56,13 +56,13 @@ export interface ItemOptions
 }
 
 /** Returns the policy of a kind: the given options over the defaults. */
-export const kindPolicy = (given: PolicyOptions, defaults: Policy, refuse: Refuse): Policy => ({
+export const kindPolicy = (given: PolicyOptions, defaults: JobPolicy, refuse: Refuse): JobPolicy => ({
   ...defaults,
   ...policyGiven(given, defaults, refuse, '', false),
 })
 
 /** Returns the policy override of a batch's items, relative to the policy of the kind. */
-export function itemPolicy(given: ItemOptions, kind: Policy, refuse: Refuse): Partial<Policy> {
+export function itemPolicy(given: ItemOptions, kind: JobPolicy, refuse: Refuse): Partial<JobPolicy> {
   if (given === null || typeof given !== 'object')
     refuse(
       'items takes what is to differ from its kind, such as { maxAttempts: 5 }',
@@ -82,11 +82,11 @@ export function itemPolicy(given: ItemOptions, kind: Policy, refuse: Refuse): Pa
 /** `within`: prefix of the option names. `mayBeOff`: null may switch off an option of the policy below. */
 function policyGiven(
   given: PolicyOptions | ItemOptions,
-  below: Policy,
+  below: JobPolicy,
   refuse: Refuse,
   within: string,
   mayBeOff: boolean,
-): Partial<Policy> {
+): Partial<JobPolicy> {
   const options: Omit<PolicyOptions, keyof ItemOptions> & ItemOptions = given
   const whole = (option: 'maxAttempts' | 'maxCrashes') => {
     const value = options[option]
@@ -144,9 +144,9 @@ function policyGiven(
   })
 }
 
-export const actions: readonly Action[] = ['retry', 'stall', 'fail']
+export const actions: readonly PolicyAction[] = ['retry', 'stall', 'fail']
 
-const onlyGiven = (policy: { [Option in keyof Policy]: Policy[Option] | undefined }): Partial<Policy> =>
+const onlyGiven = (policy: { [Option in keyof JobPolicy]: JobPolicy[Option] | undefined }): Partial<JobPolicy> =>
   Object.fromEntries(Object.entries(policy).filter(([, value]) => value !== undefined))
 
 /** A missing part comes from `below`. */
@@ -180,11 +180,11 @@ export function backoffOf(
 const longestMessage = 1000
 
 function messagesOf(
-  given: Messages | undefined,
-  below: Messages,
+  given: PolicyMessages | undefined,
+  below: PolicyMessages,
   refuse: Refuse,
   within: string,
-): Messages | undefined {
+): PolicyMessages | undefined {
   if (given === undefined) return undefined
   if (given === null || typeof given !== 'object')
     refuse(

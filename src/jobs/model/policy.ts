@@ -6,17 +6,17 @@
 import { type Duration, minutes, seconds } from '../../lib/values/duration.ts'
 import { type Backoff, defaultBackoff } from './backoff.ts'
 
-export type Action = 'retry' | 'stall' | 'fail'
+export type PolicyAction = 'retry' | 'stall' | 'fail'
 export type Isolation = 'inline' | 'thread' | 'process'
 
 /** Messages of the kind for jobs ended by the watchdog. */
-export interface Messages {
+export interface PolicyMessages {
   orphan?: string
   stalled?: string
   overdue?: string
 }
 
-export interface Policy {
+export interface JobPolicy {
   /** Attempts in total: 3 means the first attempt and two more. */
   maxAttempts: number
   backoff: Backoff
@@ -29,14 +29,14 @@ export interface Policy {
   orphanAfter: Duration
   sweepEvery: Duration
   maxCrashes: number
-  onOrphan: Action
-  onStall: Action
+  onOrphan: PolicyAction
+  onStall: PolicyAction
   isolation: Isolation
   memoryBytes: number | null
-  messages: Messages
+  messages: PolicyMessages
 }
 
-export const defaultPolicy: Policy = {
+export const defaultPolicy: JobPolicy = {
   maxAttempts: 3,
   backoff: defaultBackoff,
   timeout: minutes(15),

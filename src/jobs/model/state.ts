@@ -4,17 +4,17 @@
  */
 
 export const states = ['waiting', 'running', 'stalled', 'succeeded', 'failed', 'skipped', 'cancelled'] as const
-export type State = (typeof states)[number]
+export type JobState = (typeof states)[number]
 
-export const finalStates = ['succeeded', 'failed', 'skipped', 'cancelled'] as const satisfies readonly State[]
-export type FinalState = (typeof finalStates)[number]
+export const finalStates = ['succeeded', 'failed', 'skipped', 'cancelled'] as const satisfies readonly JobState[]
+export type FinalJobState = (typeof finalStates)[number]
 
-export const isFinal = (state: State): state is FinalState => (finalStates as readonly State[]).includes(state)
+export const isFinal = (state: JobState): state is FinalJobState => (finalStates as readonly JobState[]).includes(state)
 
 export interface Transition {
   verb: string
-  from: readonly State[]
-  to: State
+  from: readonly JobState[]
+  to: JobState
   by: 'worker' | 'watchdog' | 'supervisor' | 'person'
   when: string
 }
@@ -175,5 +175,5 @@ export const transitions: readonly Transition[] = [
   },
 ]
 
-export const transitionsFrom = (state: State): readonly Transition[] =>
+export const transitionsFrom = (state: JobState): readonly Transition[] =>
   transitions.filter(way => way.from.includes(state))

@@ -2,11 +2,11 @@
  * Builds the timeline of a job from the stored rows, in the order of time. The start is stored only for the last attempt; earlier
  * attempts appear by their checkpoints and failures.
  */
-import { isFinal, type State } from './state.ts'
+import { isFinal, type JobState } from './state.ts'
 
 /** Facts about a job for the timeline. */
 export interface TimelineFacts {
-  state: State
+  state: JobState
   attempt: number
   createdAt: Date
   startedAt: Date | null

@@ -8,7 +8,7 @@
 
 import type { Db } from '../../database/db.ts'
 import { sqlState } from '../../database/pg-errors.ts'
-import type { State } from '../model/state.ts'
+import type { JobState } from '../model/state.ts'
 import {
   countMoves,
   keyTakenByAnother,
@@ -119,7 +119,7 @@ const retry = {
 export interface BulkRequest {
   ids: readonly string[]
   /** Only jobs in one of these states. */
-  states: readonly State[]
+  states: readonly JobState[]
   by: string | undefined
 }
 
@@ -156,7 +156,7 @@ export async function someItems(
   db: Db,
   filter: {
     batchId: string
-    states: readonly State[]
+    states: readonly JobState[]
     kind?: string | undefined
     queue?: string | undefined
     groupKey?: string | undefined

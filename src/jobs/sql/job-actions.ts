@@ -5,7 +5,7 @@
 
 import { type Db, runOn } from '../../database/db.ts'
 import { sqlState } from '../../database/pg-errors.ts'
-import type { State } from '../model/state.ts'
+import type { JobState } from '../model/state.ts'
 import {
   countMoves,
   keyTakenByAnother,
@@ -17,7 +17,7 @@ import {
 } from './transition.ts'
 
 export interface AppliedJobAction {
-  state: State
+  state: JobState
   queue: string
   moved: boolean
   /** The batch of the job. */
@@ -161,7 +161,7 @@ export async function applyJobAction(
 ): Promise<AppliedJobAction | undefined> {
   const values = [id, now, by ?? null, ...(verb === 'skip' ? [reason] : [])]
   const moved = await move(db, verb, values)
-  const [row] = await db.run<{ state: State; queue: string; batch: string | null }>(stateOf, [id])
+  const [row] = await db.run<{ state: JobState; queue: string; batch: string | null }>(stateOf, [id])
   if (row === undefined) return undefined
   const takesKey = verb === 'retry' || verb === 'rerun'
   const [holder] = takesKey && !moved ? await db.run<{ id: string }>(holderOf, [id]) : []

@@ -1,7 +1,7 @@
 /** Registers kinds and queues at the start of an engine, so processes without the code can check the jobs. */
 
 import type { Db } from '../../database/db.ts'
-import type { Policy } from '../model/policy.ts'
+import type { JobPolicy } from '../model/policy.ts'
 
 // The newest version wins, and an unchanged kind writes nothing: two versions of an app may start and restart side by
 // side. With equal versions the last start wins.
@@ -25,7 +25,7 @@ const register = {
 
 export async function registerKinds(
   db: Db,
-  kinds: readonly { kind: string; queue: string; policy: Policy; version: number }[],
+  kinds: readonly { kind: string; queue: string; policy: JobPolicy; version: number }[],
   now: Date | null,
 ): Promise<void> {
   if (kinds.length === 0) return

@@ -7,12 +7,12 @@
  */
 
 import type { Db, Statement } from '../../database/db.ts'
-import type { Page } from '../../lib/values/page.ts'
-import type { State } from '../model/state.ts'
+import type { ListPage } from '../../lib/values/page.ts'
+import type { JobState } from '../model/state.ts'
 import { type JobView, jobColumns, listColumns, withValues } from './job-view.ts'
 
 export interface JobFilter {
-  state?: State | undefined
+  state?: JobState | undefined
   kind?: string | undefined
   queue?: string | undefined
   groupKey?: string | undefined
@@ -57,7 +57,7 @@ const walk = ({ columns, shown }: Columns, of: string, state: string) => `
     order by p.id desc`
 
 // The index is not in the order of ids; up to `sorted` rows are sorted.
-const sort = ({ columns, shown }: Columns, from: string, state: State) => `
+const sort = ({ columns, shown }: Columns, from: string, state: JobState) => `
     with few as materialized (
       select id, kind, queue, group_key as "groupKey", ref, created_at as "createdAt" from (${from}) l
     ), found as materialized (
@@ -133,7 +133,12 @@ const maxId = '9223372036854775807'
 type Row<T> = T & { walkedTo?: string | null; many?: boolean }
 
 /** `after`: the `next` of the previous page. */
-export const listJobs = (db: Db, filter: JobFilter, after: string | undefined, limit: number): Promise<Page<JobView>> =>
+export const listJobs = (
+  db: Db,
+  filter: JobFilter,
+  after: string | undefined,
+  limit: number,
+): Promise<ListPage<JobView>> =>
   list<JobView>(db, whole, filter, after, limit).then(page => ({ ...page, items: page.items.map(withValues) }))
 
 /** Lists ids only, because inputs and results may be large. */
@@ -142,7 +147,7 @@ export const listIds = (
   filter: JobFilter,
   after: string | undefined,
   limit: number,
-): Promise<Page<{ id: string }>> => list<{ id: string }>(db, idsOnly, filter, after, limit)
+): Promise<ListPage<{ id: string }>> => list<{ id: string }>(db, idsOnly, filter, after, limit)
 
 async function list<T extends { id: string }>(
   db: Db,
@@ -150,7 +155,7 @@ async function list<T extends { id: string }>(
   filter: JobFilter,
   after: string | undefined,
   limit: number,
-): Promise<Page<T>> {
+): Promise<ListPage<T>> {
   const { state, kind, queue, groupKey, ref, createdBefore, key } = filter
   // Reads an extra row to know whether a next page exists.
   const values = [
@@ -173,7 +178,7 @@ async function list<T extends { id: string }>(
   return (await few(way.waiting)) ?? found
 }
 
-function page<T extends { id: string }>(rows: readonly Row<T>[], limit: number): Page<T> {
+function page<T extends { id: string }>(rows: readonly Row<T>[], limit: number): ListPage<T> {
   const found = rows.filter(row => row.id !== null)
   const items = found.slice(0, limit).map(({ walkedTo: _, many: __, ...job }) => job as unknown as T)
   return { items, next: found.length > limit ? items.at(-1)!.id : (rows[0]?.walkedTo ?? null) }

@@ -4,7 +4,7 @@ import type { Db, Run } from '../../database/db.ts'
 import { mark, readableValue, viewValue } from '../../lib/values/value-codec.ts'
 import type { QueueLimits } from '../../limits/model/queue-limits.ts'
 import type { CrashSuspicion } from '../model/crash-suspicion.ts'
-import type { State } from '../model/state.ts'
+import type { JobState } from '../model/state.ts'
 import { heldByWorker, inOpenLane } from './job-floor.ts'
 
 export interface JobError {
@@ -17,7 +17,7 @@ export interface JobError {
 }
 
 /** Bytes by field; only the view of the single job has the value. */
-export type Omitted = Partial<Record<'input' | 'result' | 'progress' | 'error', number>>
+export type OmittedFields = Partial<Record<'input' | 'result' | 'progress' | 'error', number>>
 
 /** A job in its current state. */
 export interface JobView {
@@ -30,7 +30,7 @@ export interface JobView {
   ref: string | null
   batchId: string | null
   groupKey: string | null
-  state: State
+  state: JobState
   priority: number
   /** Claims so far, including uncounted attempts. */
   attempt: number
@@ -42,7 +42,7 @@ export interface JobView {
   /** The crash suspicion after a crash or after restarts without progress. null for nearly every job. */
   care: CrashSuspicion | null
   /** Large values that a list leaves out or cuts, with their stored size in bytes; null: none. */
-  omitted: Omitted | null
+  omitted: OmittedFields | null
   runAt: Date
   input: unknown
   result: unknown
@@ -149,8 +149,8 @@ const someStates = {
   text: `select id::text as id, state from retoma.job where id = any ($1::bigint[])`,
 }
 
-export async function statesOf(run: Run, ids: readonly string[]): Promise<Map<string, State>> {
-  const rows = await run<{ id: string; state: State }>(someStates, [ids])
+export async function statesOf(run: Run, ids: readonly string[]): Promise<Map<string, JobState>> {
+  const rows = await run<{ id: string; state: JobState }>(someStates, [ids])
   return new Map(rows.map(row => [row.id, row.state]))
 }
 
@@ -285,10 +285,10 @@ export interface WorkerView {
   /** A supervisor restarts the process after a crash. */
   supervised: boolean
   /** The blocked loop; null: the event loop turns. */
-  blocked: BlockedView | null
+  blocked: BlockedLoopView | null
 }
 
-interface BlockedView {
+export interface BlockedLoopView {
   seconds: number
   /** The job on the stack, if known. */
   job: string | null

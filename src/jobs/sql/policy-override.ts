@@ -9,7 +9,7 @@
  */
 
 import type { Db } from '../../database/db.ts'
-import type { Policy } from '../model/policy.ts'
+import type { JobPolicy } from '../model/policy.ts'
 
 const itemsOf = (batch: string): string => `(select policy -> 'items' from retoma.batch where id = ${batch})`
 
@@ -21,7 +21,7 @@ export const policyInForce = (kind: string, job: string): string =>
 const isOpen = `(finished_at is null or todo is not null)`
 
 /** Open batches that override at least one of `options`. */
-export const overriding = (...options: (keyof Policy)[]): string =>
+export const overriding = (...options: (keyof JobPolicy)[]): string =>
   `${isOpen} and policy -> 'items' ?| array[${options.map(option => `'${option}'`).join(', ')}]`
 
 const read = {
@@ -30,7 +30,10 @@ const read = {
 }
 
 /** Returns overrides by batch id. null: no override. A missing entry: no such batch. */
-export async function readOverrides(db: Db, batches: readonly string[]): Promise<Map<string, Partial<Policy> | null>> {
-  const rows = await db.run<{ id: string; items: Partial<Policy> | null }>(read, [batches])
+export async function readOverrides(
+  db: Db,
+  batches: readonly string[],
+): Promise<Map<string, Partial<JobPolicy> | null>> {
+  const rows = await db.run<{ id: string; items: Partial<JobPolicy> | null }>(read, [batches])
   return new Map(rows.map(({ id, items }) => [id, items]))
 }

@@ -6,7 +6,7 @@
 
 import type { Db } from '../../database/db.ts'
 import { doomed } from '../../files/sql/file-removal.ts'
-import type { FinalState } from '../model/state.ts'
+import type { FinalJobState } from '../model/state.ts'
 
 const prune = {
   name: 'prune_jobs',
@@ -35,7 +35,7 @@ const prune = {
 /** Deletes at most `limit` jobs in `states` that finished more than `olderThanMs` ago; returns the number. */
 export async function pruneJobs(
   db: Db,
-  states: readonly FinalState[],
+  states: readonly FinalJobState[],
   olderThanMs: number,
   limit: number,
   now: Date | null,

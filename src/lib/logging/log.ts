@@ -10,14 +10,12 @@ import { isSecretName, withoutSecrets } from '../values/redact.ts'
 import { prettyLine } from './log-line.ts'
 import { LogRateLimit } from './log-rate-limit.ts'
 
-type Line = (facts: Record<string, unknown>, message: string) => void
-
 /** Our own type, so a user with another logger need not know pino. A pino logger fits as is. */
 export interface Log {
-  debug: Line
-  info: Line
-  warn: Line
-  error: Line
+  debug(facts: Record<string, unknown>, message: string): void
+  info(facts: Record<string, unknown>, message: string): void
+  warn(facts: Record<string, unknown>, message: string): void
+  error(facts: Record<string, unknown>, message: string): void
   child(facts: Record<string, unknown>): Log
 }
 

@@ -1,16 +1,16 @@
 /** Finds characters that PostgreSQL refuses in texts and in JSON (NUL, a lone surrogate), and formats values for people. */
-import { type Saying, say } from '../../errors/errors.ts'
+import { type LocalizedText, localized } from '../../errors/errors.ts'
 
 /** Deepest nesting of a value: jsonb and JSON.parse accept more, but not without a bound. */
 export const maxDepth = 1000
 
 /** Names the part of a JSON text that a jsonb column cannot store. */
-export function unstorable(text: string): Saying | undefined {
+export function unstorable(text: string): LocalizedText | undefined {
   const bad = unstorableEscape.exec(text)
   if (bad === null) return undefined
   return bad[1] === '0000'
-    ? say('a NUL character (\\u0000)', 'um caractere NUL (\\u0000)')
-    : say('half of a surrogate pair', 'metade de um par substituto (surrogate)')
+    ? localized('a NUL character (\\u0000)', 'um caractere NUL (\\u0000)')
+    : localized('half of a surrogate pair', 'metade de um par substituto (surrogate)')
 }
 
 /** Returns true if PostgreSQL can store the text; other texts are in no column and name nothing. */

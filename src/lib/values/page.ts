@@ -3,19 +3,19 @@
 import { refuseOption } from '../../errors/invalid-option.ts'
 import { isId } from './id.ts'
 
-export interface PageOptions {
+export interface ListPageOptions {
   limit?: number
   after?: string
 }
 
-export function checkPage({ limit = 50, after }: PageOptions, cursor: (after: string) => boolean = isId): number {
+export function checkPage({ limit = 50, after }: ListPageOptions, cursor: (after: string) => boolean = isId): number {
   if (!Number.isInteger(limit) || limit < 1 || limit > 500) refuseOption('limit', 'it is from 1 to 500', 'é de 1 a 500')
   if (after !== undefined && !cursor(after))
     refuseOption('after', 'it is the next of an earlier list', 'é o next de uma lista anterior')
   return limit
 }
 
-export interface Page<Row> {
+export interface ListPage<Row> {
   items: Row[]
   next: string | null
 }
@@ -25,7 +25,7 @@ export function pageOf<Row extends { id: string }>(
   rows: readonly Row[],
   limit: number,
   cursor = (last: Row) => last.id,
-): Page<Row> {
+): ListPage<Row> {
   const items = rows.slice(0, limit)
   return { items, next: rows.length > limit ? cursor(items.at(-1)!) : null }
 }

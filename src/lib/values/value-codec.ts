@@ -8,7 +8,7 @@
  * of a class, a function, a symbol, a cycle, a list with keys besides its indexes) is refused with its path; nothing is left out
  * silently.
  */
-import { RetomaError, type Saying, say } from '../../errors/errors.ts'
+import { type LocalizedText, localized, RetomaError } from '../../errors/errors.ts'
 import { asText, maxDepth, unstorable } from './json.ts'
 
 /**
@@ -16,7 +16,7 @@ import { asText, maxDepth, unstorable } from './json.ts'
  */
 export const maxValueBytes = 8 * 1024 * 1024
 
-export type Encoded = { ok: true; text: string } | { ok: false; problem: Saying; isTooLarge?: true }
+export type Encoded = { ok: true; text: string } | { ok: false; problem: LocalizedText; isTooLarge?: true }
 
 export interface EncodeOptions {
   /** Name of the value in the path of an error: `input`, `result`. */
@@ -65,9 +65,9 @@ export const encodeStored = (value: unknown, root: 'input' | 'result' | 'progres
   value === undefined ? { ok: true, text: 'null' } : encodeValue(value, { root, maxBytes: maxValueBytes, jsonb: true })
 
 class Refusal extends Error {
-  readonly saying: Saying
+  readonly saying: LocalizedText
 
-  constructor(saying: Saying) {
+  constructor(saying: LocalizedText) {
     super(saying.en)
     this.saying = saying
   }
@@ -337,7 +337,7 @@ const longestPath = 200
 
 function refusal(path: string, en: string, pt: string): Refusal {
   const place = path.length > longestPath ? `${path.slice(0, longestPath)}…` : path
-  return new Refusal(say(`${place} ${en}, which cannot be stored`, `${place} ${pt}, que não pode ser guardado`))
+  return new Refusal(localized(`${place} ${en}, which cannot be stored`, `${place} ${pt}, que não pode ser guardado`))
 }
 
 function unreadable(path: string, error: unknown): Refusal {
@@ -364,24 +364,24 @@ function refuseUnstorable(value: unknown, root: string): never {
     }
   }
   look(value, root)
-  throw holds(root, say('text', 'texto'))
+  throw holds(root, localized('text', 'texto'))
 }
 
-function holds(path: string, held: Saying): Refusal {
+function holds(path: string, held: LocalizedText): Refusal {
   const place = path.length > longestPath ? `${path.slice(0, longestPath)}…` : path
   return new Refusal(
-    say(
+    localized(
       `${place} holds ${held.en}, which PostgreSQL cannot store`,
       `${place} tem ${held.pt}, que o PostgreSQL não consegue guardar`,
     ),
   )
 }
 
-const tooDeep = say(`it is nested more than ${maxDepth} deep`, `tem mais de ${maxDepth} níveis`)
+const tooDeep = localized(`it is nested more than ${maxDepth} deep`, `tem mais de ${maxDepth} níveis`)
 
-function tooLarge(most: number): Saying {
+function tooLarge(most: number): LocalizedText {
   const megabytes = Math.round((most / 1024 / 1024) * 10) / 10
-  return say(
+  return localized(
     `it is more than ${megabytes} MB of JSON; store it elsewhere and pass a reference`,
     `passa de ${megabytes} MB de JSON; guarde em outro lugar e passe uma referência`,
   )
@@ -422,8 +422,8 @@ export function decodeValue(kept: unknown): unknown {
       return new Sleep(value as number)
     default:
       throw new RetomaError('bad_value', {
-        what: say('a stored value', 'um valor guardado'),
-        problem: say(
+        what: localized('a stored value', 'um valor guardado'),
+        problem: localized(
           `it was kept as "${type}", which this version does not know`,
           `foi guardado como "${type}", que esta versão não conhece`,
         ),

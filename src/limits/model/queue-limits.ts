@@ -5,7 +5,7 @@ import { type Duration, hours, seconds } from '../../lib/values/duration.ts'
 import { asText } from '../../lib/values/json.ts'
 import { namePattern, nameRule } from '../../lib/values/name.ts'
 
-export interface Rate {
+export interface QueueRate {
   limit: number
   per: Duration
 }
@@ -14,12 +14,12 @@ export interface GroupLimits {
   /** Running jobs at the same time, over all workers. */
   concurrency?: number
   /** At most `limit` starts in any period of length `per`. */
-  rate?: Rate
+  rate?: QueueRate
 }
 
 export interface PerGroupLimits extends GroupLimits {
   /** At most `limit` jobs per period `per` through enqueue and enqueueMany; above the limit: `rate_limited`. */
-  admit?: Rate
+  admit?: QueueRate
 }
 
 export interface QueueLimits extends GroupLimits {
@@ -30,14 +30,14 @@ export interface QueueLimits extends GroupLimits {
 }
 
 /** Limits by queue name. A queue without an entry keeps the stored limits; `{}` removes the limits. */
-export type Limits = Readonly<Record<string, QueueLimits>>
+export type LimitsByQueue = Readonly<Record<string, QueueLimits>>
 
 const most = 1_000_000
 // A number meant as seconds would be too short by a factor of 1,000.
 const shortestPer = seconds(1)
 const longestPer = hours(24)
 
-export function checkLimits(limits: Limits): Limits {
+export function checkLimits(limits: LimitsByQueue): LimitsByQueue {
   for (const [queue, asked] of Object.entries(object('limits', limits))) {
     const at = `limits.${queue}`
     if (!namePattern.test(queue))
@@ -58,7 +58,7 @@ function gate(at: string, { concurrency, rate }: GroupLimits): void {
   if (rate !== undefined) rateAt(`${at}.rate`, rate)
 }
 
-function rateAt(at: string, rate: Rate): void {
+function rateAt(at: string, rate: QueueRate): void {
   refuseUnknownOptions(object(at, rate), ['limit', 'per'], `${at}.`)
   if (rate.limit === undefined || rate.per === undefined)
     refuseOption(at, 'it is { limit, per }, with both', 'é { limit, per }, com os dois')
@@ -66,7 +66,7 @@ function rateAt(at: string, rate: Rate): void {
 }
 
 /** `within`: prefix of both option names, such as `limits.q.rate.`. */
-export function checkRate({ limit, per }: Rate, within = ''): void {
+export function checkRate({ limit, per }: QueueRate, within = ''): void {
   whole(`${within}limit`, limit, most)
   if (!(Number.isFinite(per) && per >= shortestPer && per <= longestPer))
     refuseOption(

@@ -9,7 +9,7 @@ import { refuseOption, refuseUnknownOptions } from '../../errors/invalid-option.
 import type { Duration } from '../../lib/values/duration.ts'
 import { spanText } from '../../lib/values/format-duration.ts'
 import { namePattern, nameRule } from '../../lib/values/name.ts'
-import { checkRate, type Rate } from './queue-limits.ts'
+import { checkRate, type QueueRate } from './queue-limits.ts'
 
 export interface LimitOptions {
   /** Name of the counter, such as `documents`. */
@@ -22,7 +22,7 @@ export interface LimitOptions {
   per: Duration
 }
 
-export interface Allowance {
+export interface RateAllowance {
   /** The hit is granted and counts. */
   allowed: boolean
   limit: number
@@ -67,9 +67,9 @@ export function checkLimit(asked: LimitOptions): LimitOptions {
 }
 
 export function allowanceOf(
-  { limit }: Pick<Rate, 'limit'>,
+  { limit }: Pick<QueueRate, 'limit'>,
   { granted, used, freesMs, fitsMs }: WindowVerdict,
-): Allowance {
+): RateAllowance {
   const resetSeconds = upTo(freesMs ?? 0)
   return {
     allowed: granted,
@@ -80,7 +80,7 @@ export function allowanceOf(
   }
 }
 
-export function rateLimited({ limit, per }: Rate, retryAfterSeconds: number): RetomaError {
+export function rateLimited({ limit, per }: QueueRate, retryAfterSeconds: number): RetomaError {
   const facts = { limit, per: spanText(per / 1000), seconds: retryAfterSeconds }
   return new RetomaError('rate_limited', facts, { retryAfterSeconds })
 }

@@ -3,7 +3,7 @@
 import type { Db } from '../../database/db.ts'
 import { inOpenLane } from '../../jobs/sql/job-floor.ts'
 import { limitsOfItsQueue, noteEvents } from '../../jobs/sql/transition.ts'
-import { isGrouped, isLimited, type Limits, type Rate } from '../model/queue-limits.ts'
+import { isGrouped, isLimited, type LimitsByQueue, type QueueRate } from '../model/queue-limits.ts'
 
 // Inserts the limit counter of the queue too, so no claim has to add the counter.
 const setLimits = {
@@ -25,7 +25,7 @@ const setLimits = {
 }
 
 /** Returns the queues with changed limits. */
-export async function saveLimits(db: Db, limits: Limits, now: Date | null): Promise<string[]> {
+export async function saveLimits(db: Db, limits: LimitsByQueue, now: Date | null): Promise<string[]> {
   const all = Object.entries(limits)
   const rows = await db.run<{ name: string }>(setLimits, [
     all.map(([name]) => name),
@@ -166,7 +166,7 @@ export interface Depth {
   /** Number of waiting jobs, counted up to `maxDepth` or a little further. */
   waiting: number
   /** The rate at which a group may enqueue; null: no bound. */
-  admit: Rate | null
+  admit: QueueRate | null
 }
 
 export async function depthOf(db: Db, name: string): Promise<Depth> {

@@ -1,5 +1,5 @@
 /** Defines the facts for the checks of the doctor; maintenance/sql/read-doctor-facts reads the facts. */
-import type { Saying } from '../../errors/errors.ts'
+import type { LocalizedText } from '../../errors/errors.ts'
 
 export interface ServerFacts {
   version: string
@@ -72,7 +72,7 @@ export type Hearing = 'heard' | 'lost' | 'shared'
 /** A guard over a table of the user, and the result of its last sweep. */
 export interface GuardFacts {
   name: string
-  lastError: Saying | null
+  lastError: LocalizedText | null
   late: boolean
-  warnings: readonly Saying[]
+  warnings: readonly LocalizedText[]
 }

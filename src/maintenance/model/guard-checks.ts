@@ -1,5 +1,5 @@
 /** Checks the guards: punctual sweeps without errors. */
-import { say } from '../../errors/errors.ts'
+import { localized } from '../../errors/errors.ts'
 import { type Check, ok, warning } from './doctor-check.ts'
 import type { GuardFacts } from './doctor-facts.ts'
 
@@ -14,21 +14,21 @@ export function checkGuards(guards: readonly GuardFacts[]): Check {
     const more = many > 1 ? ` (+${many - 1})` : ''
     return warning(
       'guards',
-      say(
+      localized(
         `the last look of ${name} failed: ${lastError!.en}${more}`,
         `a última busca de ${name} falhou: ${lastError!.pt}${more}`,
       ),
-      say('put it right; it is tried again by itself', 'corrija; ele tenta de novo sozinho'),
+      localized('put it right; it is tried again by itself', 'corrija; ele tenta de novo sozinho'),
     )
   }
   if (late.length > 0)
     return warning(
       'guards',
-      say(
+      localized(
         `guards that have not looked when they should: ${late.join(', ')}`,
         `guards que não olharam quando deviam: ${late.join(', ')}`,
       ),
-      say(
+      localized(
         'start a process that has them in its code: retoma up, serve or worker; taken out of the code, they are forgotten after a week',
         'inicie um processo que os tenha no código: retoma up, serve ou worker; tirados do código, são esquecidos em uma semana',
       ),
@@ -37,8 +37,8 @@ export function checkGuards(guards: readonly GuardFacts[]): Check {
     const [first] = slow.warnings
     return warning(
       'guards',
-      say(`${slow.name}: ${first!.en}`, `${slow.name}: ${first!.pt}`),
-      say(
+      localized(`${slow.name}: ${first!.en}`, `${slow.name}: ${first!.pt}`),
+      localized(
         'it works, but costs more than it needs to, or sees less',
         'funciona, mas custa mais do que precisa, ou vê menos',
       ),
@@ -47,7 +47,10 @@ export function checkGuards(guards: readonly GuardFacts[]): Check {
   return ok(
     'guards',
     guards.length === 0
-      ? say('there are none', 'não há nenhum')
-      : say(`guards that look when they should: ${guards.length}`, `guards que olham quando devem: ${guards.length}`),
+      ? localized('there are none', 'não há nenhum')
+      : localized(
+          `guards that look when they should: ${guards.length}`,
+          `guards que olham quando devem: ${guards.length}`,
+        ),
   )
 }

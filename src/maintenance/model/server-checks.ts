@@ -1,6 +1,6 @@
 /** Checks the server and the schema. */
 
-import { say } from '../../errors/errors.ts'
+import { localized } from '../../errors/errors.ts'
 import { spanText } from '../../lib/values/format-duration.ts'
 import { oneDecimal, sizeOf } from '../../lib/values/format-number.ts'
 import { type Check, failure, ok, warning } from './doctor-check.ts'
@@ -19,36 +19,36 @@ export function checkVersion({ number, version, standby, readOnly }: ServerFacts
   if (number < oldest)
     return failure(
       'version',
-      say(`the server is PostgreSQL ${version}`, `o servidor é PostgreSQL ${version}`),
-      say('Retoma needs PostgreSQL 14 or newer', 'o Retoma precisa do PostgreSQL 14 ou mais novo'),
+      localized(`the server is PostgreSQL ${version}`, `o servidor é PostgreSQL ${version}`),
+      localized('Retoma needs PostgreSQL 14 or newer', 'o Retoma precisa do PostgreSQL 14 ou mais novo'),
     )
   if (standby || readOnly)
     return failure(
       'version',
-      say(
+      localized(
         `PostgreSQL ${version} only reads here: ${standby ? 'it is a standby' : 'default_transaction_read_only is on'}`,
         `o PostgreSQL ${version} aqui só lê: ${standby ? 'é uma réplica' : 'default_transaction_read_only está ligado'}`,
       ),
-      say('let DATABASE_URL point to the primary', 'aponte DATABASE_URL para o primário'),
+      localized('let DATABASE_URL point to the primary', 'aponte DATABASE_URL para o primário'),
     )
-  return ok('version', say(`PostgreSQL ${version}`, `PostgreSQL ${version}`))
+  return ok('version', localized(`PostgreSQL ${version}`, `PostgreSQL ${version}`))
 }
 
 export function checkClock({ aheadMs }: ServerFacts): Check {
   if (Math.abs(aheadMs) < clockMs)
     return ok(
       'clock',
-      say('the clocks of database and this machine agree', 'os relógios do banco e desta máquina batem'),
+      localized('the clocks of database and this machine agree', 'os relógios do banco e desta máquina batem'),
     )
   const seconds = Math.abs(aheadMs / 1000)
   const [en, pt] = aheadMs > 0 ? ['ahead of', 'adiantado'] : ['behind', 'atrasado']
   return warning(
     'clock',
-    say(
+    localized(
       `the database's clock is ${oneDecimal(seconds, 'en')} s ${en} this machine's`,
       `o relógio do banco está ${oneDecimal(seconds, 'pt')} s ${pt} em relação a esta máquina`,
     ),
-    say(
+    localized(
       'the database decides, so no work is lost; but an instant named here (runAt) comes at another time there: set both by NTP',
       'quem decide é o banco, então nada se perde; mas um instante dado aqui (runAt) chega em outra hora lá: acerte os dois por NTP',
     ),
@@ -56,25 +56,25 @@ export function checkClock({ aheadMs }: ServerFacts): Check {
 }
 
 export function checkSchema({ found, known }: { found: number; known: number }): Check {
-  if (found === known) return ok('schema', say(`schema version ${found}`, `esquema na versão ${found}`))
+  if (found === known) return ok('schema', localized(`schema version ${found}`, `esquema na versão ${found}`))
   if (found > known)
     return failure(
       'schema',
-      say(
+      localized(
         `the database has schema version ${found}, this Retoma knows ${known}`,
         `o banco tem a versão ${found} do esquema, este Retoma conhece a ${known}`,
       ),
-      say('update Retoma here', 'atualize o Retoma aqui'),
+      localized('update Retoma here', 'atualize o Retoma aqui'),
     )
   return failure(
     'schema',
     found === 0
-      ? say('the database has no schema of Retoma yet', 'o banco ainda não tem o esquema do Retoma')
-      : say(
+      ? localized('the database has no schema of Retoma yet', 'o banco ainda não tem o esquema do Retoma')
+      : localized(
           `the database has schema version ${found}, this Retoma needs ${known}`,
           `o banco tem a versão ${found} do esquema, este Retoma precisa da ${known}`,
         ),
-    say(
+    localized(
       'run: retoma migrate (`retoma up` and workers do it as they start)',
       'rode: retoma migrate (`retoma up` e os workers o fazem ao iniciar)',
     ),
@@ -86,13 +86,13 @@ export function checkRights({ user, missing, grant }: RightsFacts): Check {
   if (missing.length === 0)
     return ok(
       'rights',
-      say(`the user ${user} has the rights it needs`, `o usuário ${user} tem as permissões de que precisa`),
+      localized(`the user ${user} has the rights it needs`, `o usuário ${user} tem as permissões de que precisa`),
     )
   const some = `${missing.slice(0, 5).join(', ')}${missing.length > 5 ? ', …' : ''}`
   return failure(
     'rights',
-    say(`the user ${user} lacks ${some}`, `o usuário ${user} não tem ${some}`),
-    say(`as the owner run: ${grant}`, `como dono rode: ${grant}`),
+    localized(`the user ${user} lacks ${some}`, `o usuário ${user} não tem ${some}`),
+    localized(`as the owner run: ${grant}`, `como dono rode: ${grant}`),
   )
 }
 
@@ -102,11 +102,12 @@ export function checkDurability({ fsync, fullPageWrites, synchronousCommit }: Se
     ...(fullPageWrites ? [] : ['full_page_writes']),
     ...(synchronousCommit ? [] : ['synchronous_commit']),
   ].join(', ')
-  if (off === '') return ok('durability', say('what is committed is on the disk', 'o que foi gravado está no disco'))
+  if (off === '')
+    return ok('durability', localized('what is committed is on the disk', 'o que foi gravado está no disco'))
   return warning(
     'durability',
-    say(`off: ${off}`, `desligado: ${off}`),
-    say(
+    localized(`off: ${off}`, `desligado: ${off}`),
+    localized(
       'a power cut can lose jobs that were accepted, and without fsync or full_page_writes the whole database: turn it on',
       'uma queda de energia pode perder jobs aceitos e, sem fsync ou full_page_writes, o banco inteiro: ligue',
     ),
@@ -116,13 +117,13 @@ export function checkDurability({ fsync, fullPageWrites, synchronousCommit }: Se
 /** `free`: free bytes on the disk of an embedded PostgreSQL; the disk of another server is not visible. */
 export function checkDisk({ databaseBytes }: ServerFacts, free: number | undefined): Check {
   const [en, pt] = [sizeOf(databaseBytes, 'en'), sizeOf(databaseBytes, 'pt')]
-  if (free === undefined) return ok('disk', say(`the database has ${en}`, `o banco tem ${pt}`))
-  const left = say(
+  if (free === undefined) return ok('disk', localized(`the database has ${en}`, `o banco tem ${pt}`))
+  const left = localized(
     `the database has ${en}, its disk ${sizeOf(free, 'en')} left`,
     `o banco tem ${pt}, o disco tem ${sizeOf(free, 'pt')} livres`,
   )
   if (free >= littleBytes) return ok('disk', left)
-  const advice = say(
+  const advice = localized(
     'free some space, or move the data folder to another disk (RETOMA_DATA_DIR)',
     'libere espaço, ou leve a pasta de dados para outro disco (RETOMA_DATA_DIR)',
   )
@@ -130,7 +131,7 @@ export function checkDisk({ databaseBytes }: ServerFacts, free: number | undefin
 }
 
 export function checkConnections({ connections, maxConnections }: ServerFacts): Check {
-  const sentence = say(
+  const sentence = localized(
     `${connections} of ${maxConnections} connections are in use`,
     `${connections} de ${maxConnections} conexões em uso`,
   )
@@ -138,7 +139,7 @@ export function checkConnections({ connections, maxConnections }: ServerFacts): 
   return warning(
     'connections',
     sentence,
-    say(
+    localized(
       'a worker opens up to 11: raise max_connections, or put PgBouncer in front and set DATABASE_DIRECT_URL',
       'um worker abre até 11: aumente max_connections, ou use PgBouncer e defina DATABASE_DIRECT_URL',
     ),
@@ -151,17 +152,20 @@ export function checkVacuum({ autovacuum }: ServerFacts, tables: readonly TableS
     return warning(
       'vacuum',
       autovacuum
-        ? say(`autovacuum is off for ${off.join(', ')}`, `o autovacuum está desligado para ${off.join(', ')}`)
-        : say('autovacuum or track_counts is off', 'o autovacuum ou o track_counts está desligado'),
-      say('dead rows pile up and claims slow down: turn it on', 'linhas mortas se acumulam e tudo fica lento: ligue'),
+        ? localized(`autovacuum is off for ${off.join(', ')}`, `o autovacuum está desligado para ${off.join(', ')}`)
+        : localized('autovacuum or track_counts is off', 'o autovacuum ou o track_counts está desligado'),
+      localized(
+        'dead rows pile up and claims slow down: turn it on',
+        'linhas mortas se acumulam e tudo fica lento: ligue',
+      ),
     )
   const piling = tables.filter(each => each.dead > deadRows && each.dead > each.live)
-  if (piling.length === 0) return ok('vacuum', say('dead rows are removed', 'linhas mortas são removidas'))
+  if (piling.length === 0) return ok('vacuum', localized('dead rows are removed', 'linhas mortas são removidas'))
   const list = piling.map(each => `retoma.${each.name} ${each.dead}`).join(', ')
   return warning(
     'vacuum',
-    say(`more dead rows than live ones: ${list}`, `mais linhas mortas que vivas: ${list}`),
-    say(
+    localized(`more dead rows than live ones: ${list}`, `mais linhas mortas que vivas: ${list}`),
+    localized(
       'see who keeps them (pins, above or below); otherwise run: vacuum retoma.job',
       'veja quem as segura (pins, acima ou abaixo); senão rode: vacuum retoma.job',
     ),
@@ -171,27 +175,30 @@ export function checkVacuum({ autovacuum }: ServerFacts, tables: readonly TableS
 export function checkPins(pins: readonly LongTransaction[]): Check {
   const [first] = pins
   if (first === undefined)
-    return ok('pins', say('nobody keeps dead rows from being removed', 'ninguém impede a remoção de linhas mortas'))
+    return ok(
+      'pins',
+      localized('nobody keeps dead rows from being removed', 'ninguém impede a remoção de linhas mortas'),
+    )
   const more = pins.length > 1 ? ` (+${pins.length - 1})` : ''
   const who = `${first.name || '?'}${first.pid === null ? '' : `, pid ${first.pid}`}`
   const age = first.seconds === null ? `${first.transactions} xids` : spanText(first.seconds, 1)
   const state = first.state === null ? '' : `, ${first.state}`
   return warning(
     'pins',
-    say(
+    localized(
       `${names[first.what].en} keeps dead rows for ${age}: ${who}${state}${more}`,
       `${names[first.what].pt} segura linhas mortas há ${age}: ${who}${state}${more}`,
     ),
     first.what === 'transaction'
-      ? say(
+      ? localized(
           `let it end, or end it: select pg_terminate_backend(${first.pid})`,
           `espere terminar, ou termine-a: select pg_terminate_backend(${first.pid})`,
         )
       : first.what === 'prepared'
-        ? say('commit prepared or rollback prepared it', 'faça commit prepared ou rollback prepared dela')
+        ? localized('commit prepared or rollback prepared it', 'faça commit prepared ou rollback prepared dela')
         : first.what === 'standby'
-          ? say('end the long query on the standby', 'termine a consulta longa na réplica')
-          : say(
+          ? localized('end the long query on the standby', 'termine a consulta longa na réplica')
+          : localized(
               'drop the slot when nobody needs it: select pg_drop_replication_slot(name)',
               'remova o slot se ninguém precisa dele: select pg_drop_replication_slot(nome)',
             ),

@@ -1,6 +1,6 @@
 /** Checks the work: progress of jobs, workers, watchdog and notifications. */
 
-import { say } from '../../errors/errors.ts'
+import { localized } from '../../errors/errors.ts'
 import { defaultPolicy, unwatchedAfter } from '../../jobs/model/policy.ts'
 import { spanText } from '../../lib/values/format-duration.ts'
 import { type Check, failure, ok, upTo, warning } from './doctor-check.ts'
@@ -15,26 +15,26 @@ export function checkListen(hears: Hearing | Error, direct: boolean): Check {
   if (hears === 'heard')
     return ok(
       'listen',
-      say('notifications arrive: new jobs begin at once', 'notificações chegam: jobs novos começam na hora'),
+      localized('notifications arrive: new jobs begin at once', 'notificações chegam: jobs novos começam na hora'),
     )
   const why = hears instanceof Error ? `: ${hears.message}` : ''
   return warning(
     'listen',
     hears === 'shared'
-      ? say(
+      ? localized(
           'a pooler shares the sessions, so no notification arrives; new jobs are found by polling, every second',
           'um pooler compartilha as sessões, então nenhuma notificação chega; jobs novos são achados por polling, a cada segundo',
         )
-      : say(
+      : localized(
           `a notification did not arrive${why}; new jobs are found by polling, up to 5 s later`,
           `uma notificação não chegou${why}; jobs novos são achados por polling, até 5 s depois`,
         ),
     direct
-      ? say(
+      ? localized(
           'DATABASE_DIRECT_URL must lead to the same database without a pooler in transaction mode',
           'DATABASE_DIRECT_URL deve levar ao mesmo banco sem pooler em modo de transação',
         )
-      : say(
+      : localized(
           'if DATABASE_URL is a PgBouncer in transaction mode, set DATABASE_DIRECT_URL to the database itself',
           'se DATABASE_URL é um PgBouncer em modo de transação, defina DATABASE_DIRECT_URL com o próprio banco',
         ),
@@ -43,20 +43,23 @@ export function checkListen(hears: Hearing | Error, direct: boolean): Check {
 
 export function checkStarved(starved: readonly StarvedFacts[]): Check {
   if (starved.length === 0)
-    return ok('starved', say('every ready job has a worker that takes it', 'todo job pronto tem um worker que o pega'))
+    return ok(
+      'starved',
+      localized('every ready job has a worker that takes it', 'todo job pronto tem um worker que o pega'),
+    )
   const list = few(
     starved.map(each => `${each.queue}/${nameOf(each)} ${upTo(each.jobs, most)} (${spanText(each.oldestSeconds, 1)})`),
   )
   const nobody = starved.some(each => each.noWorker)
   return warning(
     'starved',
-    say(`ready jobs that no live worker takes: ${list}`, `jobs prontos que nenhum worker vivo pega: ${list}`),
+    localized(`ready jobs that no live worker takes: ${list}`, `jobs prontos que nenhum worker vivo pega: ${list}`),
     nobody
-      ? say(
+      ? localized(
           'start a worker for that queue: retoma worker --queues NAME:N, or retoma up',
           'inicie um worker para essa fila: retoma worker --queues NOME:N, ou retoma up',
         )
-      : say(
+      : localized(
           'the workers of that queue do not know this kind, or not this version of it: deploy the code that does; until then these jobs wait',
           'os workers dessa fila não conhecem esse tipo, ou não esta versão dele: publique o código que conhece; até lá estes jobs esperam',
         ),
@@ -66,7 +69,7 @@ export function checkStarved(starved: readonly StarvedFacts[]): Check {
 const nameOf = ({ kind, version }: StarvedFacts) => (version === 1 ? kind : `${kind} v${version}`)
 
 export function checkWorkers({ live, lost }: WorkFacts): Check {
-  if (lost.length === 0) return ok('workers', say(`workers alive: ${live}`, `workers vivos: ${live}`))
+  if (lost.length === 0) return ok('workers', localized(`workers alive: ${live}`, `workers vivos: ${live}`))
   const jobs = lost.reduce((sum, each) => sum + each.jobs, 0)
   const list = few(
     lost.map(each =>
@@ -75,11 +78,11 @@ export function checkWorkers({ live, lost }: WorkFacts): Check {
   )
   return warning(
     'workers',
-    say(
+    localized(
       `running jobs of workers that are silent or gone: ${jobs}; the workers: ${list}`,
       `jobs em execução de workers calados ou sumidos: ${jobs}; os workers: ${list}`,
     ),
-    say(
+    localized(
       'a watchdog puts them right within 30 s; if this stays, none runs: start `retoma up`, `serve` or `worker`',
       'um watchdog os retoma em até 30 s; se isto continuar, não há nenhum: inicie `retoma up`, `serve` ou `worker`',
     ),
@@ -87,12 +90,13 @@ export function checkWorkers({ live, lost }: WorkFacts): Check {
 }
 
 export function checkPaused({ paused }: WorkFacts): Check {
-  if (paused.length === 0) return ok('paused', say('no work waits in a paused queue', 'nada espera em fila pausada'))
+  if (paused.length === 0)
+    return ok('paused', localized('no work waits in a paused queue', 'nada espera em fila pausada'))
   const list = few(paused.map(each => `${each.queue} ${upTo(each.jobs, most)}`))
   return warning(
     'paused',
-    say(`paused queues with waiting jobs: ${list}`, `filas pausadas com jobs esperando: ${list}`),
-    say('resume them when it is time', 'reative-as quando for a hora'),
+    localized(`paused queues with waiting jobs: ${list}`, `filas pausadas com jobs esperando: ${list}`),
+    localized('resume them when it is time', 'reative-as quando for a hora'),
   )
 }
 
@@ -101,12 +105,12 @@ export function checkWatchdog(seconds: number | null, { live }: WorkFacts): Chec
   if (seconds !== null && seconds * 1000 < unwatchedAfter)
     return ok(
       'watchdog',
-      say(`its last tick was ${spanText(seconds, 1)} ago`, `o último tick foi há ${spanText(seconds, 1)}`),
+      localized(`its last tick was ${spanText(seconds, 1)} ago`, `o último tick foi há ${spanText(seconds, 1)}`),
     )
   const sentence =
     seconds === null
-      ? say('the watchdog has never ticked', 'o watchdog nunca rodou')
-      : say(
+      ? localized('the watchdog has never ticked', 'o watchdog nunca rodou')
+      : localized(
           `the watchdog's last tick was ${spanText(seconds, 1)} ago`,
           `o último tick do watchdog foi há ${spanText(seconds, 1)}`,
         )
@@ -114,11 +118,11 @@ export function checkWatchdog(seconds: number | null, { live }: WorkFacts): Chec
   return live > 0 ? failure('watchdog', sentence, look) : warning('watchdog', sentence, start)
 }
 
-const start = say(
+const start = localized(
   `start one: retoma up, serve or worker; dead workers' jobs go on about ${defaultPolicy.orphanAfter / 1000} s later`,
   `inicie um: retoma up, serve ou worker; jobs de workers mortos continuam uns ${defaultPolicy.orphanAfter / 1000} s depois`,
 )
-const look = say(
+const look = localized(
   'workers live but none sweeps: see their log for errors of the watchdog, and restart them',
   'há workers vivos mas nenhum varre: veja erros do watchdog no log deles e reinicie-os',
 )
@@ -129,16 +133,19 @@ export function checkFindings(findings: readonly FindingFacts[]): Check {
     findings.filter(each => each.verdict === verdict).map(each => each.subject)
   const [hung, slow] = [of('hung'), of('slow')]
   if (hung.length + slow.length === 0)
-    return ok('findings', say('no worker hangs and no job is slow', 'nenhum worker está preso e nenhum job está lento'))
+    return ok(
+      'findings',
+      localized('no worker hangs and no job is slow', 'nenhum worker está preso e nenhum job está lento'),
+    )
   const parts = [
-    ...(hung.length > 0 ? [say(`workers that hang: ${few(hung)}`, `workers presos: ${few(hung)}`)] : []),
-    ...(slow.length > 0 ? [say(`slow jobs: ${few(slow)}`, `jobs lentos: ${few(slow)}`)] : []),
+    ...(hung.length > 0 ? [localized(`workers that hang: ${few(hung)}`, `workers presos: ${few(hung)}`)] : []),
+    ...(slow.length > 0 ? [localized(`slow jobs: ${few(slow)}`, `jobs lentos: ${few(slow)}`)] : []),
   ]
   const all = (language: 'en' | 'pt') => parts.map(each => each[language]).join('; ')
   return warning(
     'findings',
-    say(all('en'), all('pt')),
-    say(
+    localized(all('en'), all('pt')),
+    localized(
       '`retoma status` says since when; a slow job may need a longer `expect`, one that hangs code that gives way or `isolation`',
       '`retoma status` diz desde quando; um job lento pode precisar de um `expect` maior, um preso de código que ceda a vez ou de `isolation`',
     ),

@@ -3,29 +3,29 @@
  * use the same names; tests check this.
  */
 
-export interface Metric {
+export interface MetricDefinition {
   readonly name: string
   readonly type: 'counter' | 'gauge' | 'histogram'
   /** A single sentence. */
   readonly help: string
 }
 
-export type Labels = Readonly<Record<string, string>>
+export type MetricLabels = Readonly<Record<string, string>>
 
 export interface MetricSample {
-  readonly labels?: Labels
+  readonly labels?: MetricLabels
   readonly value: number
   /** Histogram only: the series. */
   readonly of?: 'bucket' | 'sum' | 'count'
 }
 
 /** A metric with the current values. An application may add metrics: see `metrics` of createApp. */
-export interface MetricFamily extends Metric {
+export interface MetricFamily extends MetricDefinition {
   readonly samples: readonly MetricSample[]
 }
 
-const gauge = (name: string, help: string): Metric => ({ name, type: 'gauge', help })
-const counter = (name: string, help: string): Metric => ({ name, type: 'counter', help })
+const gauge = (name: string, help: string): MetricDefinition => ({ name, type: 'gauge', help })
+const counter = (name: string, help: string): MetricDefinition => ({ name, type: 'counter', help })
 
 /** Metrics of the whole system, equal in every process. */
 export const systemMetrics = {
@@ -70,7 +70,7 @@ export const systemMetrics = {
   providerWaiting: gauge('retoma_provider_waiting', '1: the provider has asked all workers to wait, and they do'),
   providerStopped: gauge('retoma_provider_stopped', '1: the provider has stopped, and is asked once a minute'),
   watchdogLag: gauge('retoma_watchdog_lag_seconds', 'How long ago a watchdog looked, anywhere; they look every 5 s'),
-} satisfies Record<string, Metric>
+} satisfies Record<string, MetricDefinition>
 
 /** Metrics of the process that answers. */
 export const processMetrics = {
@@ -83,7 +83,7 @@ export const processMetrics = {
   heap: gauge('nodejs_heap_size_used_bytes', 'What of it the heap takes'),
   cpu: counter('process_cpu_seconds_total', 'What it has used of the processor'),
   started: gauge('process_start_time_seconds', 'When it began, in seconds since 1970'),
-} satisfies Record<string, Metric>
+} satisfies Record<string, MetricDefinition>
 
 /** Upper bounds in seconds; a last bucket takes the values above. */
 export const durationBuckets = [0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900] as const

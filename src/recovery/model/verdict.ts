@@ -9,7 +9,7 @@
  * therefore starts at the latest of: the start, the last progress, the begin of the uninterrupted checks, the instant at which
  * the worker's loop came free.
  */
-import { type Action, beatEvery, type Policy } from '../../jobs/model/policy.ts'
+import { beatEvery, type JobPolicy, type PolicyAction } from '../../jobs/model/policy.ts'
 import type { Duration } from '../../lib/values/duration.ts'
 import { minutes, seconds } from '../../lib/values/duration.ts'
 
@@ -74,23 +74,23 @@ export interface LaneFacts {
 }
 
 export type Judgement =
-  | { verdict: 'orphan'; action: Action }
+  | { verdict: 'orphan'; action: PolicyAction }
   | { verdict: 'suspect'; action: 'watch' }
   | { verdict: 'timeout'; action: 'count' }
-  | { verdict: 'stalled'; action: Action }
+  | { verdict: 'stalled'; action: PolicyAction }
   /** Job only: another handler blocks the job's worker, and the worker counts as dead. */
-  | { verdict: 'hung'; action: Action }
+  | { verdict: 'hung'; action: PolicyAction }
   | { verdict: 'overdue'; action: 'fail' }
   | { verdict: 'hung' | 'slow' | 'starved'; action: 'report' }
 
-type JobPolicy = Pick<Policy, 'timeout' | 'stallAfter' | 'expect' | 'maxAge' | 'onOrphan' | 'onStall'>
+type JudgedPolicy = Pick<JobPolicy, 'timeout' | 'stallAfter' | 'expect' | 'maxAge' | 'onOrphan' | 'onStall'>
 
-export function judge(facts: JobFacts, policy: JobPolicy): Judgement | null
+export function judge(facts: JobFacts, policy: JudgedPolicy): Judgement | null
 export function judge(facts: WorkerFacts | LaneFacts): Judgement | null
-export function judge(facts: JobFacts | WorkerFacts | LaneFacts, policy?: JobPolicy): Judgement | null {
+export function judge(facts: JobFacts | WorkerFacts | LaneFacts, policy?: JudgedPolicy): Judgement | null {
   switch (facts.of) {
     case 'job':
-      return judgeJob(facts, policy as JobPolicy)
+      return judgeJob(facts, policy as JudgedPolicy)
     case 'worker':
       return judgeWorker(facts)
     case 'lane':
@@ -99,7 +99,7 @@ export function judge(facts: JobFacts | WorkerFacts | LaneFacts, policy?: JobPol
 }
 
 /** Judges by severity: over its `maxAge`, an orphan, past its timeout, without progress, slow. */
-function judgeJob(facts: JobFacts, policy: JobPolicy): Judgement | null {
+function judgeJob(facts: JobFacts, policy: JudgedPolicy): Judgement | null {
   const { state, runningMs, quietMs, watchedMs, blocked } = facts
   if (reached(facts.ageMs, policy.maxAge)) return { verdict: 'overdue', action: 'fail' }
   if (state !== 'running') return null

@@ -9,7 +9,7 @@
 
 import type { Db } from '../../database/db.ts'
 import { fingerprintOf } from '../../jobs/model/error-fingerprint.ts'
-import type { Policy } from '../../jobs/model/policy.ts'
+import type { JobPolicy } from '../../jobs/model/policy.ts'
 import { overriding } from '../../jobs/sql/policy-override.ts'
 import { countMoves, noteJobStates, releaseLimits } from '../../jobs/sql/transition.ts'
 
@@ -38,7 +38,7 @@ interface Aged {
   queue: string
   /** null: all jobs of the kind without a batch override. */
   batch: string | null
-  policy: Policy
+  policy: JobPolicy
 }
 
 /** Rows read per lane of jobs that returned to `waiting`; the oldest `run_at` first. */

@@ -145,7 +145,7 @@ const hung = {
 export const hungWorkers = (db: Db): Promise<HungWorker[]> => db.run<HungWorker>(hung, [], tickMs)
 
 export interface FindingView {
-  verdict: Finding['verdict']
+  verdict: 'hung' | 'slow' | 'starved'
   subject: string
   since: Date
   seenAt: Date

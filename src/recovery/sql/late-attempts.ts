@@ -8,7 +8,7 @@
  */
 
 import type { Db } from '../../database/db.ts'
-import { defaultPolicy, type Policy } from '../../jobs/model/policy.ts'
+import { defaultPolicy, type JobPolicy } from '../../jobs/model/policy.ts'
 import {
   restartsWithoutProgress,
   suspicionAfterRestart,
@@ -86,7 +86,7 @@ export interface LateAttempt {
   batch: string | null
   failures: number
   crashes: number
-  policy: Policy
+  policy: JobPolicy
   /** The last progress, in exact microseconds. */
   signUs: string | null
   startedAt: Date

@@ -1,6 +1,6 @@
 /** Selects the occurrences of a schedule to enqueue now, and the next occurrence, including the missed occurrences. */
 import { minutes } from '../../lib/values/duration.ts'
-import { lastOccurrence, occurrenceAfter, type Plan } from './recurrence.ts'
+import { lastOccurrence, occurrenceAfter, type Recurrence } from './recurrence.ts'
 
 /** Rule for missed occurrences. `skip`: no job. `once`: a single job for all. `all`: a job for each. */
 export type CatchUp = 'skip' | 'once' | 'all'
@@ -16,7 +16,13 @@ export interface DueOccurrences {
 }
 
 /** `nextAt` is a due occurrence. At most `limit` occurrences are returned; then the returned `nextAt` may be due too. */
-export function dueOccurrences(plan: Plan, catchUp: CatchUp, nextAt: Date, now: Date, limit: number): DueOccurrences {
+export function dueOccurrences(
+  plan: Recurrence,
+  catchUp: CatchUp,
+  nextAt: Date,
+  now: Date,
+  limit: number,
+): DueOccurrences {
   if (catchUp !== 'all') {
     const last = lastOccurrence(plan, nextAt, now)
     const missed = catchUp === 'skip' && now.getTime() - last.getTime() > onTime

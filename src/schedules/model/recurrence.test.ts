@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { days, minutes, seconds } from '../../lib/values/duration.ts'
-import { lastOccurrence, occurrenceAfter, type Plan } from './recurrence.ts'
+import { lastOccurrence, occurrenceAfter, type Recurrence } from './recurrence.ts'
 
-function slots(plan: Plan, from: string, count: number): string[] {
+function slots(plan: Recurrence, from: string, count: number): string[] {
   const found: string[] = []
   for (let at = new Date(from); found.length < count; ) {
     at = occurrenceAfter(plan, at)
@@ -12,8 +12,8 @@ function slots(plan: Plan, from: string, count: number): string[] {
   return found
 }
 
-const newYork = (cron: string): Plan => ({ cron, timeZone: 'America/New_York' })
-const saoPaulo = (cron: string): Plan => ({ cron, timeZone: 'America/Sao_Paulo' })
+const newYork = (cron: string): Recurrence => ({ cron, timeZone: 'America/New_York' })
+const saoPaulo = (cron: string): Recurrence => ({ cron, timeZone: 'America/Sao_Paulo' })
 
 test('a pattern is read in its time zone', () => {
   expect(slots(saoPaulo('0 4 * * *'), '2026-11-15T00:00:00Z', 2)).toEqual([
@@ -81,7 +81,7 @@ describe('where clocks change', () => {
 })
 
 test('the last slot up to an instant is found among any number, the same as by counting', () => {
-  const plans: Plan[] = [
+  const plans: Recurrence[] = [
     newYork('*/7 1-3 * * *'),
     newYork('30 2 * * *'),
     saoPaulo('0 4 * * 1'),
@@ -103,7 +103,7 @@ test('the last slot up to an instant is found among any number, the same as by c
 })
 
 test('a second of a year is found at once', () => {
-  const plan: Plan = { cron: '* * * * * *', timeZone: 'UTC' }
+  const plan: Recurrence = { cron: '* * * * * *', timeZone: 'UTC' }
   const now = new Date('2027-01-01T00:00:00.500Z')
   expect(lastOccurrence(plan, new Date('2026-01-01T00:00:00Z'), now)).toEqual(new Date('2027-01-01T00:00:00Z'))
 })

@@ -6,17 +6,17 @@
  * jump; when clocks go back, a fixed time of day occurs only in the first of the two hours.
  */
 import { Cron } from 'croner'
-import { type Saying, say } from '../../errors/errors.ts'
+import { type LocalizedText, localized } from '../../errors/errors.ts'
 import { type Duration, seconds } from '../../lib/values/duration.ts'
 
-export type Plan = CronPlan | EveryPlan
+export type Recurrence = CronRecurrence | IntervalRecurrence
 
-export interface CronPlan {
+export interface CronRecurrence {
   readonly cron: string
   readonly timeZone: string
 }
 
-export interface EveryPlan {
+export interface IntervalRecurrence {
   readonly every: Duration
 }
 
@@ -24,7 +24,7 @@ export interface EveryPlan {
 export const closest = seconds(1)
 
 /** Returns the first occurrence after the instant. */
-export function occurrenceAfter(plan: Plan, instant: Date): Date {
+export function occurrenceAfter(plan: Recurrence, instant: Date): Date {
   if ('every' in plan) return new Date((Math.floor(instant.getTime() / plan.every) + 1) * plan.every)
   const slot = read(plan).nextRun(instant)
   if (slot === null) throw new RangeError(`"${plan.cron}" names no instant after ${instant.toISOString()}`)
@@ -35,7 +35,7 @@ export function occurrenceAfter(plan: Plan, instant: Date): Date {
  * Returns the last occurrence up to and including `now`; `first` is an occurrence not after `now`. Binary search, because there
  * may be millions of occurrences.
  */
-export function lastOccurrence(plan: Plan, first: Date, now: Date): Date {
+export function lastOccurrence(plan: Recurrence, first: Date, now: Date): Date {
   let last = first
   let end = now.getTime() // no occurrence is after `end` and up to `now`
   while (end - last.getTime() >= closest) {
@@ -48,18 +48,18 @@ export function lastOccurrence(plan: Plan, first: Date, now: Date): Date {
 }
 
 /** Returns the problem of the pattern, sometimes in the words of croner; undefined: no problem. */
-export function cronProblem(cron: string): Saying | undefined {
+export function cronProblem(cron: string): LocalizedText | undefined {
   if (!/^(@\w+|\S+( \S+){4,5})$/.test(cron))
-    return say(
+    return localized(
       'it has five fields (minute hour day month weekday), or six with seconds first',
       'ele tem cinco campos (minuto hora dia mês dia-da-semana), ou seis com os segundos primeiro',
     )
   try {
     const names = read({ cron, timeZone: 'UTC' }).nextRun(new Date(0)) !== null
-    return names ? undefined : say('it names no instant at all', 'ele não indica nenhum instante')
+    return names ? undefined : localized('it names no instant at all', 'ele não indica nenhum instante')
   } catch (error) {
     const quote = (error as Error).message.replace(/^CronPattern: /, '')
-    return say(quote, quote)
+    return localized(quote, quote)
   }
 }
 
@@ -72,5 +72,5 @@ export function isTimeZone(name: string): boolean {
 }
 
 /** Paused: croner only computes, and starts no timer. */
-const read = ({ cron, timeZone }: CronPlan): Cron =>
+const read = ({ cron, timeZone }: CronRecurrence): Cron =>
   new Cron(cron, { timezone: timeZone, paused: true, mode: '5-or-6-parts' })

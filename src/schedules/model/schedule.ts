@@ -3,24 +3,28 @@
  * gets the schedule, and at every occurrence.
  */
 
-import { type CheckedOptions, checkEnqueueOptions, type EnqueueOptions } from '../../enqueue/model/enqueue-options.ts'
+import {
+  type CheckedEnqueueOptions,
+  checkEnqueueOptions,
+  type EnqueueOptions,
+} from '../../enqueue/model/enqueue-options.ts'
 import { checkedInput } from '../../enqueue/model/job-input.ts'
 import { suggestion } from '../../errors/did-you-mean.ts'
-import { isRetomaError, RetomaError, say } from '../../errors/errors.ts'
+import { isRetomaError, localized, RetomaError } from '../../errors/errors.ts'
 import { type Refuse, refuseDefinition, refuseUnknown } from '../../errors/invalid-option.ts'
 import { type AnyJob, isJob, type Job } from '../../jobs/model/job.ts'
 import { type Duration, longestDuration } from '../../lib/values/duration.ts'
 import { namePattern, nameRule } from '../../lib/values/name.ts'
 import { type CatchUp, catchUps } from './catch-up.ts'
-import { closest, cronProblem, isTimeZone, type Plan } from './recurrence.ts'
+import { closest, cronProblem, isTimeZone, type Recurrence } from './recurrence.ts'
 
 /** A schedule, for `createEngine({ schedules })`. */
 export interface Schedule {
   readonly name: string
   readonly job: AnyJob
-  readonly plan: Plan
+  readonly plan: Recurrence
   readonly catchUp: CatchUp
-  readonly options: CheckedOptions
+  readonly options: CheckedEnqueueOptions
   /** Input of the job for an occurrence. */
   readonly input: (slot: Date) => unknown
 }
@@ -64,7 +68,9 @@ const known = ['name', 'job', 'input', 'cron', 'every', 'timeZone', 'catchUp', '
 
 export function defineSchedule<Input>(given: ScheduleOptions<Input>): Schedule {
   const name = typeof given?.name === 'string' ? given.name : ''
-  const what = name ? say(`the schedule "${name}"`, `agendamento "${name}"`) : say('a schedule', 'agendamento')
+  const what = name
+    ? localized(`the schedule "${name}"`, `agendamento "${name}"`)
+    : localized('a schedule', 'agendamento')
   const refuse: Refuse = refuseDefinition(what)
   if (given === null || typeof given !== 'object')
     refuse(
@@ -90,7 +96,7 @@ export function defineSchedule<Input>(given: ScheduleOptions<Input>): Schedule {
   }
 }
 
-function planOf({ cron, every, timeZone }: When, refuse: Refuse): Plan {
+function planOf({ cron, every, timeZone }: When, refuse: Refuse): Recurrence {
   if (cron !== undefined && every !== undefined)
     refuse('give either cron or every, not both', 'use cron ou every, um só')
   if (cron === undefined && every === undefined)
@@ -121,7 +127,7 @@ function planOf({ cron, every, timeZone }: When, refuse: Refuse): Plan {
   return { cron: pattern, timeZone: timeZone ?? 'UTC' }
 }
 
-function optionsOf(options: ScheduledJobOptions, refuse: Refuse): CheckedOptions {
+function optionsOf(options: ScheduledJobOptions, refuse: Refuse): CheckedEnqueueOptions {
   if ('runAt' in options) refuse('options.runAt: the plan says when', 'options.runAt: o plano diz quando')
   if ('keyUntil' in options)
     refuse(
@@ -145,7 +151,7 @@ export async function inputFor({ job, input }: Schedule, slot: Date): Promise<st
     made.catch(() => {})
     throw new RetomaError('bad_input', {
       kind: job.kind,
-      problem: say(
+      problem: localized(
         'it is a promise; what takes time belongs in the job',
         'é uma promise; o que demora deve ficar no job',
       ),

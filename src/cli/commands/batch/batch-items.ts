@@ -1,7 +1,7 @@
 /** `retoma batch items ID`: lists the jobs of a batch, oldest first, or failed jobs by error fingerprint; a page at a time. */
 import type { Command } from 'commander'
-import type { JobView, Page } from '../../../index.ts'
-import type { State } from '../../../jobs/model/state.ts'
+import type { JobView, ListPage } from '../../../index.ts'
+import type { JobState } from '../../../jobs/model/state.ts'
 import { jobWire } from '../../../json-views.ts'
 import { cause as causeOf, state, wholeNumber, wrongUse } from '../../arguments.ts'
 import type { Context } from '../../command-context.ts'
@@ -13,7 +13,7 @@ import type { Cli } from '../../program.ts'
 import { repeated } from '../jobs/jobs-list.ts'
 
 interface ItemsOptions {
-  state?: State
+  state?: JobState
   cause?: string
   limit?: number
   after?: string
@@ -51,10 +51,10 @@ async function items(context: Context, id: string, options: ItemsOptions): Promi
 
 /** Each call of the engine examines only a limited number of jobs: repeats until the page is full. */
 export async function fullPage(
-  ask: (page: { limit: number; after?: string }) => Promise<Page<JobView>>,
+  ask: (page: { limit: number; after?: string }) => Promise<ListPage<JobView>>,
   { limit = 50, after: first }: { limit?: number; after?: string },
   asked: AbortSignal,
-): Promise<Page<JobView>> {
+): Promise<ListPage<JobView>> {
   const items: JobView[] = []
   for (let after = first; ; ) {
     const more = await ask({ limit: limit - items.length, ...(after === undefined ? {} : { after }) })

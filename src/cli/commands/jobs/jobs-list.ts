@@ -1,7 +1,7 @@
 /** `retoma jobs list`: lists jobs, newest first, a page at a time. */
 import type { Command } from 'commander'
 import type { JobView } from '../../../index.ts'
-import type { State } from '../../../jobs/model/state.ts'
+import type { JobState } from '../../../jobs/model/state.ts'
 import { jobWire } from '../../../json-views.ts'
 import { systemClock } from '../../../lib/clock.ts'
 import { state, wholeNumber, wrongUse } from '../../arguments.ts'
@@ -14,7 +14,7 @@ import type { Cli } from '../../program.ts'
 import { fullPage } from '../batch/batch-items.ts'
 
 interface ListOptions {
-  state?: State
+  state?: JobState
   kind?: string
   queue?: string
   batch?: string
