@@ -100,6 +100,9 @@ async function handOver({ path: data, owner }: PathOwnership, { uid, gid }: Owne
 }
 
 function outOfReach(folder: string): RetomaError {
-  const problem = localized(`${folder} is out of reach for nobody`, `${folder} está fora do alcance de nobody`)
+  const problem = localized(
+    `${folder} is out of reach for the user of the server`,
+    `${folder} está fora do alcance do usuário do servidor`,
+  )
   return new RetomaError('no_unprivileged_user', { problem })
 }

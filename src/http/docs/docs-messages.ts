@@ -6,7 +6,7 @@ const words = {
     title: 'API do Retoma',
     raw: 'O mesmo em OpenAPI 3.1',
     intro:
-      'JSON em snake_case. Erros são { "error": { "code", "message", … } }, em português ou, com Accept-Language: en, em inglês. ' +
+      'JSON em snake_case. Erros são { "error": { "code", "message", … } }, no idioma de Accept-Language; sem ele, em inglês nas rotas de /api/v1 e em português nas dos sistemas. ' +
       'Listas respondem { "items", "next" }: devolva next em after para a página seguinte.',
     role: { open: 'sem token', cron: 'CRON_SECRET', viewer: 'viewer', operator: 'operator', admin: 'admin' },
     who: 'Quem pode',
@@ -21,7 +21,7 @@ const words = {
     title: 'The API of Retoma',
     raw: 'The same as OpenAPI 3.1',
     intro:
-      'JSON in snake_case. Errors are { "error": { "code", "message", … } }, in Portuguese or, with Accept-Language: en, in English. ' +
+      'JSON in snake_case. Errors are { "error": { "code", "message", … } }, in the language of Accept-Language; without it, in English on the routes of /api/v1 and in Portuguese on the routes of the systems. ' +
       'Lists answer { "items", "next" }: hand next back as after for the next page.',
     role: { open: 'without a token', cron: 'CRON_SECRET', viewer: 'viewer', operator: 'operator', admin: 'admin' },
     who: 'Who may',
