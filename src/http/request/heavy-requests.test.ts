@@ -21,7 +21,10 @@ test('so many expensive requests are worked on at once, and each user who waits 
 
 test('one expensive request more than may wait is 503 with Retry-After', async () => {
   const work = new HeavyRequests(1, 1)
-  await work.open('ana').take()
-  void work.open('ana').take()
+  const first = work.open('ana')
+  await first.take()
+  const second = work.open('ana').take()
   await expect(work.open('rui').take()).rejects.toMatchObject({ code: 'server_busy', retryAfterSeconds: 2 })
+  first.release()
+  await second
 })
