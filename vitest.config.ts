@@ -38,8 +38,14 @@ const sharing = [
   'test/execution/**/!(trace).test.ts',
 ]
 
-/** Files that load the sources and not the build: one replaces a module by `vi.mock`, and one names paths of sources. */
-const fromSource = ['test/claiming/suspect-jobs.test.ts', 'src/heartbeat/main-thread-stack.test.ts']
+/** Files that load the sources and not the build: two replace a module by `vi.mock`, and one names paths of sources. */
+const fromSource = [
+  'test/claiming/suspect-jobs.test.ts',
+  'test/embedded-postgres/data-dir-files.test.ts',
+  'src/heartbeat/main-thread-stack.test.ts',
+]
+
+const aDay = 86_400
 
 /**
  * Orders the files by their last duration, the longest first, and the files that share a process last. The usual order is by size, and
@@ -48,7 +54,7 @@ const fromSource = ['test/claiming/suspect-jobs.test.ts', 'src/heartbeat/main-th
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const secondsOf = ({ moduleId, project }: TestSpecification) =>
-      project.config.isolate ? (durations[relative(this.ctx.config.root, moduleId)] ?? 0) : -1
+      (durations[relative(this.ctx.config.root, moduleId)] ?? 0) - (project.config.isolate ? 0 : aDay)
     return (await super.sort(files)).sort((a, b) => secondsOf(b) - secondsOf(a))
   }
 }

@@ -23,7 +23,7 @@ const settings =
 const given = process.argv.slice(2)
 const ofPackages = given.includes('--packages')
 const writesDurations = given.includes('--durations')
-const projects = ofPackages ? ['packages'] : ['alone', 'sharing']
+const projects = [ofPackages ? 'packages' : '!packages']
 
 await setup({ build: true, ...(ofPackages ? { servers: true, examples: true, next: true } : {}) }).catch(error => {
   process.on('exit', () => console.log(`\n${closingLine({ passed: 0, failed: 1 })}`))

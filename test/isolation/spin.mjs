@@ -1,9 +1,9 @@
 /** Never gives its loop back, and as a handler says first who it is. */
 import { writeSync } from 'node:fs'
 
-/** Three seconds in a loop; from then on it waits where nothing wakes it, so that the processor is free for whoever is tested. */
+/** Half a second in a loop; from then on it waits where nothing wakes it, so that the processor is free for whoever is tested. */
 export function spin() {
-  for (const from = performance.now(); performance.now() - from < 3000; );
+  for (const from = performance.now(); performance.now() - from < 500; );
   for (;;) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
 }
 

@@ -329,9 +329,13 @@ test('it is refused while a worker is alive, with or without jobs, and not becau
   expect(await to.sql(`select id from retoma.worker`)).toEqual([{ id: 'w' }])
 })
 
+/** Of three megabytes each of the loops below would read two hundred times as much, and strike fewer of the interesting bytes. */
+const smallFiles = `update retoma.file_chunk set bytes = substr(bytes, 1, 1000)`
+
 test('a file that is cut anywhere is refused, and nothing is made or changed', async () => {
   const from = await place('ours')
   await from.sql(oddRows)
+  await from.sql(smallFiles)
   const file = await backUp(from)
   const whole = readFileSync(file)
   const to = await place()
@@ -349,13 +353,24 @@ test('a file that is cut anywhere is refused, and nothing is made or changed', a
 test('a file with one bit turned over is refused', async () => {
   const from = await place('ours')
   await from.sql(oddRows)
+  await from.sql(smallFiles)
   const whole = readFileSync(await backUp(from))
   const to = await place()
   const turned = join(scratch(), 'turned.gz')
+  const content = gunzipSync(whole)
+  const isSame = (file: Buffer) => {
+    try {
+      return gunzipSync(file).equals(content)
+    } catch {
+      return false
+    }
+  }
   // The first ten bytes are gzip's own: when, by what, how. They are not content.
   for (let at = 10; at < whole.length; at += Math.ceil(whole.length / 150)) {
     const copy = Buffer.from(whole)
     copy[at]! ^= 1 << (at % 8)
+    // Gzip fills up its last bytes with bits that mean nothing.
+    if (isSame(copy)) continue
     writeFileSync(turned, copy)
     await expect(restore(to, turned), `byte ${at}`).rejects.toMatchObject({
       // In a digit of the form or of the schema's version it makes the file look newer.
@@ -368,6 +383,7 @@ test('a file with one bit turned over is refused', async () => {
 test('content that somebody changed is refused, gzip being sound again', async () => {
   const from = await place('ours')
   await from.sql(oddRows)
+  await from.sql(smallFiles)
   const text = gunzipSync(readFileSync(await backUp(from))).toString()
   const lines = text.trimEnd().split('\n')
   const row = lines.findIndex(line => line.startsWith('"(1,'))
