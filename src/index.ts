@@ -132,7 +132,7 @@ export { type Duration, days, hours, milliseconds, minutes, seconds } from './li
 export type { ListPage, ListPageOptions } from './lib/values/page.ts'
 export type { GroupLimits, LimitsByQueue, PerGroupLimits, QueueLimits, QueueRate } from './limits/model/queue-limits.ts'
 export type { LimitOptions, RateAllowance } from './limits/model/rate-window.ts'
-export type { QueuesApi } from './limits/queue-actions.ts'
+export type { QueueLimitsResult, QueuesApi } from './limits/queue-actions.ts'
 export type { UpstashAccess } from './limits/upstash.ts'
 export type { MetricSource } from './metrics/metrics-registry.ts'
 export type { MetricDefinition, MetricFamily, MetricLabels, MetricSample } from './metrics/model/metric-table.ts'

@@ -135,7 +135,7 @@ export const guardWire = ({ after, every, lastError, warnings, ...guard }: Guard
 })
 
 /** Only limits with a value; `{}` for a queue without limits. */
-const limitsWire = ({ perGroup, maxDepth, ...whole }: QueueLimits) => ({
+export const limitsWire = ({ perGroup, maxDepth, ...whole }: QueueLimits) => ({
   ...gateWire(whole),
   ...(perGroup === undefined ? {} : { per_group: { ...gateWire(perGroup), ...admitWire(perGroup) } }),
   ...(maxDepth === undefined ? {} : { max_depth: maxDepth }),

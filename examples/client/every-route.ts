@@ -216,6 +216,10 @@ const table: Record<JsonRoute, Line> = {
   'GET /api/v1/queues': { good: () => retoma.GET('/api/v1/queues') },
   'POST /api/v1/queues/{name}/pause': { good: () => retoma.POST('/api/v1/queues/{name}/pause', named('drawer')) },
   'POST /api/v1/queues/{name}/resume': { good: () => retoma.POST('/api/v1/queues/{name}/resume', named('drawer')) },
+  'PUT /api/v1/queues/{name}/limits': {
+    body: { concurrency: 5 },
+    good: () => retoma.PUT('/api/v1/queues/{name}/limits', { ...named('drawer'), body: { concurrency: 5 } }),
+  },
   'GET /api/v1/queues/{name}/explain': { good: () => retoma.GET('/api/v1/queues/{name}/explain', named('drawer')) },
   'POST /api/v1/queues/{name}/explain': { good: () => retoma.POST('/api/v1/queues/{name}/explain', named('drawer')) },
   'GET /api/v1/schedules': { good: () => retoma.GET('/api/v1/schedules') },

@@ -28,6 +28,7 @@ import { states } from '../jobs/model/state.ts'
 import type { JobFilter } from '../jobs/sql/job-list.ts'
 import { asText, isStorableText } from '../lib/values/json.ts'
 import type { ListPageOptions } from '../lib/values/page.ts'
+import type { QueueLimits } from '../limits/model/queue-limits.ts'
 import type { LimitOptions } from '../limits/model/rate-window.ts'
 import { checkMemory, type WorkOptions } from '../worker/work-options.ts'
 import type { Engine } from './engine-api.ts'
@@ -326,6 +327,15 @@ const namespaces: { readonly [Name in Namespace]: ParametersOf<Engine[Name]> } =
     list: [],
     pause: [named('queue'), by],
     resume: [named('queue'), by],
+    setLimits: [
+      named('queue'),
+      object<QueueLimits>(
+        'limits',
+        { concurrency: left, rate: left, perGroup: left, maxDepth: left },
+        { required: true },
+      ),
+      by,
+    ],
   },
   schedules: {
     list: [],

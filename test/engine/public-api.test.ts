@@ -51,6 +51,7 @@ const right: Record<string, unknown> = {
   explain: { job: '1' },
   filter: { kind: 'work' },
   once: { who: 'ana', route: 'post /x', key: 'k', hash: new Uint8Array(1) },
+  limits: { concurrency: 1 },
   limit: { bucket: 'b', who: 'ana', limit: 1, per: minutes(1) },
   source: [new Uint8Array(1)],
   ids: ['1'],
@@ -106,7 +107,7 @@ test('an engine has the methods of its type and no others', async () => {
   expect(names).toEqual({
     jobs: 'cancel cancelMany erase list rerun resume retry retryMany skip',
     batches: 'cancel erase failures items list pause resume retryFailed setPriority',
-    queues: 'list pause resume',
+    queues: 'list pause resume setLimits',
     schedules: 'list run',
     guards: 'list run',
     providers: 'clear list',

@@ -51,6 +51,37 @@ test('a queue is paused and goes on, and pressing twice changes nothing', async 
   expect(await run()).toBe(1)
 })
 
+test('the limits of a queue are replaced, for jobs that wait too, and {} removes them', async () => {
+  const { ask, engine, run } = await doorWith([letter])
+  await engine.enqueueMany(letter, [undefined, undefined, undefined])
+  const set = (body: object) => ask('PUT', '/api/v1/queues/post/limits', { body })
+  const limits = {
+    rate: { limit: 1, per_ms: 60_000 },
+    per_group: { concurrency: 1, admit: { limit: 3, per_ms: 120_000 } },
+    max_depth: 9,
+  }
+  expect(await set(limits)).toMatchObject({ status: 200, body: { queue: 'post', limits, changed: true } })
+  expect((await set(limits)).body).toEqual({ queue: 'post', limits, changed: false })
+  expect((await ask('GET', '/api/v1/queues')).body.items).toMatchObject([{ queue: 'post', limits }])
+  expect(await run()).toBe(1)
+  expect((await set({})).body).toEqual({ queue: 'post', limits: {}, changed: true })
+  expect(await run()).toBe(2)
+})
+
+test('limits that cannot be are 400 with the field, and nothing changes', async () => {
+  const { ask } = await doorWith([letter], { limits: { post: { concurrency: 2 } } })
+  const set = (body: object) => ask('PUT', '/api/v1/queues/post/limits', { body })
+  for (const body of [
+    { concurrency: 0 },
+    { concurency: 1 },
+    { rate: { limit: 1 } },
+    { rate: { limit: 1, per_ms: 1 } },
+    { max_depth: -1 },
+  ])
+    expect(await set(body), JSON.stringify(body)).toMatchObject({ status: 400 })
+  expect((await ask('GET', '/api/v1/queues')).body.items).toMatchObject([{ limits: { concurrency: 2 } }])
+})
+
 test.each(['nothing', '%00', '%F0%9F%92%A9', 'a%2Fb', 'x'.repeat(300)])(
   'a queue that is not there is 404: %s',
   async name => {
@@ -60,6 +91,10 @@ test.each(['nothing', '%00', '%F0%9F%92%A9', 'a%2Fb', 'x'.repeat(300)])(
         status: 404,
         body: { error: { code: 'not_found' } },
       })
+    expect(await ask('PUT', `/api/v1/queues/${name}/limits`, { body: { concurrency: 1 } })).toMatchObject({
+      status: 404,
+      body: { error: { code: 'not_found' } },
+    })
     for (const method of ['GET', 'POST'])
       expect(await ask(method, `/api/v1/queues/${name}/explain`)).toMatchObject({
         status: 404,

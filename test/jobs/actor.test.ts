@@ -44,6 +44,7 @@ test('every verb notes who pressed it, and without a name that it was nobody', a
   await engine.batches.cancel(batch.id, by)
   await engine.queues.pause('default', by)
   await engine.queues.resume('default', by)
+  await engine.queues.setLimits('default', { concurrency: 5 }, by)
   await engine.schedules.run('nightly', by)
   await engine.guards.run('watch', by)
 
@@ -64,6 +65,7 @@ test('every verb notes who pressed it, and without a name that it was nobody', a
     'cancel by ana',
     'pause queue by ana',
     'resume queue by ana',
+    'set limits by ana',
     'run schedule by ana',
     'run guard by ana',
   ])

@@ -1,6 +1,8 @@
-/** Routes of queues: the counts of each queue, pause and resume, and the explanation. */
+/** Routes of queues: the counts of each queue, pause and resume, the limits, and the explanation. */
 import { z } from 'zod'
-import { queueWire } from '../../json-views.ts'
+import type { Duration } from '../../index.ts'
+import { limitsWire, queueWire } from '../../json-views.ts'
+import { omitUndefined } from '../request/omit-undefined.ts'
 import { paged } from '../response/page-of-list.ts'
 import { type Route, route } from '../route.ts'
 import { pageOf, pageQuery } from '../shared-schemas.ts'
@@ -9,8 +11,27 @@ import { explainRoutes } from './explain.ts'
 const nameParams = z.object({ name: z.string() })
 const count = z.number().int()
 
-const rate = z.object({ limit: count, per_ms: z.number() })
-const gate = { concurrency: count.optional(), rate: rate.optional() }
+const upTo = (most: number) => z.int().min(1).max(most)
+const most = upTo(1_000_000)
+const rate = z.strictObject({ limit: most, per_ms: z.number().min(1000).max(86_400_000) })
+const gate = { concurrency: most.optional(), rate: rate.optional() }
+const limits = z.strictObject({
+  ...gate,
+  per_group: z.strictObject({ ...gate, admit: rate.optional() }).optional(),
+  max_depth: upTo(100_000_000).optional(),
+})
+
+type Rate = z.output<typeof rate> | undefined
+const rateOf = (given: Rate) => given && { limit: given.limit, per: given.per_ms as Duration }
+
+const limitsOf = ({ concurrency, rate, per_group: group, max_depth: maxDepth }: z.output<typeof limits>) =>
+  omitUndefined({
+    concurrency,
+    rate: rateOf(rate),
+    perGroup:
+      group && omitUndefined({ concurrency: group.concurrency, rate: rateOf(group.rate), admit: rateOf(group.admit) }),
+    maxDepth,
+  })
 
 const queue = z
   .object({
@@ -20,11 +41,7 @@ const queue = z
     scheduled: count.meta({ description: 'waiting for their run_at' }),
     running: count,
     stalled: count,
-    limits: z.object({
-      ...gate,
-      per_group: z.object({ ...gate, admit: rate.optional() }).optional(),
-      max_depth: count.optional(),
-    }),
+    limits,
   })
   .meta({ id: 'Queue' })
 
@@ -69,6 +86,22 @@ export const queueRoutes: readonly Route[] = [
     answer: queueActionResult,
     errors: ['not_found'],
     run: ({ engine, params, who }) => engine.queues.resume(params.name, { by: who.user }),
+  }),
+  route({
+    method: 'put',
+    path: '/api/v1/queues/{name}/limits',
+    name: 'setQueueLimits',
+    tag: 'queues',
+    summary: 'Replaces its limits for all workers, also for jobs that wait; {} removes them',
+    role: 'operator',
+    params: nameParams,
+    body: limits,
+    answer: z.object({ queue: z.string(), limits, changed: z.boolean() }),
+    errors: ['not_found'],
+    async run({ engine, params, body, who }) {
+      const set = await engine.queues.setLimits(params.name, limitsOf(body), { by: who.user })
+      return { ...set, limits: limitsWire(set.limits) }
+    },
   }),
   ...explainRoutes({
     path: '/api/v1/queues/{name}/explain',

@@ -3,7 +3,7 @@
 import type { Db } from '../../database/db.ts'
 import { inOpenLane } from '../../jobs/sql/job-floor.ts'
 import { limitsOfItsQueue, noteEvents } from '../../jobs/sql/transition.ts'
-import { isGrouped, isLimited, type LimitsByQueue, type QueueRate } from '../model/queue-limits.ts'
+import { isGrouped, isLimited, type LimitsByQueue, type QueueLimits, type QueueRate } from '../model/queue-limits.ts'
 
 // Inserts the limit counter of the queue too, so no claim has to add the counter.
 const setLimits = {
@@ -35,6 +35,37 @@ export async function saveLimits(db: Db, limits: LimitsByQueue, now: Date | null
     now,
   ])
   return rows.map(row => row.name)
+}
+
+const changedLimits = `jsonb_build_object('who', $6::text, 'what', 'set limits', 'queue', m.name)`
+
+const changeLimits = {
+  name: 'queue_change_limits',
+  text: `
+    with known as (select name from retoma.queue where name = $1),
+    gate as (
+      insert into retoma.gate (queue, group_key, used_at)
+      select name, '', coalesce($5::timestamptz, now()) from known where $3::bool
+      on conflict do nothing
+    ), moved as (
+      update retoma.queue set limits = $2::jsonb, gated = $3::bool, grouped = $4::bool
+      where name = $1 and (limits, gated, grouped) is distinct from ($2::jsonb, $3::bool, $4::bool)
+      returning name
+    ),
+    ${noteEvents({ of: 'moved', type: 'action', data: changedLimits }, 'coalesce($5::timestamptz, now())')}
+    select exists (select from moved) as changed from known`,
+}
+
+/** Changes the limits of an existing queue for a person. Returns undefined if the queue does not exist. */
+export async function changeQueueLimits(
+  db: Db,
+  name: string,
+  limits: QueueLimits,
+  now: Date | null,
+  by?: string,
+): Promise<{ changed: boolean } | undefined> {
+  const values = [name, JSON.stringify(limits), isLimited(limits), isGrouped(limits), now, by ?? null]
+  return (await db.run<{ changed: boolean }>(changeLimits, values))[0]
 }
 
 // The index shows the wrong jobs: a limited queue must have no job in the open index, an open queue none in the limited
