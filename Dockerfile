@@ -4,9 +4,10 @@
 FROM node:20-slim AS build
 WORKDIR /src
 COPY package.json package-lock.json ./
+COPY apps/classifier/package.json apps/classifier/package.json
 COPY scripts scripts
 RUN node scripts/setup.mjs
-COPY tsconfig.json tsconfig.build.json tsconfig.apps.json ./
+COPY tsconfig.json tsconfig.build.json ./
 COPY src src
 COPY apps apps
 RUN node scripts/setup.mjs --build
@@ -14,7 +15,10 @@ RUN node scripts/setup.mjs --build
 FROM node:20-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json ./
+COPY apps/classifier/package.json apps/classifier/package.json
 RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
+# Links to the packages of this repository, which come below as they are published.
+RUN rm -rf node_modules/retoma node_modules/@retoma
 
 FROM node:20-slim
 ENV NODE_ENV=production
@@ -23,6 +27,10 @@ COPY --from=packages /app/node_modules node_modules
 COPY package.json LICENSE node_modules/retoma/
 COPY sql node_modules/retoma/sql
 COPY --from=build /src/dist node_modules/retoma/dist
+COPY apps/classifier/package.json node_modules/@retoma/classifier/
+COPY apps/classifier/sql node_modules/@retoma/classifier/sql
+COPY --from=build /src/apps/classifier/dist node_modules/@retoma/classifier/dist
+COPY apps/planned.ts apps/planned.ts
 COPY retoma.config.ts ./
 USER node
 EXPOSE 3000

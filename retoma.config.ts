@@ -1,5 +1,7 @@
 /** What `npm start` in a clone runs; try: npm run -s retoma -- jobs enqueue hello '{"name":"Ana"}' --wait */
+import { classifier } from '@retoma/classifier'
 import { defineConfig, defineJob } from 'retoma'
+import { plannedServices } from './apps/planned.ts'
 
 const hello = defineJob({
   kind: 'hello',
@@ -9,4 +11,4 @@ const hello = defineJob({
   },
 })
 
-export default defineConfig({ jobs: [hello] })
+export default defineConfig({ jobs: [hello], systems: [classifier()], simulated: plannedServices() })

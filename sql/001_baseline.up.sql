@@ -13,6 +13,18 @@
 --   - `fillfactor = 50` leaves room for the next version of a row in its own page. Small tables that change every second consist of
 --     dead rows, so autovacuum counts rows there and not a fraction of the table.
 
+-- Systems ------------------------------------------------------------------------------------------------------------------------
+
+-- The migrations of the systems in this database. Each system has its tables in the schema with its name. (The migrations of the
+-- engine are in retoma.migration, which the migrator creates.)
+create table retoma.system_migration (
+  system text collate "C" not null,           -- name of the system and of its schema
+  version integer not null,
+  name text not null,                         -- file name of the migration
+  applied_at timestamptz not null,
+  primary key (system, version)
+);
+
 -- Kinds and queues ---------------------------------------------------------------------------------------------------------------
 
 -- One row per job definition. Processes without the code read the policy here.

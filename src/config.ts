@@ -6,6 +6,7 @@ import type { AnyBatch } from './batches/model/batch.ts'
 import type { OwnErrors } from './errors/app-errors.ts'
 import type { Guard } from './guards/model/guard.ts'
 import type { Route } from './http/route.ts'
+import type { System } from './http/system.ts'
 import type { AnyJob } from './jobs/model/job.ts'
 import type { LimitsByQueue } from './limits/model/queue-limits.ts'
 import type { Schedule } from './schedules/model/schedule.ts'
@@ -26,8 +27,10 @@ export interface Config {
   routes?: readonly Route[]
   /** Errors of the application for routes and jobs, from `defineErrors`. */
   errors?: OwnErrors
-  /** False: without the systems of Retoma (apps/), such as the document classifier. */
-  systems?: boolean
+  /** Whole applications that run beside the jobs of this file, from a package or from your own code. */
+  systems?: readonly System[]
+  /** Names of outside services whose responses are simulated, for lack of a key: `up`, `serve` and `worker` print the names at the start. */
+  simulated?: readonly string[]
 }
 
 /** Only for types: the editor then knows the options of the file. */

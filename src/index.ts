@@ -18,7 +18,6 @@ export {
 } from './batches/model/batch.ts'
 export type { BatchAbout } from './batches/model/batch-display.ts'
 export type { BatchState } from './batches/model/batch-state.ts'
-export { presets } from './batches/model/presets.ts'
 export type { FailureGroup, ItemFilter, ItemPage } from './batches/sql/batch-items.ts'
 export type { BatchView } from './batches/sql/batch-view.ts'
 export type { SubmitOptions, Submitted } from './batches/submit-batch.ts'
@@ -37,6 +36,7 @@ export {
   type NotifyOptions,
   type QueueActionResult,
   type RateLimits,
+  type SystemParts,
   type WorkerHandle,
   type WorkersApi,
   type WorkOptions,
@@ -151,3 +151,4 @@ export {
 } from './schedules/model/schedule.ts'
 export type { ScheduleView } from './schedules/schedule.sql.ts'
 export type { ScheduleRun, SchedulesApi } from './schedules/schedule-actions.ts'
+export { readSystemSettings, type Setting, settingChecks } from './settings/system-settings.ts'

@@ -1,12 +1,12 @@
 /** Every request to the classifier is bounded, and too many documents are refused before any document is checked. */
 import { expect, test } from 'vitest'
 import { unboundedIn } from '../../test/http/request-schemas.ts'
-import { createClassifier } from './index.ts'
+import { classifier } from './index.ts'
 import { classifierDoor } from './test/door.ts'
 
 test('every list, text and object that a request to the classifier may hold has a maximum', () => {
   expect(
-    unboundedIn(createClassifier({ openRouter: { model: 'm', url: 'http://127.0.0.1' } as never }).routes ?? []),
+    unboundedIn(classifier({ openRouter: { model: 'm', url: 'http://127.0.0.1' } as never }).routes ?? []),
   ).toEqual([])
 })
 

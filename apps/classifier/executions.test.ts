@@ -148,7 +148,7 @@ test('2,000 files come in as one execution of 2,000 documents, and 2,001 are 413
   expect(await filesLeft(door)).toBe(most)
   const { rows } = await door.engine.query(
     `select count(distinct d.code)::int as codes, count(j.id)::int as jobs, count(f.sha256)::int as files
-     from retoma.classifier_document d join retoma.job j on j.id = d.job_id join retoma.file f on f.id = d.file_id
+     from classifier.document d join retoma.job j on j.id = d.job_id join retoma.file f on f.id = d.file_id
      where d.run_id = $1`,
     [made.body.id],
   )
@@ -181,8 +181,8 @@ test('an execution whose maker died is submitted by whoever asks for it, once, o
   const { ask, clock, engine, execution, run, status, runs } = door
   /** The state after the creating process died before the submit, or before noting the submit. */
   const undo = async (id: string) => {
-    await engine.query('update retoma.classifier_run set batch_id = null where id = $1', [id])
-    await engine.query('update retoma.classifier_document set job_id = null where run_id = $1', [id])
+    await engine.query('update classifier.run set batch_id = null where id = $1', [id])
+    await engine.query('update classifier.document set job_id = null where run_id = $1', [id])
   }
   const asked = await execution(['a', 'b'])
   await undo(asked)

@@ -1,18 +1,23 @@
 /**
  * Creates the document classifier, a thin application on the engine: executions of up to 2,000 documents, each document classified by a
- * paid AI. `createClassifier` returns the system for `up`, `serve` and `worker`, and needs only `retoma` and `retoma/http`.
+ * paid AI. `classifier()` returns the system for `systems` in a retoma.config, and needs only `retoma` and `retoma/http`.
  */
 import type { System } from 'retoma/http'
 import { errors } from './errors.ts'
 import { createJobs, type OpenRouterOptions } from './jobs.ts'
 import { routesOf } from './routes/index.ts'
 import { createRuns } from './runs.ts'
+import { readOpenRouter } from './settings.ts'
 
 export interface ClassifierOptions {
-  openRouter: OpenRouterOptions
+  /** Default: the variables OPENROUTER_* of the environment. */
+  openRouter?: OpenRouterOptions
 }
 
-export function createClassifier({ openRouter }: ClassifierOptions): System {
+// Tests run this file from the TypeScript source; the package has dist/ beside sql/.
+const migrations = new URL(import.meta.url.endsWith('.ts') ? './sql/' : '../sql/', import.meta.url)
+
+export function classifier({ openRouter = readOpenRouter() }: ClassifierOptions = {}): System {
   const isSimulated = openRouter.key === undefined
   const { classify, classification, jobs, limits, queues, attach } = createJobs({ openRouter })
   const runs = createRuns({
@@ -23,6 +28,7 @@ export function createClassifier({ openRouter }: ClassifierOptions): System {
   })
   return {
     name: 'classifier',
+    migrations,
     jobs: [...jobs, runs.openRun],
     batches: [classification],
     schedules: [runs.tidy],
@@ -30,6 +36,7 @@ export function createClassifier({ openRouter }: ClassifierOptions): System {
     queues,
     routes: routesOf(runs),
     errors,
+    simulated: isSimulated ? ['openrouter'] : [],
     attach: engine => {
       attach(engine)
       runs.attach(engine)

@@ -24,10 +24,7 @@ test('25 projects read by pages of 5 are 25, the newest first, whatever the numb
   const door = await classifierDoor()
   const { ask, project } = door
   for (const start of [1, 90, 990]) {
-    await sqlOf(
-      door,
-      `delete from retoma.classifier_project; select setval('retoma.classifier_project_id_seq', ${start})`,
-    )
+    await sqlOf(door, `delete from classifier.project; select setval('classifier.project_id_seq', ${start})`)
     const ids: string[] = []
     for (let n = 0; n < 25; n++) ids.push(await project())
     expect(idsOf(await everyPage(ask, '/projetos', 'items', 5))).toEqual(newestFirst(ids))
@@ -37,7 +34,7 @@ test('25 projects read by pages of 5 are 25, the newest first, whatever the numb
 test('executions, documents, errors and results are in their pages once each, past the tenth and past the hundredth', async () => {
   const door = await classifierDoor()
   const { ask, project, execution, executions } = door
-  await sqlOf(door, `select setval('retoma.classifier_run_id_seq', 95), setval('retoma.classifier_document_id_seq', 7)`)
+  await sqlOf(door, `select setval('classifier.run_id_seq', 95), setval('classifier.document_id_seq', 7)`)
   const projeto = await project()
   const codes = Array.from({ length: 108 }, (_, n) => (n % 4 === 0 ? `doc-${n + 1}` : `falha-${n + 1}`))
   const large = await execution(codes, projeto)

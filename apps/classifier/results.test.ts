@@ -72,7 +72,7 @@ test('what the engine says of a document is told in Portuguese, too', async () =
   for (const [n, [error]] of ends.entries())
     await engine.query(
       `update retoma.job set error = $2::jsonb
-       where id = (select job_id from retoma.classifier_document where run_id = $3 and code = $1)`,
+       where id = (select job_id from classifier.document where run_id = $3 and code = $1)`,
       [`d${n}`, JSON.stringify({ code: null, ...error, message: 'said' }), id],
     )
   const told = async () =>
@@ -108,7 +108,7 @@ test('an error has its message, its time, and for those who act its stack', asyn
 })
 
 const tables = ['job', 'batch', 'checkpoint', 'failure', 'event', 'file', 'file_chunk'].map(name => `retoma.${name}`)
-const own = ['run', 'document', 'purchase'].map(name => `retoma.classifier_${name}`)
+const own = ['run', 'document', 'purchase'].map(name => `classifier.${name}`)
 
 /** The remaining rows of every table, except the tidy job. */
 async function left({ engine }: Door): Promise<Record<string, number>> {
@@ -132,8 +132,8 @@ test('an execution is erased when it is over, with all that is its; before that 
   const { id } = (await made.json()) as { id: string }
   await run()
   const purchase = `
-    insert into retoma.classifier_purchase (document_id, attempt, provider, cost_usd, usable, at)
-    select id, 1, 'p', 1, true, now() from retoma.classifier_document where run_id = $1`
+    insert into classifier.purchase (document_id, attempt, provider, cost_usd, usable, at)
+    select id, 1, 'p', 1, true, now() from classifier.document where run_id = $1`
   await engine.query(purchase, [id])
   expect(await ask('DELETE', `/execucoes/${id}`)).toMatchObject({
     status: 409,
@@ -143,7 +143,7 @@ test('an execution is erased when it is over, with all that is its; before that 
   expect((await ask('DELETE', `/projetos/${of}`)).status).toBe(204)
   expect((await ask('DELETE', `/execucoes/${id}`)).status).toBe(204)
   expect(await left(door)).toEqual({})
-  expect((await engine.query('select from retoma.classifier_project')).rows).toEqual([])
+  expect((await engine.query('select from classifier.project')).rows).toEqual([])
   for (const path of ['', '/status-detalhado', '/erros', '/documentos', '/resultados.csv', '/eventos'])
     expect((await ask('GET', `/execucoes/${id}${path}`)).status, path).toBe(404)
   expect((await ask('DELETE', `/execucoes/${id}`)).status).toBe(404)
@@ -169,7 +169,7 @@ test('what died in the middle of erasing is gone for all, and removed by the nex
   const id = await execution(['a'])
   await run()
   await schedule()
-  await engine.query('update retoma.classifier_run set deleted_at = now() where id = $1', [id])
+  await engine.query('update classifier.run set deleted_at = now() where id = $1', [id])
   expect((await ask('GET', `/execucoes/${id}`)).status).toBe(404)
   await clock.advance(minutes(61))
   await schedule()
@@ -190,5 +190,5 @@ test('an execution goes with its batch when the time is over for which work is k
   expect((await ask('GET', '/execucoes')).body.items).toEqual([])
   await schedule()
   await run()
-  expect((await engine.query('select from retoma.classifier_document')).rows).toEqual([])
+  expect((await engine.query('select from classifier.document')).rows).toEqual([])
 })

@@ -72,7 +72,7 @@ test('a code of 100 characters is kept whole wherever it is shown', async () => 
   await run()
   expect(await status(id)).toMatchObject({ ultimo_codigo_processado: codigo })
   expect((await ask('GET', `/execucoes/${id}/documentos`)).body.items).toMatchObject([{ codigo }])
-  expect(await sql(`select ultimo_codigo_processado as codigo from retoma.execucoes_classificacao`)).toEqual([
+  expect(await sql(`select ultimo_codigo_processado as codigo from classifier.execucoes_classificacao`)).toEqual([
     { codigo },
   ])
 })
@@ -135,7 +135,7 @@ test('the stack of an error is for operators, not for viewers', async () => {
 test('the view execucoes_classificacao has the columns of the seed', async () => {
   const { sql, id } = await halfway()
   const columns = 'ultimo_heartbeat, ultimo_codigo_processado, tentativas_retry, max_retries, status'
-  const [row] = await sql(`select ${columns} from retoma.execucoes_classificacao where id = ${id}`)
+  const [row] = await sql(`select ${columns} from classifier.execucoes_classificacao where id = ${id}`)
   expect(row).toEqual({
     ultimo_heartbeat: expect.any(Date),
     ultimo_codigo_processado: expect.any(String),
@@ -149,7 +149,7 @@ test('the view resultados_classificacao has the columns of the seed', async () =
   const { sql, id } = await halfway()
   const columns = 'codigo, status, tentativas, erro_mensagem, erro_stack, ultimo_erro_em'
   const rows = await sql(
-    `select ${columns} from retoma.resultados_classificacao where execucao_id = ${id} order by codigo`,
+    `select ${columns} from classifier.resultados_classificacao where execucao_id = ${id} order by codigo`,
   )
   expect(rows).toMatchObject([
     { codigo: 'bom', status: 'CONCLUIDO', tentativas: 1, erro_mensagem: null, erro_stack: null, ultimo_erro_em: null },

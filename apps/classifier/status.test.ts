@@ -148,8 +148,8 @@ test('a person who paused, and one who cancelled, are told', async () => {
 test('the views and the streams have the same words for every state', async () => {
   const { engine } = await classifierDoor()
   const definition = async (view: string) =>
-    (await engine.query<{ text: string }>(`select pg_get_viewdef($1::regclass) as text`, [`retoma.${view}`])).rows[0]!
-      .text
+    (await engine.query<{ text: string }>(`select pg_get_viewdef($1::regclass) as text`, [`classifier.${view}`]))
+      .rows[0]!.text
   const executions = await definition('execucoes_classificacao')
   for (const status of Object.values(statusOf)) expect(executions).toContain(`'${status}'`)
   const documents = await definition('resultados_classificacao')

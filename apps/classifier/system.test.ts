@@ -1,11 +1,11 @@
 /** The whole system as run by `up`, without a key. */
 import { expect, test } from 'vitest'
 import { doorWith } from '../../test/http/support.ts'
-import { createClassifier } from './index.ts'
+import { classifier } from './index.ts'
 
 test('without a key the local classifier answers, and every answer says that it is simulated', async () => {
   const openRouter = { key: undefined, model: undefined, baseUrl: 'http://127.0.0.1:1/' }
-  const { routes, attach, jobs, batches, schedules, limits } = createClassifier({ openRouter })
+  const { routes, attach, jobs, batches, schedules, limits } = classifier({ openRouter })
   const { ask, engine, run } = await doorWith([...jobs!], {
     batches: [...batches!],
     schedules: [...schedules!],

@@ -27,7 +27,7 @@ test.each([
     const { token: operator } = await engine.tokens.create({ user: 'olga', role: 'operator' })
     expect((await ask('GET', `/execucoes/${id}/erros`, { token: operator })).body).toEqual(body)
     expect((await ask('DELETE', `/execucoes/${id}`, { token: operator })).status).toBe(204)
-    expect(await sql(`select from retoma.classifier_document`)).toEqual([])
+    expect(await sql(`select from classifier.document`)).toEqual([])
     expect(await sql(`select from retoma.checkpoint`)).toEqual([])
   },
 )
@@ -50,7 +50,7 @@ test('once a document is answered, what was of no use before is forgotten', asyn
   expect((await ask('GET', `/execucoes/${id}/erros`)).body.documentos[0].resposta_ia).toBe('Não sei.')
   await press(id, 'reprocessar-erros')
   await run()
-  expect(await sql(`select useless_answer, category from retoma.classifier_document`)).toEqual([
+  expect(await sql(`select useless_answer, category from classifier.document`)).toEqual([
     { useless_answer: null, category: 'Contrato' },
   ])
 })

@@ -19,6 +19,8 @@ const { hostilePdfs } = await jiti.import('../../apps/classifier/test/hostile.ts
 const { goodPdf } = await jiti.import('../../apps/classifier/test/pdfs.ts')
 const { from, late, ok, refuses, storm } = await jiti.import('../../apps/classifier/test/behaviours.ts')
 const cli = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+/** The config of this repository names the classifier. */
+const config = fileURLToPath(new URL('../../retoma.config.ts', import.meta.url))
 const final = ['CONCLUIDO', 'ERRO', 'CANCELADO']
 
 export async function prove(given) {
@@ -71,7 +73,7 @@ async function killed(given) {
   const before = ai.calls.length
   const kept = await database.sql(
     `select substring(d.text from 'D-\\d+') as document
-     from retoma.checkpoint c join retoma.classifier_document d on d.job_id = c.job_id where c.name = 'answer 1'`,
+     from retoma.checkpoint c join classifier.document d on d.job_id = c.job_id where c.name = 'answer 1'`,
   )
   const [{ running }] = await database.sql(`select count(*)::int as running from retoma.job where state = 'running'`)
   const began = performance.now()
@@ -110,7 +112,7 @@ async function withoutCredit(given) {
   await house.ask(`/execucoes/${run.id}/continuar`, { method: 'POST' })
   await until(async () => final.includes((await run.status()).status), { everyMs: 500, seconds: 1200 })
   const rows = await database.sql(
-    `select status, tentativas, count(*)::int as n from retoma.resultados_classificacao group by 1, 2`,
+    `select status, tentativas, count(*)::int as n from classifier.resultados_classificacao group by 1, 2`,
   )
   hold(
     `after continuar all ended at their first try: ${JSON.stringify(rows)}`,
@@ -136,7 +138,7 @@ async function amongHostile(given) {
   const run = follow(await house.ask('/execucoes', { method: 'POST', body }))
   await until(async () => final.includes((await run.status()).status), { everyMs: 500, seconds: 3600 })
   say(`${total} good PDFs and ${bad.length} hostile ones ended in ${round((performance.now() - began) / 1000)} s`)
-  const rows = await database.sql(`select codigo, status, erro_mensagem from retoma.resultados_classificacao`)
+  const rows = await database.sql(`select codigo, status, erro_mensagem from classifier.resultados_classificacao`)
   const read = rows.filter(({ codigo, status }) => codigo.startsWith('bom-') && status === 'CONCLUIDO')
   const refused = rows.filter(({ status, erro_mensagem }) => /^(ERRO|PULADO)$/.test(status) && erro_mensagem)
   hold(`good ones that were classified: ${read.length}`, read.length === total)
@@ -169,7 +171,7 @@ async function open({ room, database }) {
 
 async function startHouse(room, database, ai) {
   let told = ''
-  const leash = onLeash(process.execPath, [cli, 'up'], {
+  const leash = onLeash(process.execPath, [cli, 'up', '--config', config], {
     cwd: room.folder,
     env: {
       PATH: process.env.PATH,

@@ -1,7 +1,14 @@
-/** .env.example: the table of src/settings/settings-table.ts, in its order. */
+/** .env.example: the table of src/settings/settings-table.ts, then the tables of the systems in apps/, in their order. */
+import { createJiti } from 'jiti'
+
 export const file = '.env.example'
 
 export async function print() {
   const { printExample } = await import('../../dist/settings/env-example.js')
-  return printExample()
+  const { settings: classifier } = await import('../../apps/classifier/dist/settings.js')
+  const { settings: planned } = await createJiti(import.meta.url).import('../../apps/planned.ts')
+  return printExample({
+    'Of the document classifier (apps/classifier)': classifier,
+    'Of systems that are planned (apps/planned.ts): checked at start, not used yet': planned,
+  })
 }

@@ -15,8 +15,8 @@ const systemsWithErrors = () =>
     .sort()
 
 async function own(name) {
-  const { errors } = await import(`../../dist/apps/${name}/errors.js`)
-  return `\n## Of the ${name}\n\nFrom apps/${name}/errors.ts; a process that runs without the systems does not know them.\n\n${tableOf(errors)}\n`
+  const { errors } = await import(`../../apps/${name}/dist/errors.js`)
+  return `\n## Of the ${name}\n\nFrom apps/${name}/errors.ts; a process that runs without this system does not know them.\n\n${tableOf(errors)}\n`
 }
 
 const heading = `| code | HTTP status | retryable | English | Português |

@@ -1,23 +1,36 @@
 /**
- * dist/, compiled from src/, and dist/apps/ from apps/, against it. Run under the set-up lock.
+ * Compiles dist/ from src/, and apps/NAME/dist/ from each package in apps/, against the types of the new dist/. Run under the set-up lock.
  *
- * The compiler writes into a folder beside dist/, which is then renamed: whoever runs from dist/ meanwhile sees the old
- * build or the new one, never half of one. A stamp in dist/ says from which sources it was made.
+ * The compiler writes into a folder beside dist/, which is then renamed: a process that runs from dist/ meanwhile sees the old
+ * build or the new build, never half of one. A stamp in dist/ names the sources of the build.
  */
 import { createHash } from 'node:crypto'
 import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { run } from './children.mjs'
 import { inRoot, root } from './paths.mjs'
 import { Trouble } from './trouble.mjs'
 
-const dist = inRoot('dist')
+/** The package itself first: the others are compiled against its types. */
+const packages = () => [
+  { folder: root, project: 'tsconfig.build.json' },
+  ...apps().map(name => ({ folder: inRoot('apps', name), project: `apps/${name}/tsconfig.build.json` })),
+]
+
+const apps = () =>
+  readdirSync(inRoot('apps'))
+    .filter(name => existsSync(inRoot('apps', name, 'tsconfig.build.json')))
+    .sort()
+
 // At the same depth as dist/, because source maps name the sources by relative path.
-const fresh = inRoot('.dist-new')
-const previous = inRoot('.dist-old')
+const fresh = ({ folder }) => join(folder, '.dist-new')
+const previous = ({ folder }) => join(folder, '.dist-old')
+const dist = ({ folder }) => join(folder, 'dist')
 
 export function isBuilt() {
   try {
-    return readFileSync(inRoot('dist', '.stamp'), 'utf8') === sourceHash()
+    const isThere = packages().every(each => existsSync(dist(each)))
+    return isThere && readFileSync(inRoot('dist', '.stamp'), 'utf8') === sourceHash()
   } catch (error) {
     if (error.code === 'ENOENT') return false
     throw error
@@ -28,31 +41,31 @@ export async function build({ say, started }) {
   say('building…')
   // Taken before compiling: a source that changes meanwhile makes the next start build again.
   const hash = sourceHash()
-  remove(fresh)
-  remove(previous)
+  const all = packages()
+  for (const each of all) for (const folder of [fresh(each), previous(each)]) remove(folder)
   const tsc = inRoot('node_modules', 'typescript', 'bin', 'tsc')
-  for (const [project, folder] of [
-    ['tsconfig.build.json', fresh],
-    ['tsconfig.apps.json', inRoot('.dist-new', 'apps')],
-  ]) {
-    const args = [tsc, '-p', project, '--outDir', folder, '--pretty', 'false']
+  for (const each of all) {
+    const args = [tsc, '-p', each.project, '--outDir', fresh(each), '--pretty', 'false']
     const { ok, how, output } = await run(process.execPath, args, { cwd: root, started })
     if (!ok) {
-      remove(fresh)
+      for (const made of all) remove(fresh(made))
       throw new Trouble(`${output}\nbuilding failed (tsc, ${how}); dist/ was left as it was`)
     }
   }
   const main = inRoot('.dist-new', 'cli', 'main.js')
   if (existsSync(main)) chmodSync(main, 0o755)
   writeFileSync(inRoot('.dist-new', '.stamp'), hash)
-  if (existsSync(dist)) renameSync(dist, previous)
-  renameSync(fresh, dist)
-  remove(previous)
+  // The package itself last: its stamp counts only when the others are in place.
+  for (const each of all.toReversed()) {
+    if (existsSync(dist(each))) renameSync(dist(each), previous(each))
+    renameSync(fresh(each), dist(each))
+    remove(previous(each))
+  }
 }
 
 const remove = folder => rmSync(folder, { recursive: true, force: true })
 
-const described = ['package.json', 'tsconfig.json', 'tsconfig.build.json', 'tsconfig.apps.json']
+const described = ['package.json', 'tsconfig.json', 'tsconfig.build.json']
 
 function sourceHash() {
   const hash = createHash('sha256')
@@ -70,7 +83,9 @@ function sourcesIn(folder) {
     .sort((a, b) => (a.name < b.name ? -1 : 1))
     .flatMap(entry => {
       const path = `${folder}/${entry.name}`
-      if (entry.isDirectory()) return sourcesIn(path)
+      if (entry.isDirectory()) return isSource(path) ? sourcesIn(path) : []
       return entry.name.endsWith('.test.ts') ? [] : [path]
     })
 }
+
+const isSource = folder => !/\/(dist|\.dist-\w+|node_modules)$|^apps\/[^/]+\/test$/.test(folder)

@@ -61,7 +61,7 @@ export function cause(given: string): string {
 
 export type QueueSizes = Readonly<Record<string, number>>
 
-/** `classifier:20,sync:5`; a name alone gets the size of `usual`. */
+/** `mail:20,sync:5`; a name alone gets the size of `usual`. */
 export function queueSizes(given: string, usual: QueueSizes): QueueSizes {
   const sizes = new Map<string, number>()
   for (const part of given.split(',').map(each => each.trim())) {

@@ -1,25 +1,21 @@
 /**
- * Finds the handlers in a child of a worker that the command line started: by kind, in the retoma.config or in a system of Retoma, and in
+ * Finds the handlers in a child of a worker that the command line started: by kind, in the retoma.config or in a system, and in
  * modules that only the config's loader can read. The child loads this file by address (src/isolation/handler-module.ts).
  */
 import { fileURLToPath } from 'node:url'
 import { localized, RetomaError } from '../errors/errors.ts'
 import { type Handler, type Loader, loadHandler } from '../isolation/handler-module.ts'
-import { readEnvironment, readSettings } from '../settings/index.ts'
-import { loadApps } from './bundled-apps.ts'
+import { loadApps } from './load-apps.ts'
 import { importModule as importFile } from './load-config.ts'
 
-/**
- * The folder of Retoma's own modules and systems, which Node loads directly: a loader would compile their imports again in every child.
- */
+/** The folder of Retoma's own modules, which Node loads directly: a loader would compile their imports again in every child. */
 const ours = new URL('..', import.meta.url).href
 
 export const importModule: Loader['importModule'] = href =>
   href.startsWith(ours) ? import(href) : importFile(fileURLToPath(href))
 
 export async function findHandler(folder: string, file: string | undefined, kind: string): Promise<Handler> {
-  const settings = readSettings(readEnvironment(folder, process.env))
-  const { jobs } = await loadApps({ folder, configFile: file, settings })
+  const { jobs } = await loadApps({ folder, configFile: file })
   const job = jobs.find(each => each.kind === kind)
   if (job === undefined) {
     const problem = localized('it has no such job any more', 'não tem mais esse job')

@@ -8,10 +8,11 @@ import { access, stat } from 'node:fs/promises'
 import { basename, join, relative, resolve } from 'node:path'
 import type { AnyBatch } from '../batches/model/batch.ts'
 import type { Config } from '../config.ts'
+import { checkSystems } from '../engine/system-parts.ts'
 import type { OwnErrors } from '../errors/app-errors.ts'
 import { isRetomaError, type LocalizedText, type RetomaError } from '../errors/errors.ts'
 import type { Guard } from '../guards/model/guard.ts'
-import type { Route } from '../http/index.ts'
+import type { Route, System } from '../http/index.ts'
 import type { AnyJob } from '../jobs/model/job.ts'
 import { withDeadline } from '../lib/with-deadline.ts'
 import { checkLimits, type LimitsByQueue } from '../limits/model/queue-limits.ts'
@@ -38,8 +39,8 @@ export interface Registered {
 export interface LoadedConfig extends Registered {
   /** Undefined: there is no config, and nothing is registered. */
   readonly file: string | undefined
-  /** True if Retoma's own systems run beside the config. */
-  readonly systems: boolean
+  readonly systems: readonly System[]
+  readonly simulated: readonly string[]
 }
 
 export const configNames = ['retoma.config.ts', 'retoma.config.js', 'retoma.config.mjs']
@@ -51,7 +52,7 @@ export async function loadConfig({
   configFile,
 }: Pick<Context, 'folder' | 'configFile'>): Promise<LoadedConfig> {
   const file = configFile === undefined ? await findConfig(folder) : resolve(folder, configFile)
-  if (file === undefined) return { file, systems: true, ...registered({}) }
+  if (file === undefined) return { file, systems: [], simulated: [], ...registered({}) }
   const name = relative(folder, file) || basename(file)
   if (!(await isFile(file)))
     throw badConfig(
@@ -59,7 +60,7 @@ export async function loadConfig({
       both(word => word.config.noFile),
     )
   const config = check(await evaluate(file, folder), problem => badConfig(name, problem))
-  return { file, systems: config.systems ?? true, ...registered(config) }
+  return { file, systems: config.systems ?? [], simulated: config.simulated ?? [], ...registered(config) }
 }
 
 export function registered(config: Config): Registered {
@@ -119,11 +120,24 @@ async function evaluate(file: string, folder: string): Promise<unknown> {
     // Read here, so that an error of a getter is reported as an error of the file too.
     return exported !== null && typeof exported === 'object' && !Array.isArray(exported) ? { ...exported } : exported
   } catch (error) {
+    // A setting of a system: the sentence names the variable, and the place in the config is of no use.
+    if (isRetomaError(error, 'bad_setting')) throw error
     throw asConfigError(file, folder, error)
   }
 }
 
-const knownKeys = ['jobs', 'batches', 'schedules', 'guards', 'queues', 'limits', 'routes', 'errors', 'systems']
+const knownKeys = [
+  'jobs',
+  'batches',
+  'schedules',
+  'guards',
+  'queues',
+  'limits',
+  'routes',
+  'errors',
+  'systems',
+  'simulated',
+]
 
 function check(exported: unknown, refuse: (problem: LocalizedText) => RetomaError): Config {
   if (exported === null || typeof exported !== 'object' || Array.isArray(exported))
@@ -133,7 +147,7 @@ function check(exported: unknown, refuse: (problem: LocalizedText) => RetomaErro
     const hint = suggestion(key, knownKeys)
     throw refuse(both((word, language) => word.config.unknownKey(key, hint[language])))
   }
-  const { jobs, batches, schedules, guards, queues, limits, routes, errors, systems } = exported as Record<
+  const { jobs, batches, schedules, guards, queues, limits, routes, errors, systems, simulated } = exported as Record<
     keyof Config,
     unknown
   >
@@ -145,7 +159,9 @@ function check(exported: unknown, refuse: (problem: LocalizedText) => RetomaErro
   checkQueueLimits(limits, refuse)
   checkRoutes(routes, refuse)
   checkErrors(errors, refuse)
-  if (systems !== undefined && typeof systems !== 'boolean') throw refuse(both(word => word.config.systemsNoBoolean))
+  checkSystemList(systems, refuse)
+  const areNames = Array.isArray(simulated) && simulated.every(each => typeof each === 'string')
+  if (simulated !== undefined && !areNames) throw refuse(both(word => word.config.simulatedNoList))
   return exported as Config
 }
 
@@ -224,6 +240,23 @@ function checkRoutes(routes: unknown, refuse: (problem: LocalizedText) => Retoma
     const made = typeof route?.path === 'string' && typeof route.method === 'string' && typeof route.run === 'function'
     if (!made) throw refuse(both(word => word.config.notARoute(index)))
   })
+}
+
+/** The parts of a system are checked as the parts of a config are. */
+function checkSystemList(systems: unknown, refuse: (problem: LocalizedText) => RetomaError): void {
+  if (systems === undefined) return
+  if (!Array.isArray(systems)) throw refuse(both(word => word.config.systemsNoList))
+  systems.forEach((system: Partial<System> | null | undefined, index) => {
+    if (typeof system?.name !== 'string') throw refuse(both(word => word.config.notASystem(index)))
+    const { name: _, attach: __, attached: ___, migrations: ____, ...parts } = system
+    check(parts, refuse)
+  })
+  try {
+    checkSystems(systems as System[])
+  } catch (error) {
+    if (!isRetomaError(error)) throw error
+    throw refuse(both((_, language) => error.in(language)))
+  }
 }
 
 function checkErrors(errors: unknown, refuse: (problem: LocalizedText) => RetomaError): void {

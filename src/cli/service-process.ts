@@ -19,10 +19,10 @@ import { isLoopback, type Settings, suggestion } from '../settings/index.ts'
 import { restartCode } from '../supervisor/model/crash-report.ts'
 import { removeStatusFile, writeStatusFile } from '../supervisor/status-files.ts'
 import { crashReportFolder } from '../supervisor/suspected-job-file.ts'
-import type { LoadedApps } from './bundled-apps.ts'
 import type { Context } from './command-context.ts'
 import { type Database, databaseOf, hasData, openDatabase, refuseInProduction } from './command-database.ts'
 import { listenForSignals, whenAborted } from './interrupt-signals.ts'
+import type { LoadedApps } from './load-apps.ts'
 import { strayLimits } from './load-config.ts'
 import { StartingServer } from './starting-server.ts'
 import { notifyOf } from './webhook-settings.ts'
@@ -103,18 +103,18 @@ class House {
     const { where, embedded } = this.#database!
     this.#engine = await createEngineOn(openDb, {
       ...databaseOf(this.#context, this.#database!),
-      jobs: loaded.jobs,
-      batches: loaded.batches,
-      limits: loaded.limits,
-      schedules: loaded.schedules,
-      guards: loaded.guards,
+      jobs: loaded.config.jobs,
+      batches: loaded.config.batches,
+      limits: loaded.config.limits,
+      schedules: loaded.config.schedules,
+      guards: loaded.config.guards,
+      systems: loaded.systems,
       rateLimits: rateLimitsOf(settings),
       retention: days(settings.RETENTION_DAYS),
       notify: notifyOf(settings),
       log,
     })
     removeStatusFile(crashReportFolder(), 'database')
-    for (const system of loaded.systems) system.attach?.(this.#engine)
     if (asked.aborted) return undefined
     const closed = parts.http && (await this.#lock(this.#engine))
     const attached = loaded.systems.flatMap(each => each.attached ?? []).map(job => job.kind)

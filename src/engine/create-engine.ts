@@ -15,7 +15,7 @@ import { checkBatches, createBatchSubmitter, findBatch } from '../batches/submit
 import { createWakeHints } from '../claiming/sql/wake-up.ts'
 import { createAppTransactions } from '../database/app-transaction.ts'
 import { type Db, openDb } from '../database/db.ts'
-import { checkSchema, migrate } from '../database/migrate.ts'
+import { checkSchema, migrateAll, readSystemMigrations } from '../database/migrate.ts'
 import { withCode } from '../database/pg-errors.ts'
 import { Admission } from '../enqueue/admission.ts'
 import { createEnqueuer } from '../enqueue/enqueue.ts'
@@ -67,6 +67,7 @@ import {
 } from './engine-options.ts'
 import { type InternalMethods, withInternals } from './internals.ts'
 import { type FlatMethods, parameters } from './method-parameters.ts'
+import { withSystems } from './system-parts.ts'
 
 export { openDb } from '../database/db.ts'
 export { checkedInputs } from '../enqueue/check-inputs.ts'
@@ -83,6 +84,7 @@ export type { MaintenanceReport } from './background-services.ts'
 export type { BatchesApi, Engine, JobsApi, MetricsApi, WorkersApi } from './engine-api.ts'
 export { type EngineOptions, rateLimitsOf } from './engine-options.ts'
 export { internalsOf } from './internals.ts'
+export type { SystemParts } from './system-parts.ts'
 
 /**
  * Missing options come from the environment and from `.env` in the working folder, as for the command line. Throws `bad_option`,
@@ -95,13 +97,15 @@ export async function createEngine(options: EngineOptions = {}): Promise<Engine>
 
 /** Ignores the environment, and opens the database with `open`: the simulation injects faults there. */
 export async function createEngineOn(open: typeof openDb, options: ResolvedOptions): Promise<Engine> {
-  const { log = silentLog, clock = systemClock, connections, schedules = [], guards = [] } = options
+  const { log = silentLog, clock = systemClock, connections, systems = [] } = options
+  const { jobs, batches, schedules, guards, limits: ofQueues } = withSystems(options, systems)
   const retention = checkRetention(options.retention)
-  const limits = checkLimits(options.limits ?? {})
+  checkLimits(options.limits ?? {})
+  const limits = checkLimits(ofQueues)
   const rateLimits = checkRateLimits(options.rateLimits)
   await checkSchedules(schedules, clock.now())
   checkGuards(guards)
-  const ofBatches = checkBatches(options.batches ?? [])
+  const ofBatches = checkBatches(batches)
   const notify = options.notify && checkNotify(options.notify)
   const home = await databaseHome(options, log)
   const { directUrl } = home
@@ -113,15 +117,15 @@ export async function createEngineOn(open: typeof openDb, options: ResolvedOptio
     ...(connections === undefined ? {} : { connections }),
   })
   try {
-    if (options.migrate === false) await checkSchema(db)
-    else await migrate(db)
+    const migrations = await readSystemMigrations(systems)
+    if (options.migrate === false) await checkSchema(db, migrations)
+    else await migrateAll(db, migrations)
     const registry = new KindRegistry(db, clock)
     const ofGuards = guards.flatMap(({ enqueue }) => (enqueue === null ? [] : [enqueue.job]))
-    await registry.add(...(options.jobs ?? []), ...schedules.map(schedule => schedule.job), ...ofBatches, ...ofGuards)
+    await registry.add(...jobs, ...schedules.map(schedule => schedule.job), ...ofBatches, ...ofGuards)
     if (notify !== undefined)
       await registry.add(notifyJob({ ...notify, clock, stateOf: job => noticeJobState(db, job) }))
     const changed = await applyLimits(db, limits, clock.instant())
-    const { batches = [] } = options
     const parts = {
       db,
       directUrl: directUrl || home.url,
@@ -136,7 +140,9 @@ export async function createEngineOn(open: typeof openDb, options: ResolvedOptio
       rateLimits,
       workerMemory: options.workerMemory,
     }
-    return assemble(parts, changed, home.leave)
+    const engine = assemble(parts, changed, home.leave)
+    for (const system of systems) system.attach?.(engine)
+    return engine
   } catch (error) {
     await db.close()
     await home.leave()

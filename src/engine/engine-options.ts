@@ -28,6 +28,7 @@ import { embedded } from '../settings/environment.ts'
 import { readEnvironment, readLibrarySettings } from '../settings/index.ts'
 import { postgresUrl, Refusal } from '../settings/setting-checks.ts'
 import { ownVariables } from '../supervisor/suspected-job-file.ts'
+import { checkSystems, type SystemParts } from './system-parts.ts'
 
 export interface EngineOptions {
   /**
@@ -54,9 +55,11 @@ export interface EngineOptions {
   schedules?: readonly Schedule[]
   /** Guards check tables of the user while this engine works or watches; the jobs need not be listed in `jobs`. */
   guards?: readonly Guard[]
+  /** Whole applications with their jobs, limits and tables. Their routes go to `createApp`. */
+  systems?: readonly SystemParts[]
   /** The webhook for notices about incidents and their end: docs/notify.md. Default: RETOMA_NOTIFY_URL, if set. */
   notify?: NotifyOptions | undefined
-  /** false: do not migrate the schema; fail if the schema is not up to date. Default true. */
+  /** false: do not migrate the schema, nor the tables of the systems; fail if they are not up to date. Default true. */
   migrate?: boolean
   /**
    * Maximum number of connections of this engine, without the connections for LISTEN and for heartbeats, and the same number
@@ -91,6 +94,7 @@ const known = Object.keys({
   rateLimits: true,
   schedules: true,
   guards: true,
+  systems: true,
   notify: true,
   migrate: true,
   connections: true,
@@ -104,12 +108,13 @@ export function checkEngineOptions(options: EngineOptions): void {
   if (options === null || typeof options !== 'object')
     refuseOption('options', 'createEngine takes one object', 'createEngine recebe um objeto')
   refuseUnknownOptions(options, known)
-  for (const name of ['jobs', 'batches', 'schedules', 'guards'] as const)
+  for (const name of ['jobs', 'batches', 'schedules', 'guards', 'systems'] as const)
     if (options[name] !== undefined && !Array.isArray(options[name]))
       refuseOption(name, `it is a list, not ${asText(options[name])}`, `é uma lista, não ${asText(options[name])}`)
   options.jobs?.forEach((job, index) => {
     if (!isJob(job)) refuseOption(`jobs[${index}]`, 'it is not made by defineJob', 'não foi feito por defineJob')
   })
+  checkSystems(options.systems ?? [])
   if (options.databaseUrl !== undefined && options.databaseUrl !== embedded)
     checkUrl('databaseUrl', options.databaseUrl)
   if (options.databaseDirectUrl !== undefined) checkUrl('databaseDirectUrl', options.databaseDirectUrl)

@@ -201,6 +201,16 @@ export const errorTable = define({
     en: 'the database has schema version {found}, this version of Retoma needs {needed}; run: retoma migrate',
     pt: 'o banco tem a versão {found} do esquema, esta versão do Retoma precisa da {needed}; rode: retoma migrate',
   },
+  system_schema_too_new: {
+    status: 500,
+    en: 'the database has version {found} of the tables of the system {system}, its code here knows {known} at most; update the system, or take its tables down with the newer version: retoma migrate --system {system} --to {known}',
+    pt: 'o banco tem a versão {found} das tabelas do sistema {system}, o código aqui conhece no máximo a {known}; atualize o sistema, ou volte as tabelas com a versão mais nova: retoma migrate --system {system} --to {known}',
+  },
+  system_schema_too_old: {
+    status: 500,
+    en: 'the database has version {found} of the tables of the system {system}, its code here needs {needed}; run: retoma migrate',
+    pt: 'o banco tem a versão {found} das tabelas do sistema {system}, o código aqui precisa da {needed}; rode: retoma migrate',
+  },
   unknown_migration: {
     status: 400,
     en: 'there is no schema version {asked}; versions go from 0 (nothing) to {newest}',
@@ -211,10 +221,21 @@ export const errorTable = define({
     en: 'going down to schema version {asked} would delete {unfinished} jobs that are not finished; nothing was changed: let them finish or cancel them, or say --force',
     pt: 'voltar para a versão {asked} do esquema apagaria {unfinished} jobs que não terminaram; nada foi alterado: deixe-os terminar ou cancele-os, ou use --force',
   },
+  migration_loses_system: {
+    status: 409,
+    en: 'going down to schema version {asked} would take the tables that the system {system} reads; nothing was changed: first take down the system, with a config that names it: retoma migrate --system {system} --to 0',
+    pt: 'voltar para a versão {asked} do esquema tiraria as tabelas que o sistema {system} lê; nada foi alterado: primeiro volte o sistema, com um config que o nomeie: retoma migrate --system {system} --to 0',
+  },
   migration_failed: {
     status: 500,
     en: 'migration {name} failed and was rolled back: {problem}',
     pt: 'a migração {name} falhou e foi desfeita: {problem}',
+  },
+
+  unknown_system: {
+    status: 404,
+    en: 'the config names no system "{name}" that has tables; name it there: systems: […]',
+    pt: 'o config não nomeia nenhum sistema "{name}" que tenha tabelas; nomeie-o ali: systems: […]',
   },
 
   // Backups
@@ -222,6 +243,11 @@ export const errorTable = define({
     status: 409,
     en: '{file} already exists and was left as it is; take another name, or say --force to replace it',
     pt: '{file} já existe e foi deixado como está; use outro nome, ou --force para substituí-lo',
+  },
+  backup_needs_system: {
+    status: 409,
+    en: '{file} has tables of the system {system}, which the config does not name; nothing was changed: name it in retoma.config, systems: […], and restore again',
+    pt: '{file} tem tabelas do sistema {system}, que o config não nomeia; nada foi alterado: nomeie-o no retoma.config, systems: […], e restaure de novo',
   },
   backup_not_read: {
     status: 404,

@@ -12,6 +12,8 @@ const format = 1
 export interface Header {
   /** Version of the database schema. */
   schema: number
+  /** Version of the tables of each system in the backup. */
+  systems: Readonly<Record<string, number>>
   /** Version of the Retoma that wrote the backup. */
   retoma: string
   postgres: string
@@ -148,7 +150,7 @@ function headerOf(line: Buffer, file: string): Part {
   if (backup.format !== format || !Number.isInteger(backup.schema))
     throw new RetomaError('backup_too_new', { file, version: String(backup.retoma) })
   const { format: _, ...header } = backup
-  return { what: 'header', header }
+  return { what: 'header', header: { ...header, systems: header.systems ?? {} } }
 }
 
 interface Meta {

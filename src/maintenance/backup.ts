@@ -1,5 +1,5 @@
 /**
- * Writes the whole schema to a single file while jobs run. Called by `retoma backup`.
+ * Writes the whole schema, and the schemas of the systems, to a single file while jobs run. Called by `retoma backup`.
  *
  * Invariant: a file with the requested name is a complete backup of a single instant; on any error there is no such file.
  */
@@ -58,8 +58,8 @@ export async function backupDatabase(options: BackupOptions): Promise<Backup> {
 }
 
 async function* partsOf(snapshot: Snapshot, counts: Counts): AsyncGenerator<Exclude<Part, { what: 'end' }>> {
-  const { schema, postgres, at } = snapshot
-  yield { what: 'header', header: { schema, retoma: version, postgres, at: at.toISOString() } }
+  const { schema, systems, postgres, at } = snapshot
+  yield { what: 'header', header: { schema, systems, retoma: version, postgres, at: at.toISOString() } }
   for (const table of snapshot.tables) {
     yield { what: 'table', name: table.name, columns: table.columns }
     counts[table.name] = 0

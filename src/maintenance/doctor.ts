@@ -6,6 +6,7 @@
  */
 
 import { type Db, openDb } from '../database/db.ts'
+import { readSystemMigrations } from '../database/migrate.ts'
 import { addressOf, isLockTimeout } from '../database/pg-errors.ts'
 import { isRetomaError, type LocalizedText, localized } from '../errors/errors.ts'
 import { viewGuards } from '../guards/sql/guard-runs.ts'
@@ -14,7 +15,7 @@ import { type Clock, systemClock } from '../lib/clock.ts'
 import { type Log, silentLog } from '../lib/logging/log.ts'
 import { viewFindings } from '../recovery/sql/findings.ts'
 import { type Check, type CheckName, checkNames, failure, ok, unseen } from './model/doctor-check.ts'
-import type { ServerFacts, TableSize, WorkFacts } from './model/doctor-facts.ts'
+import type { SchemaFacts, ServerFacts, TableSize, WorkFacts } from './model/doctor-facts.ts'
 import { checkGuards } from './model/guard-checks.ts'
 import {
   checkClock,
@@ -55,6 +56,8 @@ export interface DoctorOptions {
   databaseDirectUrl?: string
   /** Free bytes on the disk of an embedded PostgreSQL. */
   freeBytes?: number
+  /** The systems of the config, to compare their tables. */
+  systems?: readonly { readonly name: string; readonly migrations?: URL | undefined }[]
   log?: Log
   clock?: Clock
 }
@@ -63,7 +66,7 @@ export interface DoctorReport {
   checks: Check[]
   /** Further facts, as far as they could be read. */
   server?: ServerFacts
-  schema?: { found: number; known: number }
+  schema?: SchemaFacts
   tables?: TableSize[]
   queues?: QueueView[]
   workers?: WorkerView[]
@@ -116,7 +119,7 @@ export async function lookAll(db: Db, options: DoctorOptions): Promise<DoctorRep
     return checkListen(hears, databaseDirectUrl !== undefined)
   })
   await look('schema', async () => {
-    seen.schema = await readSchemaVersion(db)
+    seen.schema = await readSchemaVersion(db, await readSystemMigrations(options.systems ?? []))
     return checkSchema(seen.schema)
   })
   if (seen.schema === undefined || seen.schema.found !== seen.schema.known) {

@@ -4,10 +4,10 @@
  */
 
 import { openDb } from '../database/db.ts'
-import { type Migrated, migrate } from '../database/migrate.ts'
+import { type Migrated, migrate, readSystemMigrations, refuseToLoseJobs } from '../database/migrate.ts'
+import { RetomaError } from '../errors/errors.ts'
 import { type Log, silentLog } from '../lib/logging/log.ts'
 
-export type { Migrated } from '../database/migrate.ts'
 export { addressOf } from '../database/pg-errors.ts'
 export { guardOnce } from '../guards/guard-once.ts'
 export { proposeGuards } from '../guards/propose-guards.ts'
@@ -17,17 +17,50 @@ export { checkBackup, restoreDatabase } from './restore.ts'
 
 export interface MigrateOptions {
   databaseUrl: string
-  /** The target schema version, up or down; default: the newest version this code knows. */
+  /** The target version, up or down, of the engine's schema or of `system`; default: the newest version this code knows. */
   to?: number
+  /** The systems of the config. */
+  systems?: readonly { readonly name: string; readonly migrations?: URL | undefined }[]
+  /** Migrates only the tables of this system. */
+  system?: string
   /** Migrates down even if unfinished jobs are lost. */
   force?: boolean
   log?: Log
 }
 
-export async function migrateDatabase({ databaseUrl, log = silentLog, ...options }: MigrateOptions): Promise<Migrated> {
+/** The migrations of the engine, and of each system that has tables. */
+export interface MigratedAll extends Migrated {
+  systems: (Migrated & { name: string })[]
+}
+
+/**
+ * Without `system`: migrates the engine and then every system to its newest version. With `to`, only the engine; to 0, the systems are
+ * taken down before.
+ */
+export async function migrateDatabase(options: MigrateOptions): Promise<MigratedAll> {
+  const { databaseUrl, log = silentLog, system, to, force = false } = options
+  const systems = await readSystemMigrations(options.systems ?? [])
+  const one = systems.find(each => each.name === system)
+  if (system !== undefined && one === undefined) throw new RetomaError('unknown_system', { name: system })
   const db = openDb({ url: databaseUrl, connections: 1, log })
+  const move = async ({ name, migrations }: (typeof systems)[number], target: number | undefined) => ({
+    name,
+    ...(await migrate(db, { system: name, migrations, ...(target === undefined ? {} : { to: target }) })),
+  })
   try {
-    return await migrate(db, options)
+    if (one !== undefined) {
+      const moved = await move(one, to)
+      return { from: moved.from, to: moved.to, ran: moved.ran, systems: [moved] }
+    }
+    const moved: MigratedAll['systems'] = []
+    // The check for unfinished jobs comes first: the systems must not be gone when the engine refuses.
+    if (to === 0) {
+      if (!force) await refuseToLoseJobs(db, to)
+      for (const each of systems.toReversed()) moved.push(await move(each, 0))
+    }
+    const migrated = await migrate(db, { force, ...(to === undefined ? {} : { to }) })
+    if (to === undefined) for (const each of systems) moved.push(await move(each, undefined))
+    return { ...migrated, systems: moved }
   } finally {
     await db.close()
   }

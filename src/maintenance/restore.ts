@@ -6,7 +6,7 @@
  */
 
 import { openDb } from '../database/db.ts'
-import { type Migration, readMigrations } from '../database/migrate.ts'
+import { type Migration, readMigrations, readSystemMigrations } from '../database/migrate.ts'
 import { translatePgError } from '../database/pg-errors.ts'
 import { RetomaError } from '../errors/errors.ts'
 import { type Log, silentLog } from '../lib/logging/log.ts'
@@ -16,6 +16,8 @@ import { type Load, loadInto } from './sql/restore-load.ts'
 import type { TableFacts } from './sql/schema-catalog.ts'
 
 export interface CheckOptions {
+  /** The systems of the config. A backup with tables of another system is rejected. */
+  systems?: readonly { readonly name: string; readonly migrations?: URL | undefined }[]
   /** @internal Replaces sql/, for tests. */
   migrations?: Migration[]
 }
@@ -52,6 +54,7 @@ export interface CheckedBackup {
 /** Rejects a file that is not a backup, is damaged, or is newer than this code. */
 export async function checkBackup(file: string, options: CheckOptions = {}): Promise<CheckedBackup> {
   const known = (options.migrations ?? (await readMigrations())).at(-1)?.version ?? 0
+  const systems = await readSystemMigrations(options.systems ?? [])
   let header: Header | undefined
   let rows: Counts = {}
   for await (const part of readBackup(file)) {
@@ -59,6 +62,12 @@ export async function checkBackup(file: string, options: CheckOptions = {}): Pro
     if (part.what === 'end') rows = part.counts
     if (header !== undefined && header.schema > known)
       throw new RetomaError('backup_too_new', { file, version: header.retoma })
+    for (const [system, version] of Object.entries(header?.systems ?? {})) {
+      const found = systems.find(each => each.name === system)
+      if (found === undefined) throw new RetomaError('backup_needs_system', { file, system })
+      const newest = found.migrations.at(-1)?.version ?? 0
+      if (version > newest) throw new RetomaError('system_schema_too_new', { system, found: version, known: newest })
+    }
   }
   return { file, header: header!, rows }
 }
@@ -67,6 +76,7 @@ export async function restoreDatabase(options: RestoreOptions): Promise<Restored
   const { databaseUrl: url, databaseDirectUrl: directUrl, backup, replace = false, log = silentLog, signal } = options
   const { file, header, rows } = backup
   const migrations = options.migrations ?? (await readMigrations())
+  const systems = await readSystemMigrations(options.systems ?? [])
   const to = migrations.at(-1)?.version ?? 0
   const db = openDb({ url, connections: 1, log, ...(directUrl ? { directUrl } : {}) })
   try {
@@ -74,8 +84,15 @@ export async function restoreDatabase(options: RestoreOptions): Promise<Restored
     const stop = () => connection.destroy()
     signal?.addEventListener('abort', stop)
     try {
-      const options = { schema: header.schema, migrations, tables: Object.keys(rows), replace }
-      await loadInto(connection, options, load => fill(load, file, signal))
+      const given = {
+        schema: header.schema,
+        migrations,
+        systems: header.systems,
+        known: systems,
+        tables: Object.keys(rows),
+        replace,
+      }
+      await loadInto(connection, given, load => fill(load, file, signal))
       return { file, from: header.schema, to, at: header.at, rows }
     } catch (error) {
       signal?.throwIfAborted()

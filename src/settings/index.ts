@@ -5,11 +5,11 @@
  * secret.
  */
 import { suggestion } from '../errors/did-you-mean.ts'
-import { isRetomaError, type LocalizedText, RetomaError } from '../errors/errors.ts'
+import { isRetomaError, type RetomaError } from '../errors/errors.ts'
 import { isLoopback } from '../lib/network-address.ts'
 import { embedded, isEmbedded } from './environment.ts'
-import { Refusal } from './setting-checks.ts'
-import { type Settings, type Variable, type VariableName, variables } from './settings-table.ts'
+import { type Settings, type VariableName, variables } from './settings-table.ts'
+import { badSetting as bad, readSetting } from './system-settings.ts'
 
 export { suggestion } from '../errors/did-you-mean.ts'
 export { isLoopback } from '../lib/network-address.ts'
@@ -28,7 +28,7 @@ export function readSettings(environment: Environment): Settings {
   return settings
 }
 
-/** The settings for an engine inside an application: without the address of a server and the keys of systems. */
+/** The settings for an engine inside an application: without the address of a server. */
 const ofTheLibrary = [
   'DATABASE_URL',
   'DATABASE_DIRECT_URL',
@@ -87,29 +87,12 @@ export function examineSettings(environment: Environment): { settings: Settings;
   return { settings, problems }
 }
 
-/**
- * An empty variable counts as absent, because a shell or a compose file unsets variables in this way. Not so if absence would select a
- * different database than the user meant.
- */
 function readOne(name: VariableName, given: string | undefined): unknown {
-  const variable: Variable = variables[name]
   if (name === 'DATABASE_URL' && given?.trim() === embedded) return undefined
-  if (variable.neverEmpty && given !== undefined && given.trim() === '')
-    throw bad(name, {
-      en: 'it is set to nothing; set it to the address of a database, to "embedded" for the embedded PostgreSQL, or unset it',
-      pt: 'está definida sem valor; defina o endereço de um banco, "embedded" para o PostgreSQL embutido, ou remova-a',
-    })
-  const text = given?.trim() || variable.default
-  if (text === undefined) return undefined
-  try {
-    return variable.read(text)
-  } catch (error) {
-    throw error instanceof Refusal ? bad(name, error.saying) : error
-  }
+  return readSetting(name, variables[name], given)
 }
 
 function checkTogether(settings: Settings): void {
-  bothOrNeither(settings, 'PLUGGY_CLIENT_ID', 'PLUGGY_CLIENT_SECRET')
   bothOrNeither(settings, 'UPSTASH_REDIS_REST_URL', 'UPSTASH_REDIS_REST_TOKEN')
   if (isLoopback(settings.HOST)) return
   if (settings.RETOMA_LIMITS === 'off') {
@@ -152,19 +135,3 @@ function isServiceLink(name: string, value: string): boolean {
 
 /** Only the names, for a helper who need not know the values. */
 export const settingsSet = (environment: Environment): string[] => names.filter(name => environment[name]?.trim())
-
-const bad = (name: string, problem: LocalizedText) => new RetomaError('bad_setting', { name, problem })
-
-const keys = {
-  openrouter: 'OPENROUTER_API_KEY',
-  anthropic: 'ANTHROPIC_API_KEY',
-  serpapi: 'SERPAPI_API_KEY',
-  fipe: 'FIPE_BASE_URL',
-  pluggy: 'PLUGGY_CLIENT_ID',
-} as const satisfies Record<string, VariableName>
-
-export type Provider = keyof typeof keys
-
-/** The providers without a key: Retoma simulates the responses and labels them as simulated. */
-export const simulated = (settings: Settings): Provider[] =>
-  (Object.keys(keys) as Provider[]).filter(provider => settings[keys[provider]] === undefined)

@@ -1,6 +1,7 @@
 /**
- * Defines every environment variable Retoma reads, in one table: the meaning, the effect of absence, the check. `Settings` derives its
- * type from the table, `npm run docs` prints `.env.example` from the table, and no other variable is read anywhere.
+ * Defines every environment variable the engine reads, in one table: the meaning, the effect of absence, the check. `Settings` derives its
+ * type from the table, `npm run docs` prints `.env.example` from the table, and src/ reads no other variable. A system reads its own
+ * variables (system-settings.ts).
  */
 import {
   adminToken,
@@ -15,7 +16,8 @@ import {
   wholeNumber,
 } from './setting-checks.ts'
 
-export interface Variable {
+/** How a variable is read, and how `.env.example` describes it. */
+export interface Setting {
   /** A line of English, printed in .env.example. */
   meaning: string
   /** The value of an absent variable. */
@@ -31,7 +33,7 @@ export interface Variable {
   read(given: string): unknown
 }
 
-const define = <const T extends Record<string, Variable>>(variables: T): T => variables
+const define = <const T extends Record<string, Setting>>(variables: T): T => variables
 
 export const variables = define({
   DATABASE_URL: {
@@ -82,72 +84,8 @@ export const variables = define({
     secret: true,
     read: chosenSecret,
   },
-  OPENROUTER_API_KEY: {
-    meaning: "Key of OpenRouter, the classifier's AI",
-    absent: 'simulated by a local keyword classifier',
-    secret: true,
-    read: text,
-  },
-  OPENROUTER_MODEL: { meaning: 'Model asked of OpenRouter', absent: 'one we choose', read: text },
-  OPENROUTER_BASE_URL: {
-    meaning: 'Where OpenRouter is; /chat/completions follows',
-    default: 'https://openrouter.ai/api/v1',
-    read: webUrl,
-  },
-  OPENROUTER_CONCURRENCY: {
-    meaning: 'Documents that are classified at once, over all workers',
-    default: '20',
-    read: wholeNumber(1, 1000),
-  },
-  OPENROUTER_REQUESTS_PER_MINUTE: {
-    meaning: 'Questions in any minute, over all workers, exactly: at most as many as the plan at OpenRouter allows',
-    absent: 'no limit but its own answers',
-    read: wholeNumber(1, 1_000_000),
-  },
-  ANTHROPIC_API_KEY: {
-    meaning: 'Key of Anthropic, for the analysis of quotes',
-    absent: 'simulated',
-    secret: true,
-    read: text,
-  },
-  ANTHROPIC_MODEL: { meaning: 'Model asked of Anthropic', absent: 'one we choose', read: text },
-  ANTHROPIC_BASE_URL: {
-    meaning: 'Where Anthropic is; /v1/messages follows',
-    default: 'https://api.anthropic.com',
-    read: webUrl,
-  },
-  SERPAPI_API_KEY: { meaning: 'Key of SerpApi, for shopping search', absent: 'simulated', secret: true, read: text },
-  SERPAPI_BASE_URL: {
-    meaning: 'Where SerpApi is; /search.json follows',
-    default: 'https://serpapi.com',
-    read: webUrl,
-  },
-  FIPE_BASE_URL: {
-    meaning: 'Where vehicle prices are, such as https://fipe.parallelum.com.br/api/v2',
-    absent: 'simulated',
-    read: webUrl,
-  },
-  FIPE_TOKEN: {
-    meaning: 'Sent to it as X-Subscription-Token',
-    absent: 'asked without one, with its lower limits',
-    secret: true,
-    read: text,
-  },
-  PLUGGY_CLIENT_ID: {
-    meaning: 'Client id of Pluggy, for Open Finance; goes with PLUGGY_CLIENT_SECRET',
-    absent: 'simulated',
-    secret: true,
-    read: text,
-  },
-  PLUGGY_CLIENT_SECRET: {
-    meaning: 'Client secret of Pluggy; goes with PLUGGY_CLIENT_ID',
-    absent: 'simulated',
-    secret: true,
-    read: text,
-  },
-  PLUGGY_BASE_URL: { meaning: 'Where Pluggy is', default: 'https://api.pluggy.ai', read: webUrl },
   RETOMA_FETCH_ALLOW: {
-    meaning: 'host:port list that price pages may be fetched from though private, such as localhost:8080',
+    meaning: 'host:port list of private addresses that systems may fetch from, such as localhost:8080',
     absent: 'no private address is fetched from',
     read: hostsAndPorts,
   },

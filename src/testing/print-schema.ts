@@ -3,16 +3,16 @@
  * Written here because the embedded package has no pg_dump.
  */
 import pg from 'pg'
-import { createEngine } from '../engine/create-engine.ts'
+import { createEngine, type SystemParts } from '../engine/create-engine.ts'
 import { createTestDatabase } from './test-database.ts'
 
-/** @public for scripts/docs */
-export async function printSchema(serverUrl?: string): Promise<string> {
+/** @public for scripts/docs. `system`: prints the schema of this system instead of the engine's. */
+export async function printSchema(serverUrl?: string, system?: SystemParts): Promise<string> {
   const database = await createTestDatabase(serverUrl)
   try {
-    const engine = await createEngine({ databaseUrl: database.url })
+    const engine = await createEngine({ databaseUrl: database.url, systems: system === undefined ? [] : [system] })
     await engine.close()
-    return await readCatalog(database.url)
+    return await readCatalog(database.url, system?.name)
   } finally {
     await database.drop()
   }
@@ -21,7 +21,7 @@ export async function printSchema(serverUrl?: string): Promise<string> {
 const tables = `
   select c.oid::int as oid, c.relname as name
   from pg_class c
-  where c.relnamespace = 'retoma'::regnamespace and c.relkind = 'r'
+  where c.relnamespace = $1::text::regnamespace and c.relkind = 'r'
   order by c.relname`
 
 const columns = `
@@ -50,8 +50,14 @@ const indexes = `
 const views = `
   select c.relname as name, pg_get_viewdef(c.oid, true) as definition
   from pg_class c
-  where c.relnamespace = 'retoma'::regnamespace and c.relkind = 'v'
+  where c.relnamespace = $1::text::regnamespace and c.relkind = 'v'
   order by c.relname`
+
+const functions = `
+  select pg_get_functiondef(p.oid) as definition
+  from pg_proc p
+  where p.pronamespace = $1::text::regnamespace
+  order by p.proname`
 
 interface Column {
   name: string
@@ -62,26 +68,28 @@ interface Column {
   collation: string | null
 }
 
-export async function readCatalog(url: string): Promise<string> {
+export async function readCatalog(url: string, schema = 'retoma'): Promise<string> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   try {
     await client.query(`set search_path = ''`) // so that every name is printed with its schema
     const read = async <Row>(text: string, values: unknown[] = []) => (await client.query(text, values)).rows as Row[]
     const printed: string[] = [heading]
-    for (const table of await read<{ oid: number; name: string }>(tables)) {
+    for (const table of await read<{ oid: number; name: string }>(tables, [schema])) {
       const lines = [
         ...(await read<Column>(columns, [table.oid])).map(columnLine),
         ...(await read<{ name: string; definition: string }>(constraints, [table.oid])).map(
           each => `constraint ${each.name} ${each.definition}`,
         ),
       ]
-      printed.push(`create table retoma.${table.name} (\n  ${lines.join(',\n  ')}\n);`)
+      printed.push(`create table ${schema}.${table.name} (\n  ${lines.join(',\n  ')}\n);`)
       for (const { definition } of await read<{ definition: string }>(indexes, [table.oid]))
         printed.push(`${definition};`)
     }
-    for (const view of await read<{ name: string; definition: string }>(views))
-      printed.push(`create view retoma.${view.name} as\n${view.definition.trimEnd()}`)
+    for (const { definition } of await read<{ definition: string }>(functions, [schema]))
+      printed.push(`${definition.trimEnd()};`)
+    for (const view of await read<{ name: string; definition: string }>(views, [schema]))
+      printed.push(`create view ${schema}.${view.name} as\n${view.definition.trimEnd()}`)
     return `${printed.join('\n\n')}\n`
   } finally {
     await client.end()

@@ -4,7 +4,14 @@
  */
 
 import type { AnyBatch } from '../batches/model/batch.ts'
-import { createEngineOn, type Engine, type NotifyOptions, openDb, type RateLimits } from '../engine/create-engine.ts'
+import {
+  createEngineOn,
+  type Engine,
+  type NotifyOptions,
+  openDb,
+  type RateLimits,
+  type SystemParts,
+} from '../engine/create-engine.ts'
 import { checkEngineOptions } from '../engine/engine-options.ts'
 import { internalsOf } from '../engine/internals.ts'
 import { refuseUnknownOptions } from '../errors/invalid-option.ts'
@@ -22,6 +29,8 @@ export interface TestEngineOptions {
   batches?: readonly AnyBatch[]
   schedules?: readonly Schedule[]
   guards?: readonly Guard[]
+  /** Whole applications with their jobs, limits and tables. */
+  systems?: readonly SystemParts[]
   /** A PostgreSQL server that allows creating and dropping databases. Default: a temporary server, started automatically. */
   serverUrl?: string
   /** An existing database to use and to keep. Default: a new database, dropped on close. */
@@ -63,6 +72,7 @@ const known = Object.keys({
   batches: true,
   schedules: true,
   guards: true,
+  systems: true,
   serverUrl: true,
   databaseUrl: true,
   start: true,
@@ -87,6 +97,7 @@ export async function testEngine(options: TestEngineOptions = {}): Promise<TestE
     batches: options.batches ?? [],
     schedules: options.schedules ?? [],
     guards: options.guards ?? [],
+    systems: options.systems ?? [],
     clock,
     connections: 4,
     ...(options.log ? { log: options.log } : {}),

@@ -14,6 +14,13 @@ import { readSource } from './source.ts'
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const dependencies = [...Object.keys(manifest.dependencies), ...Object.keys(manifest.optionalDependencies)]
+const appNames = readdirSync(join(root, 'apps')).filter(name => existsSync(join(root, 'apps', name, 'package.json')))
+const apps = Object.fromEntries(
+  appNames.map(name => {
+    const manifest = JSON.parse(readFileSync(join(root, 'apps', name, 'package.json'), 'utf8'))
+    return [name, Object.keys(manifest.dependencies)] as const
+  }),
+)
 
 const sources = new Map(
   [...filesIn('src'), ...filesIn('apps')].map(path => [path, readFileSync(join(root, path), 'utf8')] as const),
@@ -23,15 +30,30 @@ function filesIn(folder: string): string[] {
   if (!existsSync(join(root, folder))) return []
   return readdirSync(join(root, folder), { withFileTypes: true }).flatMap(entry => {
     const path = `${folder}/${entry.name}`
-    // What an application's tests share is no part of it.
-    if (entry.isDirectory()) return folder.startsWith('apps/') && entry.name === 'test' ? [] : filesIn(path)
+    // Neither the tests of an application nor its build are part of its source.
+    const isOther = folder.startsWith('apps/') && /^(test|dist|\.dist-\w+|node_modules)$/.test(entry.name)
+    if (entry.isDirectory()) return isOther ? [] : filesIn(path)
     return path.endsWith('.ts') && !path.endsWith('.test.ts') ? [path] : []
   })
 }
 
 test('every source file keeps to the import arrows and to the homes of SQL, time and chance', () => {
   expect(sources.size).toBeGreaterThan(0)
-  expect(brokenRules(sources, { dependencies })).toEqual([])
+  expect(brokenRules(sources, { dependencies, apps })).toEqual([])
+})
+
+/** The systems, the services that they ask, and what they need. */
+const words = [...appNames, 'openrouter', 'anthropic', 'serpapi', 'fipe', 'pluggy', 'unpdf', 'classificacao']
+
+test('the engine knows no application: no word, no table and no package of one', () => {
+  const named = new RegExp(`(?<![a-z])(${words.join('|')})(?![a-z])`, 'i')
+  expect(appNames).toContain('classifier')
+  const sql = readdirSync(join(root, 'sql')).map(name => [`sql/${name}`, readFileSync(join(root, 'sql', name), 'utf8')])
+  const all = [...[...sources].filter(([path]) => path.startsWith('src/')), ...sql] as [string, string][]
+  const found = all.flatMap(([path, text]) => (named.test(text) ? [`${path}: ${named.exec(text)![0]}`] : []))
+  expect(found).toEqual([])
+  expect(dependencies.filter(name => named.test(name))).toEqual([])
+  expect(named.test('the classifier asks'), 'a word would be noticed').toBe(true)
 })
 
 test('no two folders import each other, no folder is too large, and no name has two meanings', () => {
@@ -142,6 +164,7 @@ describe('the rules notice', () => {
       `import { x } from '../../src/jobs/sql/job-view.ts'`,
       'apps may not import jobs/sql (../../src/jobs/sql/job-view.ts)',
     ],
+    ['apps/quotes/jobs.ts', `import sharp from 'sharp'`, 'sharp is not among the dependencies of package.json'],
     ['src/worker/run.ts', `import { test } from 'vitest'`, 'vitest is not among the dependencies of package.json'],
     [
       'src/worker/run.ts',

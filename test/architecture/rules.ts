@@ -69,7 +69,7 @@ const arrows: Record<string, string[]> = {
 
   // Doors. A door has no SQL: a command or a route calls the engine or maintenance, as any other program can.
   config: [],
-  index: ['engine', 'config', 'lib', 'lib/values', 'errors', 'version'],
+  index: ['engine', 'config', 'settings', 'lib', 'lib/values', 'errors', 'version'],
   // Jobs, batches and the rest as JSON, for HTTP and for --json.
   'json-views': ['index', 'lib/values', 'errors'],
   http: ['json-views', 'index', 'engine', 'lib', 'lib/values', 'errors', 'version'],
@@ -102,6 +102,8 @@ const clockOrChance =
 export interface Packages {
   /** What users get when they install the package. */
   dependencies: string[]
+  /** The same of each package in apps/, by its folder. */
+  apps?: Readonly<Record<string, string[]>>
 }
 
 /** One sentence for each place where a file breaks a rule. `files`: path from the top of the repository to its text. */
@@ -180,8 +182,9 @@ function ownPart(path: string, from: string): string | undefined {
   return from.startsWith('retoma/') ? from.slice('retoma/'.length) : undefined
 }
 
-function brokenPackages(path: string, { imports }: Source, { dependencies }: Packages): string[] {
+function brokenPackages(path: string, { imports }: Source, packages: Packages): string[] {
   const part = partOf(path)
+  const dependencies = (part === 'apps' && packages.apps?.[path.split('/')[1] ?? '']) || packages.dependencies
   return imports.flatMap(({ from, typeOnly }) => {
     if (ownPart(path, from) !== undefined) return []
     const name = packageOf(from)

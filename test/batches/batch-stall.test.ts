@@ -1,6 +1,7 @@
 /** The stall clock of a batch on the virtual clock: what runs it, what does not, and what a stall does. */
 
 import { expect, onTestFinished, test } from 'vitest'
+import { presets } from '../../apps/presets.ts'
 import { stallBatch } from '../../src/batches/sql/batch-actions.ts'
 import { readBatchClocks } from '../../src/batches/sql/batch-stall-clock.ts'
 import { openDb } from '../../src/database/db.ts'
@@ -16,7 +17,6 @@ import {
   milliseconds,
   minutes,
   type PolicyAction,
-  presets,
   seconds,
 } from '../../src/index.ts'
 import { silentLog } from '../../src/lib/logging/log.ts'

@@ -1,7 +1,8 @@
 /** The policies of the five seeds, with their own numbers and words, on the virtual clock (docs/seeds.md). */
 import pg from 'pg'
 import { expect, test } from 'vitest'
-import { type AnyJob, defineBatch, defineJob, hours, milliseconds, minutes, presets, seconds } from '../../src/index.ts'
+import { presets } from '../../apps/presets.ts'
+import { type AnyJob, defineBatch, defineJob, hours, milliseconds, minutes, seconds } from '../../src/index.ts'
 import type { TestEngine } from '../../src/testing/index.ts'
 import { aborted, engineWith, timePasses, until } from '../support/engine.ts'
 

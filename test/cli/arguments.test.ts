@@ -24,7 +24,7 @@ test('queues are named with or without a size', () => {
 test.each([
   ['clasifier:3', 'no job of this config is in a queue "clasifier", did you mean "classifier"?'],
   ['zzz', 'no job of this config is in a queue "zzz"; there is: default, classifier, a:b'],
-  ['default:0', '--queues is a list such as classifier:20,sync:5; "default:0" is not of that form'],
+  ['default:0', '--queues is a list such as mail:20,sync:5; "default:0" is not of that form'],
   ['default:10001', '"default:10001" is not of that form'],
   ['default:x', '"default:x" is not of that form'],
   ['', '"" is not of that form'],

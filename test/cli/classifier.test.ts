@@ -5,24 +5,25 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { migratedDatabase } from '../support/database.ts'
-import { folderWith, start } from './support.ts'
+import { classifierConfig, folderWith, start } from './support.ts'
 
 const pdfs = fileURLToPath(new URL('../../examples/classifier/pdfs.mjs', import.meta.url))
 
 test('serve and worker in different folders, on one database: 20 PDFs are classified, and downloads are what was sent', async () => {
   const database = await migratedDatabase()
   const env = { DATABASE_URL: database.url, PORT: '0' }
-  const here = folderWith()
+  const files = { 'retoma.config.ts': classifierConfig }
+  const here = folderWith(files)
   const serve = start(['serve', '--json'], { folder: here, env })
   const worker = start(['worker', '--queues', 'classifier:20', '--no-supervise', '--json'], {
-    folder: folderWith(),
+    folder: folderWith(files),
     env,
   })
   try {
     const { address } = JSON.parse(await serve.said('}\n')) as { address: string }
     expect(JSON.parse(await worker.said('}\n'))).toMatchObject({
       queues: { classifier: 20 },
-      simulated: ['openrouter', 'anthropic', 'serpapi', 'fipe', 'pluggy'],
+      simulated: ['openrouter'],
     })
     const ask = async (path: string, body?: string | FormData) => {
       const headers = typeof body === 'string' ? { 'content-type': 'application/json' } : {}

@@ -73,7 +73,8 @@ const all = defineBatch({ name: 'all', job: hello, onComplete: done })`
 test('without a config there is nothing registered', async () => {
   expect(await load({})).toEqual({
     file: undefined,
-    systems: true,
+    systems: [],
+    simulated: [],
     jobs: [],
     batches: [],
     schedules: [],

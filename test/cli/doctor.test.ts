@@ -188,14 +188,14 @@ test('the bundle has what helps and nothing that is private', async () => {
   await ill.sql(worker('w', '1 s'))
   await ill.sql(job('k'))
   const folder = folderWith()
-  const env = { DATABASE_URL: ill.url, OPENROUTER_API_KEY: 'sk-private', HOST: '127.0.0.1' }
+  const env = { DATABASE_URL: ill.url, RETOMA_ADMIN_TOKEN: 'sk-private-0123456789', HOST: '127.0.0.1' }
   const { bundle } = await answer<Found>(['doctor', '--bundle'], { folder, env })
   expect(bundle).toMatch(/^retoma-doctor-\d{8}T\d{6}\.json$/)
   const text = readFileSync(join(folder, bundle!), 'utf8')
   expect(JSON.parse(text)).toMatchObject({
     retoma: expect.any(String),
     node: process.version,
-    settings_set: ['DATABASE_URL', 'HOST', 'OPENROUTER_API_KEY'],
+    settings_set: ['DATABASE_URL', 'HOST', 'RETOMA_ADMIN_TOKEN'],
     schema: { found: expect.any(Number) },
     server: { number: expect.any(Number), max_connections: expect.any(Number) },
     tables: expect.arrayContaining([expect.objectContaining({ name: 'job', vacuum_off: false })]),

@@ -10,12 +10,14 @@ import { openRouterServer } from '../../apps/classifier/test/openrouter-server.t
 import { createEngine, defineJob } from '../../src/index.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { migratedDatabase } from '../support/database.ts'
-import { answer, folderWith, kill, type Program, processesIn, start } from './support.ts'
+import { answer, classifierPackage, folderWith, kill, type Program, processesIn, start } from './support.ts'
 
 const config = `import { defineConfig, defineJob } from 'retoma'
 const once = defineJob({ kind: 'once', run: ctx => (ctx.attempt > 1 ? 'again' : new Promise(() => {})) })
 export default defineConfig({ jobs: [once] })
 `
+const withClassifier = `import { classifier } from '${classifierPackage}'
+${config.replace('{ jobs: [once] }', '{ jobs: [once], systems: [classifier()] }')}`
 const once = defineJob<null>({ kind: 'once', run: () => {} })
 
 const atEnd: (() => Promise<unknown>)[] = []
@@ -147,7 +149,7 @@ test.each([
   atEnd.push(() => ai.close())
   ai.behave(never())
   const folder = folderWith({
-    'retoma.config.ts': config,
+    'retoma.config.ts': withClassifier,
     '.env': `PORT=0\nOPENROUTER_API_KEY=${ai.key}\nOPENROUTER_BASE_URL=${ai.baseUrl}\n`,
   })
   const up = start(['up', '--json'], { folder })

@@ -8,7 +8,7 @@ import { answer, folderWith, type Program, run, start } from './support.ts'
 const config = `import { defineConfig, defineJob, defineSchedule, seconds } from 'retoma'
 const tidy = defineJob({ kind: 'tidy', queue: 'house', run: async (ctx, input: { at: string }) => input.at })
 const input = (slot: Date) => ({ at: slot.toISOString() })
-export default defineConfig({ systems: false, schedules: [
+export default defineConfig({ schedules: [
   defineSchedule({ name: 'nightly', job: tidy, cron: '0 4 * * *', timeZone: 'America/Sao_Paulo', input }),
   defineSchedule({ name: 'often', job: tidy, every: seconds(1), catchUp: 'all', input }),
 ] })

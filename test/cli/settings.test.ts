@@ -3,9 +3,11 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { plannedServices } from '../../apps/planned.ts'
 import { isRetomaError, type RetomaError } from '../../src/errors/errors.ts'
+import { readSystemSettings, settingChecks } from '../../src/index.ts'
 import { printExample } from '../../src/settings/env-example.ts'
-import { readEnvironment, readSettings, simulated } from '../../src/settings/index.ts'
+import { readEnvironment, readSettings } from '../../src/settings/index.ts'
 import { variables } from '../../src/settings/settings-table.ts'
 import { folderWith } from './support.ts'
 
@@ -28,10 +30,6 @@ test('with nothing set everything has its default', () => {
     HOST: '127.0.0.1',
     PORT: 3000,
     TRUST_PROXY: 0,
-    OPENROUTER_BASE_URL: 'https://openrouter.ai/api/v1',
-    ANTHROPIC_BASE_URL: 'https://api.anthropic.com',
-    SERPAPI_BASE_URL: 'https://serpapi.com',
-    PLUGGY_BASE_URL: 'https://api.pluggy.ai',
     RETENTION_DAYS: 90,
     LOG_LEVEL: 'info',
     LOG_FORMAT: undefined,
@@ -85,13 +83,12 @@ describe('a bad setting is named, with what is wrong', () => {
     [{ RETOMA_LIMITS: 'on' }, 'RETOMA_LIMITS is not usable: it is off or not set, not "on"'],
     [{ TRUST_PROXY: 'yes' }, 'TRUST_PROXY is not usable: it is how many proxies stand in front'],
     [{ PUBLIC_URL: 'example.com' }, 'PUBLIC_URL is not usable: it must begin with http:// or https://'],
-    [{ OPENROUTER_BASE_URL: 'ftp://x' }, 'OPENROUTER_BASE_URL is not usable: it must begin with http:// or https://'],
+    [{ PUBLIC_URL: 'ftp://x' }, 'PUBLIC_URL is not usable: it must begin with http:// or https://'],
     [{ RETOMA_FETCH_ALLOW: 'localhost' }, 'RETOMA_FETCH_ALLOW is not usable: it is a list of host:port'],
     [{ RETOMA_FETCH_ALLOW: 'a:99999' }, '"a:99999" is none'],
     [{ RETOMA_ADMIN_TOKEN: 'short' }, 'RETOMA_ADMIN_TOKEN is not usable: it has fewer than 16 characters'],
     [{ CRON_SECRET: 'fifteen letters' }, 'CRON_SECRET is not usable: it has fewer than 16 characters'],
     [{ RETOMA_ADMIN_TOKEN: 'sixteen letters é' }, 'a request header cannot carry'],
-    [{ PLUGGY_CLIENT_ID: 'x' }, 'PLUGGY_CLIENT_SECRET is not usable: it is missing, and PLUGGY_CLIENT_ID goes with it'],
     [{ UPSTASH_REDIS_REST_TOKEN: 'x' }, 'UPSTASH_REDIS_REST_URL is not usable: it is missing'],
     [
       { RETOMA_DATADIR: 'x' },
@@ -154,10 +151,27 @@ test('what Kubernetes sets for a service called retoma is not taken for a typo',
   })
 })
 
-test('the providers without a key are simulated, in a fixed order', () => {
-  expect(simulated(readSettings({}))).toEqual(['openrouter', 'anthropic', 'serpapi', 'fipe', 'pluggy'])
+test('a system reads its variables by a table of its own, and an unusable one is named', () => {
+  const table = {
+    SHOP_KEY: { meaning: 'Key', absent: 'none', secret: true, read: settingChecks.text },
+    SHOP_URL: { meaning: 'Address', default: 'https://shop.example', read: settingChecks.webUrl },
+    SHOP_SIZE: { meaning: 'Size', default: '20', read: settingChecks.wholeNumber(1, 50) },
+  } as const
+  const usual = { SHOP_KEY: undefined, SHOP_URL: 'https://shop.example', SHOP_SIZE: 20 }
+  expect(readSystemSettings(table, {})).toEqual(usual)
+  expect(readSystemSettings(table, { SHOP_KEY: ' k ', SHOP_SIZE: '' })).toEqual({ ...usual, SHOP_KEY: 'k' })
+  const error = refused(() => readSystemSettings(table, { SHOP_SIZE: '51' }))
+  expect(error.in('en')).toBe('SHOP_SIZE is not usable: it is a whole number from 1 to 50, not "51"')
+})
+
+test('the services without a key are simulated, in a fixed order, and a pair goes together', () => {
+  expect(plannedServices({})).toEqual(['anthropic', 'serpapi', 'fipe', 'pluggy'])
   const some = { ANTHROPIC_API_KEY: 'x', FIPE_BASE_URL: 'https://fipe.example' }
-  expect(simulated(readSettings(some))).toEqual(['openrouter', 'serpapi', 'pluggy'])
+  expect(plannedServices(some)).toEqual(['serpapi', 'pluggy'])
+  const error = refused(() => plannedServices({ PLUGGY_CLIENT_ID: 'x' }))
+  expect(error.in('en')).toContain(
+    'PLUGGY_CLIENT_SECRET is not usable: it is missing, and PLUGGY_CLIENT_ID goes with it',
+  )
 })
 
 describe('.env', () => {
@@ -200,7 +214,8 @@ describe('.env', () => {
 })
 
 test('.env.example names every variable, and read as it is it changes nothing', () => {
-  const text = printExample()
+  const text = printExample({ 'Of the shop': { SHOP_KEY: { meaning: 'Key', absent: 'none', read: String } } })
+  expect(text).toContain('# Of the shop\n\n# Key. Absent: none.\n# SHOP_KEY=\n')
   for (const name of Object.keys(variables)) expect(text).toContain(`\n# ${name}=`)
   const asSettings = readEnvironment(folderWith({ '.env': text.replace(/^# ([A-Z_]+=)/gm, '$1') }), {})
   expect(readSettings(asSettings)).toEqual(readSettings({}))

@@ -22,6 +22,14 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, expect } from 'vitest'
 import { systemClock } from '../../src/lib/clock.ts'
 
+/** The package of the classifier, as a config in any folder imports it. */
+export const classifierPackage = fileURLToPath(new URL('../../apps/classifier/dist/index.js', import.meta.url))
+
+/** The config of a deployment of the classifier alone. */
+export const classifierConfig = `import { classifier } from '${classifierPackage}'
+export default { systems: [classifier()] }
+`
+
 const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 const program = new URL('../../dist/cli/program.js', import.meta.url).href
 

@@ -12,7 +12,7 @@ import { everyStatement } from '../support/statements.ts'
 /** They grow with all that was ever done. */
 const growing = [
   'job', 'batch', 'batch_chunk', 'batch_count', 'event', 'checkpoint', 'failure', 'file', 'file_chunk',
-  'classifier_document', 'classifier_purchase',
+  'document', 'purchase',
 ] // biome-ignore format: a list
 /** Of these indexes all may be read: they hold what is live, and whoever reads them means all of it. */
 const live = [
@@ -35,16 +35,16 @@ const fill = (count: number, state: 'succeeded' | 'running') => `
   insert into retoma.file_chunk (file_id, n, bytes) select id, 0, '' from retoma.file on conflict do nothing;
   insert into retoma.queue (name) select 'q' || ${id} from generate_series(1, ${count} / 10);
   insert into retoma.gate (queue, group_key, used_at) select 'q', 'g' || ${id}, now() from generate_series(1, ${count} / 10);
-  insert into retoma.classifier_project (name, categories, created_at, updated_at) values ('p', '{}', now(), now());
-  insert into retoma.classifier_run (project_id, settings, settings_hash, total, batch_id, created_by, created_at)
-    select (select max(id) from retoma.classifier_project), '{}', '', 1, ${id}, 'u', now() from generate_series(0, ${count} / 10);
-  insert into retoma.classifier_document (run_id, n, code, hash, job_id)
-    select id, n, 'c' || n, '', ${id} from retoma.classifier_run, generate_series(1, 10) n on conflict do nothing;`
+  insert into classifier.project (name, categories, created_at, updated_at) values ('p', '{}', now(), now());
+  insert into classifier.run (project_id, settings, settings_hash, total, batch_id, created_by, created_at)
+    select (select max(id) from classifier.project), '{}', '', 1, ${id}, 'u', now() from generate_series(0, ${count} / 10);
+  insert into classifier.document (run_id, n, code, hash, job_id)
+    select id, n, 'c' || n, '', ${id} from classifier.run, generate_series(1, 10) n on conflict do nothing;`
 
-const filled = [...growing, 'classifier_run', 'queue', 'gate']
-const empty = ['classifier_purchase', 'classifier_document', 'classifier_run', 'file', ...filled]
-  .map(table => `delete from retoma.${table};`)
-  .join(' ')
+const ofClassifier = ['purchase', 'document', 'run']
+const placeOf = (table: string) => `${ofClassifier.includes(table) ? 'classifier' : 'retoma'}.${table}`
+const filled = [...growing, 'run', 'queue', 'gate']
+const empty = [...ofClassifier, 'file', ...filled].map(table => `delete from ${placeOf(table)};`).join(' ')
 
 /** What the tables held when they were analysed, and what they hold now. */
 const believed = {
@@ -109,7 +109,7 @@ async function clientWith(sql: string): Promise<pg.Client> {
     await database.drop()
   })
   // Nobody else looks meanwhile.
-  for (const table of filled) await client.query(`alter table retoma.${table} set (autovacuum_enabled = off)`)
+  for (const table of filled) await client.query(`alter table ${placeOf(table)} set (autovacuum_enabled = off)`)
   // Nor does anybody check what refers to what, which would take most of the time.
   await client.query(`set session_replication_role = replica; ${sql}; reset session_replication_role`)
   await client.query(forSession)

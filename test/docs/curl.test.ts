@@ -19,10 +19,9 @@ async function started() {
   const database = await migratedDatabase()
   onTestFinished(database.drop)
   // A curl that is refused fails.
-  const files = { 'retoma.config.ts': read('retoma.config.ts'), '.curlrc': 'fail-with-body\nsilent\n' }
-  const folder = folderWith(files, 'file')
+  const folder = folderWith({ '.curlrc': 'fail-with-body\nsilent\n' }, 'file')
   const env = { DATABASE_URL: database.url, PORT: '0', LANG: 'pt_BR.UTF-8' }
-  const program = start(['up', '--no-supervise'], { folder, env })
+  const program = start(['up', '--no-supervise', '--config', join(root, 'retoma.config.ts')], { folder, env })
   const said = await program.said('Ctrl-C')
   onTestFinished(async () => {
     program.tell('SIGTERM')

@@ -5,7 +5,8 @@ import { expect, test } from 'vitest'
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
 
 test('every table of the schema is named', () => {
-  const tables = [...read('sql/schema.sql').matchAll(/^create table retoma\.(\w+)/gm)].map(([, name]) => name!)
+  const schemas = read('sql/schema.sql') + read('apps/classifier/sql/schema.sql')
+  const tables = [...schemas.matchAll(/^create table (?:retoma\.)?([\w.]+)/gm)].map(([, name]) => name!)
   const [kept] = read('docs/privacidade.md').split('## O que sai') as [string]
   expect(tables.length).toBeGreaterThan(20)
   expect(tables.filter(name => !kept.includes(`\`${name}\``))).toEqual([])

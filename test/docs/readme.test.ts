@@ -40,9 +40,7 @@ declare const batch: { id: string }
 declare const id: string
 declare const cause: string
 declare let lastPosition: string
-declare const createClassifier: (given: {
-  openRouter: { key: string | undefined; model: string | undefined; baseUrl: string }
-}) => import('retoma/http').System
+declare const classifier: () => import('retoma/http').System
 `
 
 /** A block that is only a handler stands in a job. */

@@ -1,6 +1,6 @@
 /** Kinds that only the program itself makes jobs of: no request forges one. */
 import { expect, test } from 'vitest'
-import { createClassifier } from '../../apps/classifier/index.ts'
+import { classifier } from '../../apps/classifier/index.ts'
 import { defineBatch, defineJob, defineSchedule, doNotRetry, minutes } from '../../src/index.ts'
 import { doorWith } from './support.ts'
 
@@ -63,7 +63,7 @@ test('a schedule of an internal kind is run by hand, with the input it always ha
 })
 
 test('every kind of the classifier is internal', () => {
-  const { jobs = [] } = createClassifier({ openRouter: { key: undefined, model: undefined, baseUrl: 'http://a' } })
+  const { jobs = [] } = classifier({ openRouter: { key: undefined, model: undefined, baseUrl: 'http://a' } })
   expect(jobs.map(({ kind, internal }) => ({ kind, internal }))).toEqual(
     jobs.map(({ kind }) => ({ kind, internal: true })),
   )

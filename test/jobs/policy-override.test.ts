@@ -1,15 +1,8 @@
 /** What a batch asks for its items, in a worker's attempts and in what is told of them; and what a submit asks for its batch. */
 import { expect, test } from 'vitest'
+import { presets } from '../../apps/presets.ts'
 import { createBatch } from '../../src/batches/sql/submit-batch.ts'
-import {
-  defineBatch,
-  defineJob,
-  isRetomaError,
-  type LimitsByQueue,
-  minutes,
-  presets,
-  seconds,
-} from '../../src/index.ts'
+import { defineBatch, defineJob, isRetomaError, type LimitsByQueue, minutes, seconds } from '../../src/index.ts'
 import { aborted, engineOf, timePasses } from '../support/engine.ts'
 import { ago, here, newsletter } from '../support/explain.ts'
 import { linkLost } from '../support/faulty-db.ts'

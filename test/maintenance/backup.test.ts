@@ -3,7 +3,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import pg from 'pg'
-import { expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { type Migration, readMigrations } from '../../src/database/migrate.ts'
 import { createEngine, defineBatch, defineJob, type Engine } from '../../src/index.ts'
 import { backupDatabase } from '../../src/maintenance/index.ts'
@@ -471,4 +471,31 @@ test('a backup that fails on its way leaves no file: nothing there yet, the data
   stopping.abort()
   await expect(stopped).rejects.toThrow(/abort/)
   expect(filesIn(folder)).toEqual([])
+})
+
+describe('the tables of a system', () => {
+  test('a backup with tables of a system that the config does not name is refused before anything is changed', async () => {
+    const from = await place('ours')
+    await from.sql(oddRows)
+    const to = await place()
+    await expect(restore(to, await backUp(from), { systems: [] })).rejects.toMatchObject({
+      code: 'backup_needs_system',
+      facts: { system: 'classifier' },
+    })
+    expect(await to.sql(`select to_regnamespace('retoma') as home`)).toEqual([{ home: null }])
+  })
+
+  test('rows of a system are not replaced unasked', async () => {
+    const empty = await backUp(await place('ours'))
+    const to = await place('ours')
+    await to.sql(
+      `insert into classifier.project (name, categories, created_at, updated_at) values ('p', '{}', now(), now())`,
+    )
+    await expect(restore(to, empty)).rejects.toMatchObject({
+      code: 'restore_not_empty',
+      facts: { table: 'classifier.project' },
+    })
+    await restore(to, empty, { replace: true })
+    expect(await to.sql(`select count(*)::int as n from classifier.project`)).toEqual([{ n: 0 }])
+  })
 })

@@ -5,12 +5,15 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { inject, onTestFinished } from 'vitest'
 import { openDb } from '../../src/database/db.ts'
-import { type Migration, migrate } from '../../src/database/migrate.ts'
+import { type Migration, migrate, readSystemMigrations } from '../../src/database/migrate.ts'
 import { silentLog } from '../../src/lib/logging/log.ts'
 import { backupDatabase, checkBackup, restoreDatabase } from '../../src/maintenance/index.ts'
 import type { RestoreOptions } from '../../src/maintenance/restore.ts'
 import { createTestDatabase } from '../../src/testing/index.ts'
 import { migratedDatabase } from '../support/database.ts'
+
+/** A system with tables of its own, whose rows are in a backup too. */
+const systems = [{ name: 'classifier', migrations: new URL('../../apps/classifier/sql/', import.meta.url) }]
 
 export interface Place {
   readonly url: string
@@ -19,7 +22,7 @@ export interface Place {
   digest(): Promise<Record<string, string>>
 }
 
-/** An empty database; with migrations also our schema. */
+/** An empty database; with migrations also our schema, and the schema of a system. */
 export async function place(migrations?: Migration[] | 'ours'): Promise<Place> {
   const database = migrations === 'ours' ? await migratedDatabase() : await createTestDatabase(inject('serverUrl'))
   const pool = new pg.Pool({ connectionString: database.url, max: 3 })
@@ -31,6 +34,8 @@ export async function place(migrations?: Migration[] | 'ours'): Promise<Place> {
   if (migrations !== undefined && migrations !== 'ours') {
     const db = openDb({ url: database.url, log: silentLog })
     await migrate(db, { migrations })
+    for (const { name, migrations } of await readSystemMigrations(systems))
+      await migrate(db, { system: name, migrations })
     await db.close()
   }
   const sql = async <Row>(text: string, values: unknown[] = []) => (await pool.query(text, values)).rows as Row[]
@@ -39,17 +44,18 @@ export async function place(migrations?: Migration[] | 'ours'): Promise<Place> {
 
 async function digestOf(sql: Place['sql']): Promise<Record<string, string>> {
   const tables = await sql<{ name: string }>(
-    `select relname as name from pg_class
-     where relnamespace = to_regnamespace('retoma') and relkind = 'r' and relname <> 'migration' order by 1`,
+    `select nspname || '.' || relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where nspname in ('retoma', 'classifier') and relkind = 'r' and relname not in ('migration', 'system_migration')
+     order by 1`,
   )
   const digests: Record<string, string> = {}
   for (const { name } of tables) {
     // Of a worker all but its death: a restore declares it.
-    const row = name === 'worker' ? `(to_jsonb(t) - 'dead_at')` : 't'
+    const row = name === 'retoma.worker' ? `(to_jsonb(t) - 'dead_at')` : 't'
     const [found] = await sql<{ digest: string }>(
-      `select count(*) || ' ' || coalesce(sum(hashtextextended(${row}::text, 0)), 0) as digest from retoma.${name} t`,
+      `select count(*) || ' ' || coalesce(sum(hashtextextended(${row}::text, 0)), 0) as digest from ${name} t`,
     )
-    digests[name] = found!.digest
+    digests[name.replace('retoma.', '')] = found!.digest
   }
   const [ids] = await sql<{ last: string }>(`select last_value || ' ' || is_called as last from retoma.job_id_seq`)
   return { ...digests, ids: ids!.last }
@@ -73,7 +79,8 @@ export async function restore(
   file: string,
   options: Partial<Omit<RestoreOptions, 'databaseUrl' | 'backup'>> = {},
 ) {
-  return restoreDatabase({ databaseUrl: url, backup: await checkBackup(file, options), ...options })
+  const given = { systems, ...options }
+  return restoreDatabase({ databaseUrl: url, backup: await checkBackup(file, given), ...given })
 }
 
 /** Rows in every table, jobs of every state, with whatever a text form could get wrong. */
@@ -101,13 +108,13 @@ export const oddRows = `
   select f.id, n, decode(repeat(md5(n::text || f.id), 32768), 'hex') from retoma.file f, generate_series(0, 2) n where sha256 is not null;
   insert into retoma.floor (what, name, rank, at, searched_at) values ('waiting', 'q', 9, now(), now());
   insert into retoma.provider (name, wait_until, at, message) values ('openrouter', 'infinity', now(), 'sem crédito');
-  insert into retoma.classifier_project (name, categories, created_at, updated_at) values ('p', array['a "b"', ''], now(), now());
-  insert into retoma.classifier_run (project_id, settings, settings_hash, total, created_by, created_at)
-  select id, '{"a": 1}', '\\xff00', 1, 'ana', now() from retoma.classifier_project;
-  insert into retoma.classifier_document (run_id, n, code, text, hash, cost_usd)
-  select id, 1, 'a.pdf', E'linha\\n2', '\\x00', 0.000001 from retoma.classifier_run;
-  insert into retoma.classifier_purchase (document_id, attempt, provider, cost_usd, usable, at)
-  select id, 1, 'openrouter', 0.000001, true, now() from retoma.classifier_document;
+  insert into classifier.project (name, categories, created_at, updated_at) values ('p', array['a "b"', ''], now(), now());
+  insert into classifier.run (project_id, settings, settings_hash, total, created_by, created_at)
+  select id, '{"a": 1}', '\\xff00', 1, 'ana', now() from classifier.project;
+  insert into classifier.document (run_id, n, code, text, hash, cost_usd)
+  select id, 1, 'a.pdf', E'linha\\n2', '\\x00', 0.000001 from classifier.run;
+  insert into classifier.purchase (document_id, attempt, provider, cost_usd, usable, at)
+  select id, 1, 'openrouter', 0.000001, true, now() from classifier.document;
   insert into retoma.batch (id, name, key, key_held, kind, queue, policy, state, priority, total, reason, sample_at, sample_done, created_at, submitted_at, finished_at)
   values (nextval('retoma.job_id_seq'), 'b', E'key\\n"1"', true, 'k', 'q', '{"maxResumes": 3}', 'succeeded', 4, 2, '{"code": "ação"}', array['-infinity', now()], '{1,2}', now(), now(), now());
   insert into retoma.batch_chunk (batch_id, n, first_id, last_id, items) select id, 0, 1, 2, 2 from retoma.batch;

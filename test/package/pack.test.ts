@@ -39,10 +39,64 @@ test('the tarball holds what it needs and nothing of the workshop', async () => 
     expect.arrayContaining(['dist/cli/main.js', 'dist/index.d.ts', 'sql/001_baseline.up.sql', 'README.md', 'LICENSE']),
   )
   expect(
-    files.filter(file =>
-      /\.test\.|^(src|apps|test|scripts|bench)\/|^dist\/apps\/\w+\/test\/|retoma\.config/.test(file),
-    ),
+    files.filter(file => /\.test\.|^(src|apps|test|scripts|bench)\/|^dist\/apps\/|\.env|retoma\.config/.test(file)),
   ).toEqual([])
+})
+
+test('neither the tarball nor what it needs has anything of an application', async () => {
+  const installed = join(folder, 'node_modules', 'retoma')
+  const own = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
+  expect(Object.keys(own.dependencies)).not.toContain('unpdf')
+  for (const absent of ['unpdf', '@retoma', 'pdfjs-dist', '@napi-rs'])
+    expect(existsSync(join(folder, 'node_modules', absent)), absent).toBe(false)
+  const words = 'classifier|classificacao|openrouter|anthropic|serpapi|pluggy'
+  const found = await run('grep', ['-rliwE', words, join(installed, 'dist'), join(installed, 'sql')]).catch(
+    ({ code, stdout }) => (code === 1 ? { stdout: '' } : { stdout }),
+  )
+  expect(found.stdout.split('\n').filter((file: string) => file !== '' && !file.endsWith('.map'))).toEqual([])
+})
+
+/** The line with which it says that it is up. */
+function firstLine(up: ReturnType<typeof spawn>): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    let text = ''
+    up.stdout!.on('data', chunk => {
+      text += chunk
+      if (text.includes('\n')) resolve(JSON.parse(text.slice(0, text.indexOf('\n'))))
+    })
+    up.once('exit', code => reject(new Error(`ended with ${code} before it was up: ${text}`)))
+  })
+}
+
+test('`npx retoma up` comes up, answers, runs a job from the command line, and stops', async () => {
+  await run('npx', ['retoma', 'init'], { cwd: folder })
+  const up = spawn('npx', ['retoma', 'up', '--json'], {
+    cwd: folder,
+    env: { ...process.env, PORT: '0' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const ended = new Promise<number | null>(resolve => up.once('exit', resolve))
+  const first = await firstLine(up)
+  const { address } = first as { address: string }
+  expect(await (await fetch(`${address}/health`)).json()).toMatchObject({ status: 'ok' })
+  expect(first).toMatchObject({ systems: [], kinds: ['hello'], simulated: [] })
+  expect((await fetch(`${address}/projetos`)).status, 'no system is named').toBe(404)
+  const { stdout } = await run('npx', ['retoma', 'jobs', 'enqueue', 'hello', '{"name":"Ana"}', '--wait', '--json'], {
+    cwd: folder,
+  })
+  expect(JSON.parse(stdout)).toMatchObject({ kind: 'hello', state: 'succeeded' })
+  // npx dies of its signal, and the shell it put between with it; Retoma notices and stops in good order.
+  up.kill('SIGTERM')
+  await ended
+  await expect
+    .poll(() =>
+      fetch(`${address}/health`).then(
+        () => 'up',
+        () => 'gone',
+      ),
+    )
+    .toBe('gone')
+  await expect.poll(() => existsSync(join(folder, '.retoma', 'postgres', 'postmaster.pid'))).toBe(false)
 })
 
 /** A PDF that went in, as it comes out. */
@@ -63,42 +117,40 @@ async function classified(address: string): Promise<unknown> {
   return result()
 }
 
-test('`npx retoma up` comes up, answers, runs a job from the command line, and stops', async () => {
-  await run('npx', ['retoma', 'init'], { cwd: folder })
-  const up = spawn('npx', ['retoma', 'up', '--json'], {
-    cwd: folder,
-    env: { ...process.env, PORT: '0' },
-    stdio: ['ignore', 'pipe', 'inherit'],
+test('with the package of the classifier installed and named, its routes answer and a PDF is classified', async () => {
+  const { stdout } = await run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', folder], {
+    cwd: join(root, 'apps', 'classifier'),
   })
+  const packed = JSON.parse(stdout) as { filename: string }[] | Record<string, { filename: string }>
+  const { filename } = Object.values(packed)[0]!
+  await run('npm', ['install', '--omit=dev', '--no-audit', '--no-fund', '--prefer-offline', join(folder, filename)], {
+    cwd: folder,
+  })
+  expect(existsSync(join(folder, 'node_modules', 'unpdf'))).toBe(true)
+  writeFileSync(
+    join(folder, 'classified.config.ts'),
+    `import { classifier } from '@retoma/classifier'\nexport default { systems: [classifier()] }\n`,
+  )
+  const up = spawn(
+    process.execPath,
+    ['node_modules/retoma/dist/cli/main.js', 'up', '--json', '--config', 'classified.config.ts'],
+    {
+      cwd: folder,
+      env: { ...process.env, PORT: '0', RETOMA_DATA_DIR: '.classified' },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  )
   const ended = new Promise<number | null>(resolve => up.once('exit', resolve))
-  const first = await new Promise<string>((resolve, reject) => {
-    let text = ''
-    up.stdout.on('data', chunk => {
-      text += chunk
-      if (text.includes('\n')) resolve(text.slice(0, text.indexOf('\n')))
-    })
-    up.once('exit', code => reject(new Error(`ended with ${code} before it was up: ${text}`)))
-  })
-  const { address } = JSON.parse(first) as { address: string }
-  expect(await (await fetch(`${address}/health`)).json()).toMatchObject({ status: 'ok' })
-  expect(await (await fetch(`${address}/projetos`)).json()).toEqual({ items: [], next: null, simulado: true })
-  expect(await classified(address)).toMatchObject({ codigo: '08-peticao.pdf', categoria: 'Petição', simulado: true })
-  const { stdout } = await run('npx', ['retoma', 'jobs', 'enqueue', 'hello', '{"name":"Ana"}', '--wait', '--json'], {
-    cwd: folder,
-  })
-  expect(JSON.parse(stdout)).toMatchObject({ kind: 'hello', state: 'succeeded' })
-  // npx dies of its signal, and the shell it put between with it; Retoma notices and stops in good order.
-  up.kill('SIGTERM')
-  await ended
-  await expect
-    .poll(() =>
-      fetch(`${address}/health`).then(
-        () => 'up',
-        () => 'gone',
-      ),
-    )
-    .toBe('gone')
-  await expect.poll(() => existsSync(join(folder, '.retoma', 'postgres', 'postmaster.pid'))).toBe(false)
+  try {
+    const first = await firstLine(up)
+    expect(first).toMatchObject({ systems: ['classifier'], simulated: ['openrouter'] })
+    const { address } = first as { address: string }
+    expect(await (await fetch(`${address}/projetos`)).json()).toEqual({ items: [], next: null, simulado: true })
+    expect(await classified(address)).toMatchObject({ codigo: '08-peticao.pdf', categoria: 'Petição', simulado: true })
+  } finally {
+    up.kill('SIGTERM')
+    expect(await ended).toBe(0)
+  }
 })
 
 test('the job and the test that `retoma init` writes pass as they are', async () => {

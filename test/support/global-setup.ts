@@ -29,7 +29,9 @@ async function begin() {
   const server = await startTestServer()
   await vacuumSeldom(server.url)
   const { url } = await createTestDatabase(server.url)
-  await (await createEngine({ databaseUrl: url })).close()
+  // With the tables of the systems: their tests share the server.
+  const systems = [{ name: 'classifier', migrations: new URL('../../apps/classifier/sql/', import.meta.url) }]
+  await (await createEngine({ databaseUrl: url, systems })).close()
   const folder = await mkdtemp(join(tmpdir(), 'retoma-seen-'))
   const seenCodes = join(folder, 'codes')
   await writeFile(seenCodes, '')

@@ -23,10 +23,10 @@ export function sweepFrom(seconds: number): number {
 
 /** Everything a test may have written; a new table belongs in here. */
 export const emptyTables = `
-  delete from retoma.classifier_purchase;
-  delete from retoma.classifier_document;
-  delete from retoma.classifier_run;
-  delete from retoma.classifier_project;
+  delete from classifier.purchase;
+  delete from classifier.document;
+  delete from classifier.run;
+  delete from classifier.project;
   delete from retoma.file;
   delete from retoma.token;
   delete from retoma.event;

@@ -30,10 +30,7 @@ const readWithin = seconds(30)
 const memory = megabytes(512)
 
 // Only tests run this file from the TypeScript source, which Node 20 cannot read; the child then runs the built file.
-const reader = new URL(
-  import.meta.url.endsWith('.ts') ? '../../../dist/apps/classifier/extract/read.js' : './read.js',
-  import.meta.url,
-)
+const reader = new URL(import.meta.url.endsWith('.ts') ? '../dist/extract/read.js' : './read.js', import.meta.url)
 
 export async function extractText(ctx: JobContext, source: Source, options: ExtractOptions = {}): Promise<Extracted> {
   if ('text' in source) return readAs(partsOf(source.text))

@@ -31,8 +31,8 @@ const document = `
   select d.id::text as id, d.run_id::text as run, d.code, d.file_id::text as file, d.text, d.hash, r.settings,
     r.settings_hash as "settingsHash", r.reuse,
     r.cost_allowed_usd is not null as limited
-  from retoma.classifier_document d
-    join retoma.classifier_run r on r.id = any (array[d.run_id])
+  from classifier.document d
+    join classifier.run r on r.id = any (array[d.run_id])
   where d.id = $1`
 
 /** undefined: the document is erased. */
@@ -48,7 +48,7 @@ export interface Reusable extends Reply {
 // If the found answer was itself reused, `from` is the original document.
 const reusable = `
   select coalesce(d.reused_from, d.id)::text as "from", d.category, d.confidence::float8 as confidence, d.justification, d.model
-  from retoma.classifier_document d
+  from classifier.document d
   where d.hash = $1 and d.answered_at is not null and d.category is not null and d.simulated = $3 and d.id <> $4
     and d.settings_hash = $2
   order by d.answered_at, d.id
@@ -66,21 +66,21 @@ export async function findReusable(
 // A single statement, so concurrent questions are checked one after the other: each check sees the earlier reservations in the row. While
 // the price is unknown, a single question is asked at a time.
 const reserve = `
-  update retoma.classifier_run r
-  set reserved = retoma.classifier_reserved(r.reserved)
+  update classifier.run r
+  set reserved = classifier.reserved(r.reserved)
     || jsonb_build_object($2::text, jsonb_build_object('job', $3::bigint, 'attempt', $4::integer, 'usd', r.cost_expected_usd))
   where r.id = $1 and (r.cost_allowed_usd is null or r.cost_usd < r.cost_allowed_usd and
-    case when r.cost_expected_usd is null then retoma.classifier_reserved(r.reserved - $2::text) = '{}'::jsonb
-    else r.cost_usd + retoma.classifier_reserved_usd(r.reserved - $2::text, r.cost_expected_usd) + r.cost_expected_usd
+    case when r.cost_expected_usd is null then classifier.reserved(r.reserved - $2::text) = '{}'::jsonb
+    else r.cost_usd + classifier.reserved_usd(r.reserved - $2::text, r.cost_expected_usd) + r.cost_expected_usd
       <= r.cost_allowed_usd end)`
 
 // The total with this question, so a raise of the limit is large enough.
 const reached = `
-  update retoma.classifier_run r
+  update classifier.run r
   set cost_needed_usd = greatest(r.cost_allowed_usd + 0.000001, r.cost_usd + coalesce(r.cost_expected_usd, 0)
-    + retoma.classifier_reserved_usd(r.reserved - $2::text, coalesce(r.cost_expected_usd, 0)))
+    + classifier.reserved_usd(r.reserved - $2::text, coalesce(r.cost_expected_usd, 0)))
   where r.id = $1 and (r.cost_usd >= r.cost_allowed_usd
-    or r.cost_usd + retoma.classifier_reserved_usd(r.reserved - $2::text, r.cost_expected_usd) + r.cost_expected_usd
+    or r.cost_usd + classifier.reserved_usd(r.reserved - $2::text, r.cost_expected_usd) + r.cost_expected_usd
       > r.cost_allowed_usd)
   returning r.cost_usd::text as cost, r.cost_allowed_usd::text as allowed, r.cost_needed_usd::text as needed`
 
@@ -105,20 +105,20 @@ export async function reserveCost(
 // deadlock.
 const purchase = `
   with bought as (
-    insert into retoma.classifier_purchase
+    insert into classifier.purchase
       (document_id, attempt, provider, answer_id, model, tokens_in, tokens_out, cost_usd, usable, at)
     values ($1, $3, $4, $5, $6, $7, $8, $9, $10, now())
     on conflict do nothing
     returning cost_usd
   ), charged as (
-    update retoma.classifier_run r
+    update classifier.run r
     set cost_usd = r.cost_usd + b.cost_usd, reserved = r.reserved - $1::text,
       cost_expected_usd = case when r.settings_hash = $11 then greatest(r.cost_expected_usd, b.cost_usd) else r.cost_expected_usd end
     from bought b
     where r.id = $2
     returning b.cost_usd
   )
-  update retoma.classifier_document d
+  update classifier.document d
   set cost_usd = coalesce(d.cost_usd, 0) + c.cost_usd
   from charged c
   where d.id = $1`
@@ -145,7 +145,7 @@ export interface Answered extends Reply {
 }
 
 const answer = `
-  update retoma.classifier_document d
+  update classifier.document d
   set category = $2, confidence = $3, justification = $4, model = $5, tokens_in = $6, tokens_out = $7, simulated = $8,
     reused_from = $9, cost_usd = coalesce(d.cost_usd, 0), answered_at = now(), useless_answer = null, settings_hash = $10
   where d.id = $1`
@@ -167,7 +167,7 @@ export async function saveAnswer(tx: JobTransaction, id: string, given: Answered
   await tx.query(answer, values)
 }
 
-const useless = `update retoma.classifier_document set useless_answer = $2 where id = $1`
+const useless = `update classifier.document set useless_answer = $2 where id = $1`
 
 /** Saves the useless text of the AI, replacing the earlier text. */
 export async function saveUseless(tx: Reader, id: string, written: string | null): Promise<void> {

@@ -1,4 +1,4 @@
-/** Reads executions from the view retoma.execucoes_classificacao, which already has the seed's words. */
+/** Reads executions from the view classifier.execucoes_classificacao, which already has the seed's words. */
 import type { Engine } from 'retoma'
 import type { Status } from '../status.ts'
 
@@ -46,17 +46,17 @@ const columns = (at: string) => `
   e.tentativas_retry, e.max_retries, e.motivo, e.custo_usd::text as custo_usd,
   e.custo_permitido_usd::text as custo_permitido_usd, e.reaproveitar, e.lote_id::text as lote_id, e.criado_por, e.criado_em,
   e.concluido_em, e.modelo,
-  (select bool_or(d.simulated) from retoma.classifier_document d where d.run_id = e.id) as simulado,
+  (select bool_or(d.simulated) from classifier.document d where d.run_id = e.id) as simulado,
   greatest(0, floor(extract(epoch from
     coalesce(e.concluido_em, ${at}) - coalesce(e.ultimo_heartbeat, e.criado_em))))::int as segundos_sem_progresso`
 
-const one = `select ${columns(now(2))} from retoma.execucoes_classificacao e where e.id = $1`
+const one = `select ${columns(now(2))} from classifier.execucoes_classificacao e where e.id = $1`
 
 export async function readExecution(home: Home, id: string, at: Date | null): Promise<Execution | undefined> {
   return (await home.query<Execution>(one, [id, at])).rows[0]
 }
 
-const model = `select settings ->> 'model' as model from retoma.classifier_run where id = $1`
+const model = `select settings ->> 'model' as model from classifier.run where id = $1`
 
 /** The model of the documents; null: the execution names no model. */
 export async function readModel(home: Home, id: string): Promise<string | null> {
@@ -65,7 +65,7 @@ export async function readModel(home: Home, id: string): Promise<string | null> 
 
 const list = `
   select ${columns(now(2))}
-  from retoma.execucoes_classificacao e
+  from classifier.execucoes_classificacao e
   where e.id < $1 and ($3::bigint is null or e.projeto_id = $3) and ($4::text is null or e.status = $4)
   order by e.id desc
   limit $5`

@@ -40,7 +40,7 @@ const valuesOf = ({
 }: ProjectFields): unknown[] => [name, categories, instructions, model, maxResumes, maxRetries, costLimitUsd]
 
 const insert = `
-  insert into retoma.classifier_project
+  insert into classifier.project
     (name, categories, instructions, model, max_resumes, max_retries, cost_limit_usd, created_at, updated_at)
   values ($1, $2, $3, $4, $5, $6, $7::numeric, coalesce($8::timestamptz, now()), coalesce($8::timestamptz, now()))
   returning ${columns}`
@@ -49,14 +49,14 @@ export async function insertProject(tx: JobTransaction, fields: ProjectFields, n
   return (await tx.query<ProjectRow>(insert, [...valuesOf(fields), now])).rows[0]!
 }
 
-const one = `select ${columns} from retoma.classifier_project where id = $1 and deleted_at is null`
+const one = `select ${columns} from classifier.project where id = $1 and deleted_at is null`
 
 export async function readProject(home: Pick<Home, 'query'>, id: string): Promise<ProjectRow | undefined> {
   return (await home.query<ProjectRow>(one, [id])).rows[0]
 }
 
 const list = `
-  select ${columns} from retoma.classifier_project p
+  select ${columns} from classifier.project p
   where p.deleted_at is null and p.id < $1
   order by p.id desc
   limit $2`
@@ -67,12 +67,12 @@ export async function listProjects(home: Pick<Home, 'query'>, after: string, lim
 }
 
 const locked = `
-  select ${columns} from retoma.classifier_project
+  select ${columns} from classifier.project
   where id = $1 and deleted_at is null
   for update`
 
 const update = `
-  update retoma.classifier_project
+  update classifier.project
   set name = $1, categories = $2, instructions = $3, model = $4, max_resumes = $5, max_retries = $6,
     cost_limit_usd = $7::numeric, updated_at = coalesce($9::timestamptz, now())
   where id = $8
@@ -89,12 +89,12 @@ export function updateProject(home: Home, id: string, change: Partial<ProjectFie
 }
 
 const hide = `
-  update retoma.classifier_project set deleted_at = coalesce($2::timestamptz, now()) where id = $1`
+  update classifier.project set deleted_at = coalesce($2::timestamptz, now()) where id = $1`
 
 const remove = `
-  delete from retoma.classifier_project p
+  delete from classifier.project p
   where id = $1 and deleted_at is not null
-    and not exists (select from retoma.classifier_run r where r.project_id = p.id)`
+    and not exists (select from classifier.run r where r.project_id = p.id)`
 
 /** False: the project did not exist. */
 export function hideProject(home: Home, id: string): Promise<boolean> {
@@ -106,7 +106,7 @@ export function hideProject(home: Home, id: string): Promise<boolean> {
   })
 }
 
-const lock = `select from retoma.classifier_project where id = $1 for update`
+const lock = `select from classifier.project where id = $1 for update`
 
 /** Removes a hidden project without executions. Locks the project first, so a concurrent new execution is seen. */
 export async function removeHidden(tx: JobTransaction, id: string): Promise<void> {

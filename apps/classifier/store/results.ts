@@ -1,4 +1,4 @@
-/** Reads documents and results from the view retoma.resultados_classificacao. */
+/** Reads documents and results from the view classifier.resultados_classificacao. */
 import type { Engine } from 'retoma'
 import type { DocumentStatus } from '../status.ts'
 
@@ -32,7 +32,7 @@ const columns = `
   justificativa, modelo, tokens_entrada, tokens_saida, custo_usd::text as custo_usd, simulado, reaproveitado, duplicado_de, resposta_ia`
 
 const list = `
-  select ${columns} from retoma.resultados_classificacao
+  select ${columns} from classifier.resultados_classificacao
   where execucao_id = $1 and n > $2::bigint and ($3::text is null or status = $3)
   order by n
   limit $4`
@@ -47,7 +47,7 @@ export async function listResults(
 }
 
 const recent = `
-  select codigo, erro_mensagem, ultimo_erro_em from retoma.resultados_classificacao
+  select codigo, erro_mensagem, ultimo_erro_em from classifier.resultados_classificacao
   where execucao_id = $1 and ultimo_erro_em is not null
   order by ultimo_erro_em desc, n desc
   limit $2`
@@ -61,7 +61,7 @@ export async function recentErrors(home: Home, run: string, limit: number): Prom
 
 const source = `
   select d.file_id::text as file, d.text
-  from retoma.classifier_document d join retoma.execucoes_classificacao e on e.id = any (array[d.run_id])
+  from classifier.document d join classifier.execucoes_classificacao e on e.id = any (array[d.run_id])
   where d.run_id = $1 and d.code = $2`
 
 /** The document as sent; undefined: there is no such document. */

@@ -43,16 +43,16 @@ export interface NewDocument {
 // The project is locked, so the project is not removed meanwhile.
 const insert = `
   with project as (
-    select id from retoma.classifier_project where id = $1 and deleted_at is null for key share
+    select id from classifier.project where id = $1 and deleted_at is null for key share
   )
-  insert into retoma.classifier_run
+  insert into classifier.run
     (project_id, settings, settings_hash, total, reuse, cost_allowed_usd, created_by, created_at)
   select id, $2::jsonb, $3, $4, $5, ($2::jsonb ->> 'cost_limit_usd')::numeric, $6, coalesce($7::timestamptz, now())
   from project
   returning id::text as id`
 
 const insertDocuments = `
-  insert into retoma.classifier_document (run_id, n, code, file_id, text, hash, duplicate_of)
+  insert into classifier.document (run_id, n, code, file_id, text, hash, duplicate_of)
   select $1, $2 + t.n, t.code, t.file_id, t.text, t.hash, t.duplicate_of
   from unnest($3::text[], $4::bigint[], $5::text[], $6::bytea[], $7::text[])
     with ordinality as t (code, file_id, text, hash, duplicate_of, n)`
@@ -80,7 +80,7 @@ export async function insertRun(
   return made.id
 }
 
-const noteJob = `update retoma.classifier_run set open_job = $2 where id = $1`
+const noteJob = `update classifier.run set open_job = $2 where id = $1`
 
 /** Stores the job that submits the execution. */
 export async function noteOpenJob(tx: JobTransaction, id: string, job: string): Promise<void> {
@@ -98,11 +98,11 @@ export interface Unsubmitted {
 
 const unsubmitted = `
   select reuse, (settings ->> 'max_resumes')::int as "maxResumes", (settings ->> 'max_retries')::int as "maxRetries"
-  from retoma.classifier_run
+  from classifier.run
   where id = $1 and batch_id is null and deleted_at is null`
 
 const documentsOf = `
-  select id::text as id, code, encode(hash, 'hex') as hash from retoma.classifier_document where run_id = $1 order by n`
+  select id::text as id, code, encode(hash, 'hex') as hash from classifier.document where run_id = $1 order by n`
 
 /** undefined: the execution has a batch already, or is erased. */
 export async function readUnsubmitted(home: Pick<Home, 'query'>, id: string): Promise<Unsubmitted | undefined> {
@@ -111,18 +111,18 @@ export async function readUnsubmitted(home: Pick<Home, 'query'>, id: string): Pr
   return { ...run, documents: (await home.query<Unsubmitted['documents'][number]>(documentsOf, [id])).rows }
 }
 
-const noteBatch = `update retoma.classifier_run set batch_id = $2 where id = $1 and batch_id is null`
+const noteBatch = `update classifier.run set batch_id = $2 where id = $1 and batch_id is null`
 
 // Finds the jobs by id ranges, because the jobs of a batch have no index of their own.
 const noteJobs = `
-  update retoma.classifier_document d
+  update classifier.document d
   set job_id = j.id
   from retoma.batch_chunk c
     join retoma.job j on j.id between c.first_id and c.last_id and j.batch_id = c.batch_id
   where c.batch_id = $2 and d.run_id = $1 and d.code = any (array[j.ref]) and d.job_id is null`
 
 const filesOf = `
-  select file_id::text as id from retoma.classifier_document where run_id = $1 and file_id is not null order by n`
+  select file_id::text as id from classifier.document where run_id = $1 and file_id is not null order by n`
 
 /** Stores the batch of the execution and the job of each document; `keep` gets the files. */
 export function noteSubmitted(
@@ -141,9 +141,9 @@ export function noteSubmitted(
 
 // Only in a status of $2.
 const goesOn = `
-  update retoma.classifier_run r
+  update classifier.run r
   set started = true
-  from retoma.execucoes_classificacao e
+  from classifier.execucoes_classificacao e
   where r.id = $1 and e.id = $1 and e.status = any ($2::text[]) and not r.started`
 
 /** Notes that a person is about to continue the execution. Written before the action; until the action the status does not change. */
@@ -154,12 +154,12 @@ export async function noteStarted(home: Pick<Home, 'query'>, id: string, from: r
 // Once for each time the limit was reached: after the raise the cost is below the limit again, however far the cost had passed the limit,
 // and the refused document fits.
 const allowMore = `
-  update retoma.classifier_run r
+  update classifier.run r
   set cost_allowed_usd = r.cost_allowed_usd + l.usd * greatest(1, ceil((r.cost_needed_usd - r.cost_allowed_usd) / l.usd),
     case when r.cost_usd >= r.cost_allowed_usd then floor((r.cost_usd - r.cost_allowed_usd) / l.usd) + 1 end)
   from retoma.batch b
     cross join lateral (
-      select (settings ->> 'cost_limit_usd')::numeric as usd from retoma.classifier_run where id = $1
+      select (settings ->> 'cost_limit_usd')::numeric as usd from classifier.run where id = $1
     ) l
   where r.id = $1 and b.id = any (array[r.batch_id]) and b.state = 'paused' and b.reason ->> 'code' = 'cost_limit'
     and (r.cost_usd >= r.cost_allowed_usd or r.cost_needed_usd > r.cost_allowed_usd)`
@@ -170,7 +170,7 @@ export async function allowAgain(home: Pick<Home, 'query'>, id: string): Promise
 }
 
 const settingsOf = `
-  select r.settings from retoma.classifier_run r where r.id = $1 and r.deleted_at is null`
+  select r.settings from classifier.run r where r.id = $1 and r.deleted_at is null`
 
 /** undefined: the execution is erased. */
 export async function readSettings(home: Pick<Home, 'query'>, id: string): Promise<Settings | undefined> {
@@ -182,11 +182,11 @@ export async function readSettings(home: Pick<Home, 'query'>, id: string): Promi
 const changeModel = `
   with before as materialized (
     select r.id, r.batch_id, r.settings ->> 'model' as model
-    from retoma.classifier_run r join retoma.batch b on b.id = any (array[r.batch_id])
+    from classifier.run r join retoma.batch b on b.id = any (array[r.batch_id])
     where r.id = $1 and r.deleted_at is null and b.state = any ($2::text[]) and r.settings ->> 'model' is distinct from $3::text
     for update of r
   ), changed as (
-    update retoma.classifier_run r
+    update classifier.run r
     set settings = jsonb_set(r.settings, '{model}', to_jsonb($3::text)), settings_hash = $4, cost_expected_usd = null
     from before
     where r.id = any (array[before.id])
@@ -211,7 +211,7 @@ export async function noteModel(
 }
 
 const hide = `
-  update retoma.classifier_run r
+  update classifier.run r
   set deleted_at = coalesce($2::timestamptz, now())
   from retoma.batch b
   where r.id = $1 and b.id = any (array[r.batch_id]) and b.state in ('succeeded', 'failed', 'cancelled') and r.deleted_at is null
@@ -222,7 +222,7 @@ export async function hideRun(home: Home, tx: JobTransaction, id: string): Promi
   return (await tx.query<{ batch: string }>(hide, [id, clockOf(home).instant()])).rows[0]?.batch
 }
 
-const show = `update retoma.classifier_run set deleted_at = null where id = $1`
+const show = `update classifier.run set deleted_at = null where id = $1`
 
 /** Undoes hideRun for an execution that was continued at the same moment. */
 export async function showRun(home: Pick<Home, 'query'>, id: string): Promise<void> {
@@ -231,7 +231,7 @@ export async function showRun(home: Pick<Home, 'query'>, id: string): Promise<vo
 
 const hidden = `
   select batch_id::text as batch, open_job::text as "openJob"
-  from retoma.classifier_run
+  from classifier.run
   where id = $1 and deleted_at is not null`
 
 /** The batch and the submitting job of a hidden execution. */
@@ -243,13 +243,13 @@ export async function readHidden(
 }
 
 // First the execution, then the documents: the order of a purchase.
-const lock = `select from retoma.classifier_run where id = $1 for update`
+const lock = `select from classifier.run where id = $1 for update`
 const removePurchases = `
-  delete from retoma.classifier_purchase
-  where document_id = any (array(select id from retoma.classifier_document where run_id = $1))`
-const removeDocuments = `delete from retoma.classifier_document where run_id = $1`
+  delete from classifier.purchase
+  where document_id = any (array(select id from classifier.document where run_id = $1))`
+const removeDocuments = `delete from classifier.document where run_id = $1`
 const removeRun = `
-  delete from retoma.classifier_run where id = $1 and deleted_at is not null returning project_id::text as project`
+  delete from classifier.run where id = $1 and deleted_at is not null returning project_id::text as project`
 
 /** Removes the last rows of an execution, after the batch is gone. */
 export function removeHiddenRun(home: Pick<Home, 'transaction'>, id: string): Promise<void> {
@@ -264,13 +264,13 @@ export function removeHiddenRun(home: Pick<Home, 'transaction'>, id: string): Pr
 
 // Follows the batch: the janitor prunes the batch after its retention.
 const hideOld = `
-  update retoma.classifier_run r
+  update classifier.run r
   set deleted_at = coalesce($1::timestamptz, now())
   where r.batch_id is not null and r.deleted_at is null
     and (select b.todo is distinct from 'prune' from retoma.batch b where b.id = r.batch_id) is not true`
 
 const allHidden = `
-  select r.id::text as id from retoma.classifier_run r
+  select r.id::text as id from classifier.run r
   where r.deleted_at is not null
   order by r.id
   limit 100`

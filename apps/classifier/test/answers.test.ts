@@ -80,7 +80,7 @@ test.each([
       Array(3).fill({ code, timed: true }),
     )
     const [{ n, useful }] = (await sql(
-      `select count(*)::int as n, bool_or(usable) as useful from retoma.classifier_purchase`,
+      `select count(*)::int as n, bool_or(usable) as useful from classifier.purchase`,
     )) as [{ n: number; useful: boolean | null }]
     expect([n, useful]).toEqual(paid ? [3, false] : [0, null])
     await booksAgree(made.run)
@@ -106,7 +106,7 @@ test.each([
       error: { code, message: expect.stringMatching(message) },
     })
     expect(server.of('D-2')).toHaveLength(1)
-    expect(await sql(`select from retoma.classifier_purchase where not usable`)).toHaveLength(bought)
+    expect(await sql(`select from classifier.purchase where not usable`)).toHaveLength(bought)
     await booksAgree(made.run)
   },
 )

@@ -29,19 +29,19 @@ interface Told {
   begun?: () => void
 }
 
-const codeOf = `select code from retoma.classifier_document where id = $1`
+const codeOf = `select code from classifier.document where id = $1`
 const answered = `
-  update retoma.classifier_document
+  update classifier.document
   set category = $2, confidence = 0.9, justification = 'porque sim', model = 'm', tokens_in = 10, tokens_out = 2,
     cost_usd = 0.0123, simulated = false, answered_at = now()
   where id = $1`
 
 const spent = `
-  select from retoma.classifier_run r join retoma.classifier_document d on d.run_id = r.id
+  select from classifier.run r join classifier.document d on d.run_id = r.id
   where d.id = $1 and r.cost_usd >= r.cost_allowed_usd`
 const pay = `
-  update retoma.classifier_run set cost_usd = cost_usd + 1
-  where id = (select run_id from retoma.classifier_document where id = $1)`
+  update classifier.run set cost_usd = cost_usd + 1
+  where id = (select run_id from classifier.document where id = $1)`
 
 /**
  * The beginning of the code decides: `falha` fails for good, `tenta` fails and is retried, `pula` is skipped, `trava` hangs, `espera`

@@ -53,11 +53,11 @@ export async function insertRun(sql: Sql, made: Made) {
   const settings = { categories, instructions: '', model: made.model ?? null }
   const hash = (of: string) => createHash('sha256').update(of).digest()
   const [project] = await sql<{ id: string }>(
-    `insert into retoma.classifier_project (name, categories, created_at, updated_at) values ('p', $1, now(), now()) returning id`,
+    `insert into classifier.project (name, categories, created_at, updated_at) values ('p', $1, now(), now()) returning id`,
     [categories],
   )
   const [run] = await sql<{ id: string }>(
-    `insert into retoma.classifier_run (project_id, settings, settings_hash, total, reuse, cost_allowed_usd, created_by, created_at)
+    `insert into classifier.run (project_id, settings, settings_hash, total, reuse, cost_allowed_usd, created_by, created_at)
      values ($1, $2, $3, $4, $5, $6, 'ana', now()) returning id`,
     [project!.id, settings, hash(JSON.stringify(settings)), texts.length, made.reuse ?? false, made.costLimit ?? null],
   )
@@ -65,7 +65,7 @@ export async function insertRun(sql: Sql, made: Made) {
   const bare = texts.map(each => (typeof each === 'string' ? each : null))
   const hashes = texts.map(each => hash(typeof each === 'string' ? each : each.file))
   const documents = await sql<{ id: string; code: string; hash: Buffer }>(
-    `insert into retoma.classifier_document (run_id, n, code, file_id, text, hash)
+    `insert into classifier.document (run_id, n, code, file_id, text, hash)
      select $1, n, 'doc-' || n, file, text, hash
      from unnest($2::text[], $3::bytea[], $4::bigint[]) with ordinality as t (text, hash, file, n)
      returning id, code, hash`,
@@ -92,9 +92,9 @@ export async function execute(
       ...(made.reuse ? { each: (_, index) => ({ groupKey: documents[index]!.hash.toString('hex') }) } : {}),
     },
   )
-  await sql(`update retoma.classifier_run set batch_id = $2 where id = $1`, [run, batch])
+  await sql(`update classifier.run set batch_id = $2 where id = $1`, [run, batch])
   await sql(
-    `update retoma.classifier_document d set job_id = j.id from retoma.job j
+    `update classifier.document d set job_id = j.id from retoma.job j
      where d.run_id = $1 and j.batch_id = $2 and j.ref = d.code`,
     [run, batch],
   )
@@ -114,7 +114,7 @@ export const seenIn = (sql: Sql, run: string): Promise<Seen[]> =>
   sql<Seen>(
     `select d.code, j.state, j.attempt - j.unspent as starts, j.failures, j.error, d.category, d.confidence, d.justification,
        d.model, d.cost_usd, d.simulated, d.reused_from
-     from retoma.classifier_document d join retoma.job j on j.id = d.job_id
+     from classifier.document d join retoma.job j on j.id = d.job_id
      where d.run_id = $1 order by d.n`,
     [run],
   )
@@ -123,10 +123,10 @@ export const seenIn = (sql: Sql, run: string): Promise<Seen[]> =>
 export async function expectBooksToAdd(sql: Sql, run: string, paid: number): Promise<void> {
   const [books] = await sql<{ cost: string; purchases: string; documents: string }>(
     `select r.cost_usd as cost,
-       (select coalesce(sum(p.cost_usd), 0) from retoma.classifier_purchase p join retoma.classifier_document d on d.id = p.document_id
+       (select coalesce(sum(p.cost_usd), 0) from classifier.purchase p join classifier.document d on d.id = p.document_id
         where d.run_id = r.id) as purchases,
-       (select coalesce(sum(cost_usd), 0) from retoma.classifier_document where run_id = r.id) as documents
-     from retoma.classifier_run r where r.id = $1`,
+       (select coalesce(sum(cost_usd), 0) from classifier.document where run_id = r.id) as documents
+     from classifier.run r where r.id = $1`,
     [run],
   )
   expect(Number(books!.cost)).toBe(Number(books!.purchases))

@@ -1,7 +1,7 @@
 /** A worker process of the classifier, for kill.test.ts. */
 
-import { createJobs } from '../../../dist/apps/classifier/jobs.js'
 import { createEngine } from '../../../dist/index.js'
+import { createJobs } from '../dist/jobs.js'
 
 const [databaseUrl, baseUrl, key] = process.argv.slice(2)
 process.stdin.resume().on('end', () => process.exit(1))

@@ -26,7 +26,8 @@ test('all workers are killed in mid-execution: it goes on, no kept answer is bou
   server.behave(late(100))
   const jobs = createJobs({ openRouter: { baseUrl: server.baseUrl, key: server.key, model: undefined } })
   const { classification, limits } = jobs
-  const engine = await createEngine({ databaseUrl: url, jobs: jobs.jobs, batches: [classification], limits })
+  const systems = [{ name: 'classifier', migrations: new URL('../sql/', import.meta.url) }]
+  const engine = await createEngine({ databaseUrl: url, jobs: jobs.jobs, batches: [classification], limits, systems })
   onTestFinished(() => engine.close())
   const sql = await sqlOn(url)
   const made = await execute(engine, jobs, sql, { documents: 100 })
@@ -41,7 +42,7 @@ test('all workers are killed in mid-execution: it goes on, no kept answer is bou
   const running = (await engine.batch(made.batch))!.running
   const kept = await sql<{ document: string }>(
     `select substring(d.text from 'D-\\d+') as document
-     from retoma.checkpoint c join retoma.classifier_document d on d.job_id = c.job_id where c.name = 'answer 1'`,
+     from retoma.checkpoint c join classifier.document d on d.job_id = c.job_id where c.name = 'answer 1'`,
   )
   expect(kept.length).toBeGreaterThanOrEqual(30)
   expect(kept.length).toBeLessThan(100)

@@ -69,8 +69,8 @@ describe('killed at every instant from its question on', () => {
     await w.takeOver()
     await w.recovers(id)
     expect(w.server.calls.length).toBe(asked + (kept.length === 1 ? 0 : 1))
-    expect(await w.sql(`select cost_usd from retoma.classifier_run`)).toEqual([{ cost_usd: '0.001200' }])
-    expect(await w.sql(`select usable from retoma.classifier_purchase`)).toEqual([{ usable: true }])
+    expect(await w.sql(`select cost_usd from classifier.run`)).toEqual([{ cost_usd: '0.001200' }])
+    expect(await w.sql(`select usable from classifier.purchase`)).toEqual([{ usable: true }])
   })
 })
 
@@ -91,11 +91,11 @@ describe('a limit of cost', () => {
           'o próximo documento passaria do limite de US$ 0,105 (US$ 0,09 gastos; seriam US$ 0,12 com o que está em andamento e ele)',
       },
     })
-    await sql(`update retoma.classifier_run set cost_allowed_usd = cost_allowed_usd + 0.10`)
+    await sql(`update classifier.run set cost_allowed_usd = cost_allowed_usd + 0.10`)
     await engine.batches.resume(made.batch)
     await run()
     expect(server.calls).toHaveLength(6)
-    await sql(`update retoma.classifier_run set cost_allowed_usd = null`)
+    await sql(`update classifier.run set cost_allowed_usd = null`)
     await engine.batches.resume(made.batch)
     await run()
     expect(await engine.batch(made.batch)).toMatchObject({ state: 'succeeded', succeeded: 10 })
@@ -126,10 +126,8 @@ describe('a limit of cost', () => {
   test('an attempt that died gives back what it had reserved, one that runs does not', async () => {
     const { engine, execute, sql } = await classifier()
     const made = await execute({ documents: 3, costLimit: '0.05' })
-    await sql(`update retoma.classifier_run set cost_expected_usd = 0.02`)
-    const documents = await sql<{ id: string; job_id: string }>(
-      `select id, job_id from retoma.classifier_document order by n`,
-    )
+    await sql(`update classifier.run set cost_expected_usd = 0.02`)
+    const documents = await sql<{ id: string; job_id: string }>(`select id, job_id from classifier.document order by n`)
     const ask = (n: number, attempt = 1) =>
       reserveCost(engine, { id: documents[n]!.id, run: made.run } as Document, { id: documents[n]!.job_id, attempt })
     await sql(`update retoma.job set state = 'running', worker_id = 'w', attempt = 1`)
@@ -147,7 +145,7 @@ describe('a limit of cost', () => {
     expect(await ask(0, 2)).toMatchObject({ needed: '0.060000' })
     await sql(`update retoma.job set attempt = 2 where id = $1`, [documents[1]!.job_id])
     expect(await ask(0, 2)).toBe('reserved')
-    expect(await sql(`select reserved from retoma.classifier_run`)).toEqual([
+    expect(await sql(`select reserved from classifier.run`)).toEqual([
       { reserved: { [documents[0]!.id]: expect.anything(), [documents[2]!.id]: expect.anything() } },
     ])
   })
@@ -156,7 +154,7 @@ describe('a limit of cost', () => {
     const { engine, execute, sql } = await classifier()
     const made = await execute({ documents: 20, costLimit: '0.05' })
     await sql(`update retoma.job set state = 'running', worker_id = 'w', attempt = 1`)
-    const documents = await sql<{ id: string; job_id: string }>(`select id, job_id from retoma.classifier_document`)
+    const documents = await sql<{ id: string; job_id: string }>(`select id, job_id from classifier.document`)
     const all = () =>
       Promise.all(
         documents.map(({ id, job_id }) =>
@@ -167,7 +165,7 @@ describe('a limit of cost', () => {
     const first = await all()
     expect(first.filter(each => each === 'reserved')).toHaveLength(1)
     expect(first.filter(each => each === 'wait')).toHaveLength(19)
-    await sql(`update retoma.classifier_run set cost_expected_usd = 0.01, reserved = '{}'`)
+    await sql(`update classifier.run set cost_expected_usd = 0.01, reserved = '{}'`)
     expect((await all()).filter(each => each === 'reserved')).toHaveLength(5)
   })
 })
@@ -240,7 +238,7 @@ describe('an answer that is used again', () => {
     const again = await played.execute({ documents: [text], reuse: true })
     await played.run()
     expect(await played.seen(again.run)).toMatchObject([{ simulated: true, reused_from: expect.any(String) }])
-    await played.sql(`update retoma.classifier_document set simulated = false`)
+    await played.sql(`update classifier.document set simulated = false`)
     const third = await played.execute({ documents: [text], reuse: true })
     await played.run()
     expect(await played.seen(third.run)).toMatchObject([{ simulated: true, reused_from: null }])
@@ -249,14 +247,14 @@ describe('an answer that is used again', () => {
 
 describe('an execution is locked before its documents, by all, so that nobody waits in a circle', () => {
   const bought = { id: null, model: null, tokensIn: 1, tokensOut: 1, cost: '0.010000' }
-  const charge = `update retoma.classifier_run set cost_usd = cost_usd where id = $1`
-  const touch = `update retoma.classifier_document set cost_usd = cost_usd where run_id = $1`
+  const charge = `update classifier.run set cost_usd = cost_usd where id = $1`
+  const touch = `update classifier.document set cost_usd = cost_usd where run_id = $1`
 
   /** `other` begins while the execution is locked and the documents are not locked yet. */
   async function meets(other: (engine: Engine, run: string, document: string) => Promise<unknown>) {
     const { engine, sql } = await classifier()
     const { run, documents } = await insertRun(sql, { documents: 3 })
-    await sql(`update retoma.classifier_run set deleted_at = now()`)
+    await sql(`update classifier.run set deleted_at = now()`)
     let theirs: Promise<unknown> = Promise.resolve()
     const waits = async () => {
       const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
@@ -288,6 +286,6 @@ describe('an execution is locked before its documents, by all, so that nobody wa
 
   test('what is erased while something of it is being bought', async () => {
     const { sql } = await meets((engine, run) => removeHiddenRun(engine, run))
-    expect(await sql(`select from retoma.classifier_document`)).toEqual([])
+    expect(await sql(`select from classifier.document`)).toEqual([])
   })
 })

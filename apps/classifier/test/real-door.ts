@@ -1,21 +1,13 @@
 /** The whole classifier over HTTP on the virtual clock: the classifier's own jobs, routes and limits, with the stand-in for the AI. */
 import { doorWith } from '../../../test/http/support.ts'
-import { createClassifier } from '../index.ts'
+import { classifier } from '../index.ts'
 import type { OpenRouterOptions } from '../jobs.ts'
 import { serverForTest, sqlOn } from './executions.ts'
 
 export async function realDoor(options: Partial<OpenRouterOptions> = {}) {
   const server = await serverForTest()
   const openRouter = { key: server.key, baseUrl: server.baseUrl, model: undefined, ...options }
-  const {
-    jobs = [],
-    batches = [],
-    schedules = [],
-    limits = {},
-    queues,
-    routes,
-    attach,
-  } = createClassifier({ openRouter })
+  const { jobs = [], batches = [], schedules = [], limits = {}, queues, routes, attach } = classifier({ openRouter })
   const door = await doorWith([...jobs], {
     batches: [...batches],
     schedules: [...schedules],

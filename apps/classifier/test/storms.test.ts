@@ -137,17 +137,17 @@ test('the key is in no row and no line of the log, whatever the provider says', 
   }
   expect(server.calls.length).toBeGreaterThan(8)
   const tables = [
-    'job',
-    'failure',
-    'checkpoint',
-    'event',
-    'batch',
-    'provider',
-    'classifier_document',
-    'classifier_purchase',
+    'retoma.job',
+    'retoma.failure',
+    'retoma.checkpoint',
+    'retoma.event',
+    'retoma.batch',
+    'retoma.provider',
+    'classifier.document',
+    'classifier.purchase',
   ]
   for (const table of tables) {
-    const rows = await sql<{ row: string }>(`select t::text as row from retoma.${table} t`)
+    const rows = await sql<{ row: string }>(`select t::text as row from ${table} t`)
     expect(rows.length).toBeGreaterThan(0)
     expect(inspect(rows, { maxStringLength: null, maxArrayLength: null })).not.toContain(server.key)
   }

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import type { Command } from 'commander'
 import { isRetomaError, localized, type RetomaError } from '../../errors/errors.ts'
+import type { System } from '../../http/index.ts'
 import { writeAtomically } from '../../lib/atomic-file.ts'
 import { systemClock } from '../../lib/clock.ts'
 import type { DoctorReport } from '../../maintenance/index.ts'
@@ -16,6 +17,7 @@ import type { Context } from '../command-context.ts'
 import { type Database, refuseWithoutData, withDatabase } from '../command-database.ts'
 import { bundleOf, checkWire } from '../doctor-bundle.ts'
 import { fields } from '../format/text-table.ts'
+import { loadApps } from '../load-apps.ts'
 import { asRetomaError, type Output } from '../output.ts'
 import type { Cli } from '../program.ts'
 
@@ -30,9 +32,13 @@ export function doctorCommand(program: Command, cli: Cli): void {
 
 async function doctor(context: Context, { bundle = false }: { bundle?: boolean }): Promise<number> {
   const { output } = context
-  const found = await lookAround(context)
-  const checks = [settingsCheck(context.problems), ...found.checks]
-  const written = bundle ? await writeBundle(context, { ...found, checks }).catch(asRetomaError) : undefined
+  const { systems, trouble: badConfig } = await systemsOf(context)
+  const problems = [...context.problems, ...badConfig]
+  const found = await lookAround(context, systems)
+  const checks = [settingsCheck(problems), ...found.checks]
+  const written = bundle
+    ? await writeBundle({ ...context, problems }, { ...found, checks }).catch(asRetomaError)
+    : undefined
   const trouble = isRetomaError(written) ? written : undefined
   const file = isRetomaError(written) ? undefined : written
 
@@ -60,8 +66,17 @@ async function doctor(context: Context, { bundle = false }: { bundle?: boolean }
   return failures === 0 && error === undefined ? 0 : 1
 }
 
+/** The systems of the config. A config that cannot be loaded is a finding, and the other checks go on. */
+async function systemsOf(context: Context): Promise<{ systems: readonly System[]; trouble: RetomaError[] }> {
+  try {
+    return { systems: (await loadApps(context)).systems, trouble: [] }
+  } catch (error) {
+    return { systems: [], trouble: [asRetomaError(error)] }
+  }
+}
+
 /** If the database cannot be reached, the error itself is the finding. */
-async function lookAround(context: Context): Promise<DoctorReport> {
+async function lookAround(context: Context, systems: readonly System[]): Promise<DoctorReport> {
   const { unreachable } = await import('../../maintenance/index.ts')
   const broken = context.problems.find(each => ['DATABASE_URL', 'RETOMA_DATA_DIR'].includes(String(each.facts.name)))
   if (broken !== undefined) return unreachable(broken)
@@ -70,7 +85,7 @@ async function lookAround(context: Context): Promise<DoctorReport> {
     await refuseWithoutData(context)
     return await withDatabase(context, async database => {
       reached = true
-      return examineDatabase(context, database)
+      return examineDatabase(context, database, systems)
     })
   } catch (error) {
     if (reached) throw error
@@ -78,7 +93,11 @@ async function lookAround(context: Context): Promise<DoctorReport> {
   }
 }
 
-async function examineDatabase({ settings, log }: Context, { url, embedded }: Database): Promise<DoctorReport> {
+async function examineDatabase(
+  { settings, log }: Context,
+  { url, embedded }: Database,
+  systems: readonly System[],
+): Promise<DoctorReport> {
   const disk = embedded && (await statfs(embedded.folder).catch(() => undefined))
   const direct = embedded ? undefined : settings.DATABASE_DIRECT_URL
   const { examine } = await import('../../maintenance/index.ts')
@@ -86,6 +105,7 @@ async function examineDatabase({ settings, log }: Context, { url, embedded }: Da
     databaseUrl: url,
     ...(direct ? { databaseDirectUrl: direct } : {}),
     ...(disk ? { freeBytes: disk.bavail * disk.bsize } : {}),
+    systems,
     log,
   })
 }

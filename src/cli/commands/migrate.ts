@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { wholeNumber } from '../arguments.ts'
 import type { Context } from '../command-context.ts'
 import { withDatabase } from '../command-database.ts'
+import { loadApps } from '../load-apps.ts'
 import type { Cli } from '../program.ts'
 
 export function migrateCommand(program: Command, cli: Cli): void {
@@ -11,16 +12,23 @@ export function migrateCommand(program: Command, cli: Cli): void {
     .command('migrate')
     .description(help.migrate)
     .option('--to <version>', help.migrateTo, wholeNumber('--to', 0, 999_999))
+    .option('--system <name>', help.migrateSystem)
     .option('--force', help.migrateForce)
     .action(cli.action(migrate))
 }
 
-async function migrate(context: Context, options: { to?: number; force?: true }): Promise<void> {
+async function migrate(context: Context, options: { to?: number; system?: string; force?: true }): Promise<void> {
   const { output, log } = context
+  const loaded = await loadApps(context)
   const { migrateDatabase } = await import('../../maintenance/index.ts')
-  const { from, to, ran } = await withDatabase(context, ({ url }) =>
-    migrateDatabase({ databaseUrl: url, log, ...options }),
+  const { from, to, ran, systems } = await withDatabase(context, ({ url }) =>
+    migrateDatabase({ databaseUrl: url, log, systems: loaded.systems, ...options }),
   )
   const word = output.word.migrate
-  output.answer({ from, to, ran }, ran.length === 0 ? [word.nothing(to)] : [...ran.map(word.ran), word.done(from, to)])
+  const engine = options.system === undefined
+  const own = ran.length === 0 ? [word.nothing(to)] : [...ran.map(word.ran), word.done(from, to)]
+  output.answer({ from, to, ran, systems }, [
+    ...(engine ? own : []),
+    ...systems.flatMap(each => [...each.ran.map(word.ran), word.ofSystem(each.name, each.from, each.to)]),
+  ])
 }

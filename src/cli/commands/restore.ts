@@ -4,6 +4,7 @@ import type { Command } from 'commander'
 import { countOf } from '../../lib/values/format-number.ts'
 import type { Context } from '../command-context.ts'
 import { withDatabase } from '../command-database.ts'
+import { loadApps } from '../load-apps.ts'
 import type { Cli } from '../program.ts'
 
 export function restoreCommand(program: Command, cli: Cli): void {
@@ -21,12 +22,14 @@ async function restore(context: Context, given: string, { replace = false }: { r
   const direct = settings.DATABASE_URL === undefined ? undefined : settings.DATABASE_DIRECT_URL
   const { checkBackup, restoreDatabase } = await import('../../maintenance/index.ts')
   // Checked first, so that an unusable file does not lead to a new data folder.
-  const backup = await checkBackup(resolve(folder, given))
+  const { systems } = await loadApps(context)
+  const backup = await checkBackup(resolve(folder, given), { systems })
   const { file, from, to, at, rows } = await withDatabase(context, ({ url }, signal) =>
     restoreDatabase({
       databaseUrl: url,
       ...(direct ? { databaseDirectUrl: direct } : {}),
       backup,
+      systems,
       replace,
       log,
       signal,

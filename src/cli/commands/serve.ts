@@ -1,7 +1,7 @@
 /** `retoma serve`: runs the API and the watchdog; workers run elsewhere. */
 import type { Command } from 'commander'
-import { loadApps } from '../bundled-apps.ts'
 import type { Context } from '../command-context.ts'
+import { loadApps } from '../load-apps.ts'
 import type { Cli } from '../program.ts'
 import { announce } from './up.ts'
 

@@ -1,9 +1,8 @@
 /** `retoma up`: runs everything in a single process, and prints the address, the data folder and the registered jobs. */
 import type { Command } from 'commander'
-import { simulated } from '../../settings/index.ts'
 import { version } from '../../version.ts'
-import { type LoadedApps, loadApps } from '../bundled-apps.ts'
 import type { Context } from '../command-context.ts'
+import { type LoadedApps, loadApps } from '../load-apps.ts'
 import { whyNoJobs } from '../load-config.ts'
 import type { Cli } from '../program.ts'
 import type { RunningService } from '../service-process.ts'
@@ -33,7 +32,7 @@ export function announce(context: Context, loaded: LoadedApps, running: RunningS
   const address = running.address ?? ''
   const { config } = loaded
   const systems = loaded.systems.map(each => each.name)
-  const made = simulatedIn(loaded, context)
+  const made = loaded.simulated
   const kinds = config.jobs.map(job => job.kind)
   const batches = config.batches.map(batch => batch.name)
   const schedules = config.schedules.map(schedule => schedule.name)
@@ -67,10 +66,6 @@ export function announce(context: Context, loaded: LoadedApps, running: RunningS
     word.up.howToStop,
   ])
 }
-
-/** The providers without a key. Without systems no job would use a provider. */
-export const simulatedIn = ({ systems }: LoadedApps, { settings }: Context): string[] =>
-  systems.length === 0 ? [] : simulated(settings)
 
 /** The same in every language, because programs search for this line. */
 export const simulatedLine = (providers: readonly string[]): string[] =>

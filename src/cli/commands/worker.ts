@@ -3,11 +3,11 @@ import type { Command } from 'commander'
 import { RetomaError } from '../../errors/errors.ts'
 import { version } from '../../version.ts'
 import { queueSizes } from '../arguments.ts'
-import { loadApps } from '../bundled-apps.ts'
 import type { Context } from '../command-context.ts'
+import { loadApps } from '../load-apps.ts'
 import { whyNoJobs } from '../load-config.ts'
 import type { Cli } from '../program.ts'
-import { simulatedIn, simulatedLine } from './up.ts'
+import { simulatedLine } from './up.ts'
 
 export function workerCommand(program: Command, cli: Cli): void {
   const { help } = cli.output.word
@@ -28,7 +28,7 @@ async function worker(context: Context, options: { queues?: string }): Promise<n
   return runService(context, loaded, { alone: false, http: false, work }, ({ where, embedded }) => {
     const { up } = output.word
     const kinds = loaded.jobs.filter(job => job.queue in work).map(job => job.kind)
-    const made = simulatedIn(loaded, context)
+    const made = loaded.simulated
     output.answer({ data: where, embedded, version, kinds, queues: work, simulated: made }, [
       up.working(version),
       up.data(where, embedded),

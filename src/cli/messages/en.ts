@@ -23,10 +23,11 @@ export const en = {
     up: 'start everything: API, worker and watchdog, on an embedded PostgreSQL unless DATABASE_URL is set',
     serve: 'start the API and the watchdog, without a worker',
     worker: 'start a worker, without the API',
-    workerQueues: 'which queues and how many jobs of each at once, such as classifier:20,sync:5',
+    workerQueues: 'which queues and how many jobs of each at once, such as mail:20,sync:5',
     noSupervise: 'do the work in this very process: nobody starts it again when it dies',
     migrate: 'bring the database schema up to date, or to a version',
     migrateTo: 'the schema version to arrive at, up or down; 0 takes everything away',
+    migrateSystem: 'only the tables of this system, which the config names',
     migrateForce: 'go down although jobs that are not finished are lost with it',
     init: 'write a retoma.config.ts with a first job, a test for it, and guards that your database may want',
     status: 'what is in the queues and who works on it',
@@ -141,7 +142,7 @@ export const en = {
       `there is no state "${given}"${hint || `; states are ${states}`}`,
     json: (problem: string) =>
       `the input is not JSON: ${problem}; in a shell, put it in single quotes: '{"name":"Ana"}'`,
-    queueSizes: (given: string) => `--queues is a list such as classifier:20,sync:5; "${given}" is not of that form`,
+    queueSizes: (given: string) => `--queues is a list such as mail:20,sync:5; "${given}" is not of that form`,
     queueTwice: (queue: string) => `--queues names ${queue} twice`,
     queue: (given: string, known: string, hint: string) =>
       `no job of this config is in a queue "${given}"${hint || `; there is: ${known}`}`,
@@ -188,15 +189,17 @@ export const en = {
     routesNoList: 'routes must be a list of what route of retoma/http answers',
     notARoute: (index: number) => `routes[${index}] was not made by route of retoma/http`,
     errorsNotMade: 'errors must be what defineErrors answers',
-    systemsNoBoolean: 'systems must be true or false',
+    systemsNoList: 'systems must be a list of systems, such as what a package of a system returns',
+    notASystem: (index: number) => `systems[${index}] is not a system: it has no name`,
+    simulatedNoList: 'simulated must be a list of names',
     systemKind: (kind: string, system: string) =>
-      `the kind "${kind}" is that of the system ${system} of Retoma: give yours another name, or turn the systems off with systems: false`,
+      `the kind "${kind}" is that of the system ${system}: give yours another name, or take the system out of systems`,
     systemQueue: (queue: string, kind: string, system: string) =>
-      `the queue "${queue}" is that of the system ${system} of Retoma: put the job "${kind}" in another, or turn the systems off with systems: false`,
+      `the queue "${queue}" is that of the system ${system}: put the job "${kind}" in another, or take the system out of systems`,
     systemName: (name: string, system: string) =>
-      `the name "${name}" is that of the system ${system} of Retoma: give yours another, or turn the systems off with systems: false`,
+      `the name "${name}" is that of the system ${system}: give yours another, or take the system out of systems`,
     systemError: (code: string, system: string) =>
-      `the error code "${code}" is that of the system ${system} of Retoma: give yours another, or turn the systems off with systems: false`,
+      `the error code "${code}" is that of the system ${system}: give yours another, or take the system out of systems`,
     strayLimits: (queue: string, hint: string) =>
       `warning: limits.${queue} limits nothing here: no job of this config is in that queue${hint}`,
     kindHint: (known: string) => `there is: ${known}`,
@@ -227,6 +230,8 @@ export const en = {
     nothing: (version: number) => `nothing to do: the schema is at version ${version}`,
     ran: (name: string) => `ran ${name}`,
     done: (from: number, to: number) => `the schema went from version ${from} to ${to}`,
+    ofSystem: (name: string, from: number, to: number) =>
+      from === to ? `system ${name}: version ${to}` : `system ${name}: version ${from} to ${to}`,
   },
   backup: {
     wrote: (file: string, size: string, rows: string) => `wrote ${file}: ${size}, rows: ${rows}`,

@@ -24,10 +24,11 @@ export const pt: CliMessages = {
     up: 'inicia tudo: API, worker e watchdog, em um PostgreSQL embutido se não houver DATABASE_URL',
     serve: 'inicia a API e o watchdog, sem worker',
     worker: 'inicia um worker, sem a API',
-    workerQueues: 'quais filas e quantos jobs de cada uma ao mesmo tempo, como classifier:20,sync:5',
+    workerQueues: 'quais filas e quantos jobs de cada uma ao mesmo tempo, como mail:20,sync:5',
     noSupervise: 'trabalhar neste mesmo processo: ninguém o reinicia se morrer',
     migrate: 'atualiza o esquema do banco, ou o leva a uma versão',
     migrateTo: 'a versão do esquema aonde chegar, para cima ou para baixo; 0 retira tudo',
+    migrateSystem: 'só as tabelas deste sistema, que o config nomeia',
     migrateForce: 'volta mesmo que jobs não terminados se percam',
     init: 'escreve um retoma.config.ts com um primeiro job, um teste para ele e guards que seu banco pode querer',
     status: 'o que há nas filas e quem trabalha nelas',
@@ -140,7 +141,7 @@ export const pt: CliMessages = {
     instant: (option, given) => `${option} é um instante como 2030-01-31T08:00:00Z, não "${given}"`,
     state: (given, states, hint) => `não existe o estado "${given}"${hint || `; os estados são ${states}`}`,
     json: problem => `a entrada não é JSON: ${problem}; no shell, use aspas simples: '{"name":"Ana"}'`,
-    queueSizes: given => `--queues é uma lista como classifier:20,sync:5; "${given}" não tem essa forma`,
+    queueSizes: given => `--queues é uma lista como mail:20,sync:5; "${given}" não tem essa forma`,
     queueTwice: queue => `--queues traz ${queue} duas vezes`,
     queue: (given, known, hint) => `nenhum job deste config está em uma fila "${given}"${hint || `; há: ${known}`}`,
     cause: given => `--cause é uma que \`retoma batch failures\` mostra, como 42080bc7b436, não "${given}"`,
@@ -181,15 +182,17 @@ export const pt: CliMessages = {
     routesNoList: 'routes deve ser uma lista do que route de retoma/http devolve',
     notARoute: index => `routes[${index}] não foi feito por route de retoma/http`,
     errorsNotMade: 'errors deve ser o que defineErrors devolve',
-    systemsNoBoolean: 'systems deve ser true ou false',
+    systemsNoList: 'systems deve ser uma lista de sistemas, como o que um pacote de sistema devolve',
+    notASystem: index => `systems[${index}] não é um sistema: não tem nome`,
+    simulatedNoList: 'simulated deve ser uma lista de nomes',
     systemKind: (kind, system) =>
-      `o tipo "${kind}" é do sistema ${system} do Retoma: dê outro nome ao seu, ou desligue os sistemas com systems: false`,
+      `o tipo "${kind}" é do sistema ${system}: dê outro nome ao seu, ou tire o sistema de systems`,
     systemQueue: (queue, kind, system) =>
-      `a fila "${queue}" é do sistema ${system} do Retoma: ponha o job "${kind}" em outra, ou desligue os sistemas com systems: false`,
+      `a fila "${queue}" é do sistema ${system}: ponha o job "${kind}" em outra, ou tire o sistema de systems`,
     systemName: (name, system) =>
-      `o nome "${name}" é do sistema ${system} do Retoma: dê outro ao seu, ou desligue os sistemas com systems: false`,
+      `o nome "${name}" é do sistema ${system}: dê outro ao seu, ou tire o sistema de systems`,
     systemError: (code, system) =>
-      `o código de erro "${code}" é do sistema ${system} do Retoma: dê outro ao seu, ou desligue os sistemas com systems: false`,
+      `o código de erro "${code}" é do sistema ${system}: dê outro ao seu, ou tire o sistema de systems`,
     strayLimits: (queue, hint) =>
       `aviso: limits.${queue} não limita nada aqui: nenhum job deste config está nessa fila${hint}`,
     kindHint: known => `há: ${known}`,
@@ -220,6 +223,8 @@ export const pt: CliMessages = {
     nothing: version => `nada a fazer: o esquema está na versão ${version}`,
     ran: name => `aplicada ${name}`,
     done: (from, to) => `o esquema foi da versão ${from} para a ${to}`,
+    ofSystem: (name, from, to) =>
+      from === to ? `sistema ${name}: versão ${to}` : `sistema ${name}: versão ${from} para a ${to}`,
   },
   backup: {
     wrote: (file, size, rows) => `escrito ${file}: ${size}, linhas: ${rows}`,

@@ -3,7 +3,7 @@ import { type LocalizedText, localized } from '../../errors/errors.ts'
 import type { ProviderFacts } from './explain-facts.ts'
 import { append, message, nothing, quoted, typed, until, wait } from './sentence-parts.ts'
 
-/** `provider "openrouter" asks to wait 4 min more: slow down` */
+/** `provider "maps" asks to wait 4 min more: slow down` */
 export function whyProvider(provider: ProviderFacts, now: Date): LocalizedText {
   const { name, freeAt, stoppedAt, probeAt, message: words, waits, waitingSince } = provider
   const own = words === null || words.trim() === '' ? nothing : localized(`: ${message(words)}`, `: ${message(words)}`)

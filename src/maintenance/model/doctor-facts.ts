@@ -17,6 +17,13 @@ export interface ServerFacts {
   aheadMs: number
 }
 
+/** The version of the tables in the database, and the version in this code: of the engine, and of each system of the config. */
+export interface SchemaFacts {
+  found: number
+  known: number
+  systems: readonly { name: string; found: number; known: number }[]
+}
+
 export interface RightsFacts {
   user: string
   /** For example `insert on retoma.job`. */

@@ -4,7 +4,7 @@ import { localized } from '../../errors/errors.ts'
 import { spanText } from '../../lib/values/format-duration.ts'
 import { oneDecimal, sizeOf } from '../../lib/values/format-number.ts'
 import { type Check, failure, ok, warning } from './doctor-check.ts'
-import type { LongTransaction, RightsFacts, ServerFacts, TableSize } from './doctor-facts.ts'
+import type { LongTransaction, RightsFacts, SchemaFacts, ServerFacts, TableSize } from './doctor-facts.ts'
 
 const oldest = 140_000
 const clockMs = 2000
@@ -55,8 +55,13 @@ export function checkClock({ aheadMs }: ServerFacts): Check {
   )
 }
 
-export function checkSchema({ found, known }: { found: number; known: number }): Check {
-  if (found === known) return ok('schema', localized(`schema version ${found}`, `esquema na versão ${found}`))
+export function checkSchema({ found, known, systems }: SchemaFacts): Check {
+  const behind = systems.find(each => each.found !== each.known)
+  if (found === known && behind !== undefined) return checkSystemTables(behind)
+  if (found === known) {
+    const theirs = systems.map(each => `, ${each.name} ${each.found}`).join('')
+    return ok('schema', localized(`schema version ${found}${theirs}`, `esquema na versão ${found}${theirs}`))
+  }
   if (found > known)
     return failure(
       'schema',
@@ -78,6 +83,22 @@ export function checkSchema({ found, known }: { found: number; known: number }):
       'run: retoma migrate (`retoma up` and workers do it as they start)',
       'rode: retoma migrate (`retoma up` e os workers o fazem ao iniciar)',
     ),
+  )
+}
+
+function checkSystemTables({ name, found, known }: SchemaFacts['systems'][number]): Check {
+  return failure(
+    'schema',
+    localized(
+      `the database has version ${found} of the tables of the system ${name}, its code here ${found > known ? 'knows' : 'needs'} ${known}`,
+      `o banco tem a versão ${found} das tabelas do sistema ${name}, o código aqui ${found > known ? 'conhece' : 'precisa d'}a ${known}`,
+    ),
+    found > known
+      ? localized(`update the system ${name} here`, `atualize o sistema ${name} aqui`)
+      : localized(
+          'run: retoma migrate (`retoma up` and workers do it as they start)',
+          'rode: retoma migrate (`retoma up` e os workers o fazem ao iniciar)',
+        ),
   )
 }
 

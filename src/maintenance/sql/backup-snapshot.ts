@@ -1,14 +1,14 @@
 /**
- * Reads the whole engine schema at one instant while work continues: a read-only transaction with a single snapshot that
+ * Reads the schemas of the engine and of the systems at one instant while work continues: a read-only transaction with a single snapshot that
  * blocks only migrations. The backup calls this file.
  *
  * Invariant: rows come in PostgreSQL's own text form under fixed settings, which every type reads back exactly.
  */
 
 import type { Connection, Queryable } from '../../database/db.ts'
-import { installedIn } from '../../database/migrate.ts'
+import { installedIn, systemsIn } from '../../database/migrate.ts'
 import { RetomaError } from '../../errors/errors.ts'
-import { ours, readSequences, readTables, type TableFacts } from './schema-catalog.ts'
+import { placeOf, readSequences, readTables, type TableFacts } from './schema-catalog.ts'
 
 export interface SequenceFacts {
   name: string
@@ -18,6 +18,8 @@ export interface SequenceFacts {
 
 export interface Snapshot {
   schema: number
+  /** The version of the tables of each system. */
+  systems: Record<string, number>
   /** The server version, such as 18.4. */
   postgres: string
   /** The time of the database. */
@@ -35,10 +37,11 @@ export async function openSnapshot(connection: Connection): Promise<Snapshot> {
   const { at, postgres } = rows[0] as { at: Date; postgres: string }
   return {
     schema: await installedIn(connection),
+    systems: Object.fromEntries((await systemsIn(connection)).map(({ name, version }) => [name, version])),
     postgres,
     at,
     tables,
-    rows: ({ name }) => connection.stream(`select t::text as text from ${ours(name)} t`),
+    rows: table => connection.stream(`select t::text as text from ${placeOf(table)} t`),
     sequences: () => sequencesOf(connection),
   }
 }
@@ -56,7 +59,7 @@ async function lockTables(connection: Connection): Promise<TableFacts[]> {
     await connection.query(`begin isolation level repeatable read read only`)
     await connection.query(`set local lock_timeout = '60s'`)
     try {
-      await connection.query(`lock table ${before.map(each => ours(each.name)).join(', ')} in access share mode`)
+      await connection.query(`lock table ${before.map(placeOf).join(', ')} in access share mode`)
       const tables = await readTables(connection)
       if (JSON.stringify(tables) === JSON.stringify(before)) return tables
     } catch (error) {
@@ -86,9 +89,11 @@ export async function settleText(client: Queryable): Promise<void> {
 
 async function sequencesOf(client: Queryable): Promise<SequenceFacts[]> {
   const found: SequenceFacts[] = []
-  for (const name of await readSequences(client)) {
-    const { rows } = await client.query(`select last_value::text as last, is_called as called from ${ours(name)}`)
-    found.push({ name, ...(rows[0] as Omit<SequenceFacts, 'name'>) })
+  for (const sequence of await readSequences(client)) {
+    const { rows } = await client.query(
+      `select last_value::text as last, is_called as called from ${placeOf(sequence)}`,
+    )
+    found.push({ name: sequence.name, ...(rows[0] as Omit<SequenceFacts, 'name'>) })
   }
   return found
 }

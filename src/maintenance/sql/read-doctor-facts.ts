@@ -4,7 +4,7 @@
  */
 
 import type { Db, Statement } from '../../database/db.ts'
-import { grantOnTables, installedIn, readMigrations } from '../../database/migrate.ts'
+import { grantOnTables, installedIn, readMigrations, type SystemMigrations } from '../../database/migrate.ts'
 import { defaultPolicy } from '../../jobs/model/policy.ts'
 import { inOpenLane } from '../../jobs/sql/job-floor.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -14,11 +14,13 @@ import type {
   Hearing,
   LongTransaction,
   RightsFacts,
+  SchemaFacts,
   ServerFacts,
   StarvedFacts,
   TableSize,
   WorkFacts,
 } from '../model/doctor-facts.ts'
+import { schemasIn } from './schema-catalog.ts'
 
 const answerMs = 10_000
 
@@ -53,29 +55,43 @@ export async function readServer(db: Db, clock: Clock): Promise<ServerFacts> {
   return { ...facts, aheadMs }
 }
 
-export async function readSchemaVersion(db: Db): Promise<{ found: number; known: number }> {
-  const found = await db.transaction(installedIn, answerMs)
-  return { found, known: (await readMigrations()).at(-1)?.version ?? 0 }
+export async function readSchemaVersion(db: Db, systems: readonly SystemMigrations[]): Promise<SchemaFacts> {
+  const [found, ...theirs] = await db.transaction(async client => {
+    const versions = [await installedIn(client)]
+    for (const { name } of systems) versions.push(await installedIn(client, name))
+    return versions
+  }, answerMs)
+  return {
+    found: found!,
+    known: (await readMigrations()).at(-1)?.version ?? 0,
+    systems: systems.map(({ name, migrations }, index) => ({
+      name,
+      found: theirs[index]!,
+      known: migrations.at(-1)?.version ?? 0,
+    })),
+  }
 }
 
 const rights = unnamed(`
   with asked as (
     -- Inside a CASE: among plain conditions the planner may check a privilege before the sort of the object is known.
-    select c.relname, p as privilege,
+    select n.nspname || '.' || c.relname as place, p as privilege,
       case
         when c.relkind = 'S' then p <> 'usage' or has_sequence_privilege(c.oid, 'usage')
-        when p = 'usage' or (c.relname = 'migration' and p <> 'select') then true
+        when p = 'usage' or (c.relname in ('migration', 'system_migration') and n.nspname = 'retoma' and p <> 'select') then true
         else has_table_privilege(c.oid, p)
       end as granted
-    from pg_class c cross join unnest(array['select', 'insert', 'update', 'delete', 'usage']) p
-    where c.relnamespace = to_regnamespace('retoma') and c.relkind in ('r', 'p', 'S')
+    from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      cross join unnest(array['select', 'insert', 'update', 'delete', 'usage']) p
+    where n.nspname = any ($1) and c.relkind in ('r', 'p', 'S')
   )
   select quote_ident(current_user) as user,
-    array(select privilege || ' on retoma.' || relname from asked where not granted order by 1) as missing`)
+    array(select privilege || ' on ' || place from asked where not granted order by 1) as missing`)
 
 export async function readRights(db: Db): Promise<RightsFacts> {
-  const [row] = await db.run<Omit<RightsFacts, 'grant'>>(rights, [], answerMs)
-  return { ...row!, grant: grantOnTables(row!.user) }
+  const schemas = await db.transaction(schemasIn, answerMs)
+  const [row] = await db.run<Omit<RightsFacts, 'grant'>>(rights, [schemas], answerMs)
+  return { ...row!, grant: grantOnTables(row!.user, schemas) }
 }
 
 // Only of this database: since PostgreSQL 14 a transaction in another database does not keep our dead rows, and neither does a vacuum.
@@ -109,15 +125,16 @@ export const readPins = (db: Db, seconds: number, transactions: number): Promise
   db.run<LongTransaction>(pins, [seconds, transactions], answerMs)
 
 const sizes = unnamed(`
-  select c.relname as name, pg_total_relation_size(c.oid)::float8 as bytes, greatest(c.reltuples, 0)::float8 as rows,
+  select case n.nspname when 'retoma' then c.relname else n.nspname || '.' || c.relname end as name, pg_total_relation_size(c.oid)::float8 as bytes, greatest(c.reltuples, 0)::float8 as rows,
     coalesce(s.n_live_tup, 0)::float8 as live, coalesce(s.n_dead_tup, 0)::float8 as dead,
     coalesce('autovacuum_enabled=false' = any (c.reloptions), false) as "vacuumOff",
     extract(epoch from now() - greatest(s.last_vacuum, s.last_autovacuum))::float8 as "vacuumedSecondsAgo"
-  from pg_class c left join pg_stat_user_tables s on s.relid = c.oid
-  where c.relnamespace = to_regnamespace('retoma') and c.relkind = 'r'
-  order by c.relname collate "C"`)
+  from pg_class c join pg_namespace n on n.oid = c.relnamespace left join pg_stat_user_tables s on s.relid = c.oid
+  where n.nspname = any ($1) and c.relkind = 'r'
+  order by n.nspname <> 'retoma', n.nspname collate "C", c.relname collate "C"`)
 
-export const readSizes = (db: Db): Promise<TableSize[]> => db.run<TableSize>(sizes, [], answerMs)
+export const readSizes = async (db: Db): Promise<TableSize[]> =>
+  db.run<TableSize>(sizes, [await db.transaction(schemasIn, answerMs)], answerMs)
 
 // True for a job row in a queue of `open` that no live worker's code runs (jobs/model/kind-version.ts).
 const notTaken = `

@@ -1,5 +1,5 @@
 /**
- * Fills the engine's schema from a backup. Everything from the first lock to the commit is a single transaction, so a
+ * Fills the schemas of the engine and of the systems from a backup. Everything from the first lock to the commit is a single transaction, so a
  * restore that does not commit changes nothing. The restore calls this file and passes the rows while reading the backup.
  *
  * Invariant: without `replace`, no existing job, no row of a foreign table and no living worker is overwritten. Even with
@@ -8,13 +8,20 @@
  */
 
 import type { Connection, Queryable } from '../../database/db.ts'
-import { lockSchema, type Migration, migrateIn, tablesMadeBy } from '../../database/migrate.ts'
+import {
+  lockSchema,
+  type Migration,
+  migrateIn,
+  type SystemMigrations,
+  systemsIn,
+  tablesMadeBy,
+} from '../../database/migrate.ts'
 import { databaseTimeout } from '../../errors/database-unreachable.ts'
 import { RetomaError } from '../../errors/errors.ts'
 import { defaultPolicy } from '../../jobs/model/policy.ts'
 import { withDeadline } from '../../lib/with-deadline.ts'
 import { type SequenceFacts, settleText } from './backup-snapshot.ts'
-import { backwards, ours, quoted, readSequences, readTables, type TableFacts } from './schema-catalog.ts'
+import { backwards, placeOf, quoted, readSequences, readTables, type TableFacts } from './schema-catalog.ts'
 
 /** Each step has this deadline; the whole load has none. */
 const stepMs = 30 * 60_000
@@ -22,7 +29,10 @@ const stepMs = 30 * 60_000
 export interface LoadOptions {
   /** The schema version of the backup. */
   schema: number
-  migrations: Migration[]
+  migrations: readonly Migration[]
+  /** The version of the tables of each system in the backup. Every one is among `known`. */
+  systems: Readonly<Record<string, number>>
+  known: readonly SystemMigrations[]
   /** The tables that the backup has, also without rows. */
   tables: readonly string[]
   /** Empties existing tables. false: existing rows are an error. */
@@ -63,7 +73,7 @@ const bounded = (connection: Connection): Queryable => ({
 })
 
 async function openLoad(client: Queryable, options: LoadOptions): Promise<Load> {
-  const { schema, migrations } = options
+  const { schema, migrations, systems, known } = options
   await settleText(client)
   const found = await lockSchema(client)
   const newest = migrations.at(-1)?.version ?? 0
@@ -72,12 +82,17 @@ async function openLoad(client: Queryable, options: LoadOptions): Promise<Load> 
   if (found > 0) await refuseToDisturbWorkers(client)
   await refuseToLose(client, there, options)
   await empty(client)
+  const installed = (await systemsIn(client)).map(each => each.name)
+  // Views of a system would hold the engine's tables as they are.
+  if (found !== schema) for (const { name, migrations } of known) await migrateIn(client, migrations, 0, name)
   await migrateIn(client, migrations, schema)
+  for (const { name, migrations } of known)
+    if (systems[name] !== undefined) await migrateIn(client, migrations, systems[name], name)
   // A second time: a migration may insert rows, and the backup has the same rows.
   const tables = await empty(client)
   const open = backwards(tables)
   for (const { table, link } of open) {
-    await client.query(`alter table ${ours(table)} drop constraint ${quoted(link.name)}`)
+    await client.query(`alter table ${placeOf(table)} drop constraint ${quoted(link.name)}`)
   }
   return {
     table: (name, columns) => tables.find(each => each.name === name && each.columns.join() === columns.join()),
@@ -86,27 +101,30 @@ async function openLoad(client: Queryable, options: LoadOptions): Promise<Load> 
       // PostgreSQL cannot alter a table with pending deferred constraints.
       await client.query(`set constraints all immediate`)
       for (const { table, link } of open) {
-        await client.query(`alter table ${ours(table)} add constraint ${quoted(link.name)} ${link.definition}`)
+        await client.query(`alter table ${placeOf(table)} add constraint ${quoted(link.name)} ${link.definition}`)
       }
       await moveSequences(client, sequences)
       await client.query(`update retoma.worker set dead_at = now() where dead_at is null`)
       await migrateIn(client, migrations, newest)
-      for (const { name } of await readTables(client)) await client.query(`analyze ${ours(name)}`)
+      for (const { name, migrations } of known)
+        if (systems[name] !== undefined || installed.includes(name))
+          await migrateIn(client, migrations, migrations.at(-1)?.version ?? 0, name)
+      for (const table of await readTables(client)) await client.query(`analyze ${placeOf(table)}`)
     },
   }
 }
 
 async function empty(client: Queryable): Promise<TableFacts[]> {
   const tables = await readTables(client)
-  if (tables.length > 0) await client.query(`truncate ${tables.map(each => ours(each.name)).join(', ')}`)
+  if (tables.length > 0) await client.query(`truncate ${tables.map(placeOf).join(', ')}`)
   return tables
 }
 
 /** Locks the tables, so that no process enqueues, starts to work or adds a row between the checks and the commit. */
-async function lockTables(client: Queryable): Promise<string[]> {
-  const names = (await readTables(client)).map(each => each.name)
-  if (names.length > 0) await client.query(`lock table ${names.map(ours).join(', ')} in access exclusive mode`)
-  return names
+async function lockTables(client: Queryable): Promise<TableFacts[]> {
+  const tables = await readTables(client)
+  if (tables.length > 0) await client.query(`lock table ${tables.map(placeOf).join(', ')} in access exclusive mode`)
+  return tables
 }
 
 const liveWorkers = `
@@ -119,26 +137,33 @@ async function refuseToDisturbWorkers(client: Queryable): Promise<void> {
   if (workers > 0) throw new RetomaError('restore_while_working', { workers })
 }
 
-/** Of the engine's tables only jobs and batches count: the next start creates the other rows again. */
-async function refuseToLose(client: Queryable, there: readonly string[], options: LoadOptions): Promise<void> {
-  const { migrations, tables, replace } = options
+/**
+ * Of the engine's tables only jobs and batches count: the next start creates the other rows again. A table of a system counts; a table
+ * of a system that this code does not know is foreign.
+ */
+async function refuseToLose(client: Queryable, there: readonly TableFacts[], options: LoadOptions): Promise<void> {
+  const { migrations, tables, replace, known } = options
   const made = tablesMadeBy(migrations)
-  const foreign = there.filter(name => !made.includes(name))
-  for (const table of foreign.filter(name => !tables.includes(name)))
-    if ((await countIn(client, table)) > 0) throw new RetomaError('restore_loses_table', { table })
+  const foreign = there.filter(({ schema, table }) =>
+    schema === 'retoma' ? !made.includes(table) : !known.some(each => each.name === schema),
+  )
+  for (const table of foreign.filter(({ name }) => !tables.includes(name)))
+    if ((await countIn(client, table)) > 0) throw new RetomaError('restore_loses_table', { table: table.name })
   if (replace) return
-  for (const table of there.filter(name => name === 'job' || name === 'batch' || foreign.includes(name))) {
+  const counts = ({ schema, name }: TableFacts) => schema !== 'retoma' || name === 'job' || name === 'batch'
+  for (const table of there.filter(each => counts(each) || foreign.includes(each))) {
     const rows = await countIn(client, table)
-    if (rows > 0) throw new RetomaError('restore_not_empty', { table, rows: rows > most ? `${most}+` : rows })
+    if (rows > 0)
+      throw new RetomaError('restore_not_empty', { table: table.name, rows: rows > most ? `${most}+` : rows })
   }
 }
 
 /** Counting stops here. */
 const most = 10_000
 
-async function countIn(client: Queryable, table: string): Promise<number> {
+async function countIn(client: Queryable, table: TableFacts): Promise<number> {
   const { rows } = await client.query(
-    `select count(*)::int as rows from (select from ${ours(table)} limit ${most + 1}) t`,
+    `select count(*)::int as rows from (select from ${placeOf(table)} limit ${most + 1}) t`,
   )
   return (rows[0] as { rows: number }).rows
 }
@@ -149,8 +174,8 @@ async function insertInto(client: Queryable, table: TableFacts, rows: readonly s
     .map(quoted)
     .join(', ')
   await client.query(
-    `insert into ${ours(table.name)} (${columns}) overriding system value
-     select ${columns} from unnest($1::text[]::${ours(table.name)}[])`,
+    `insert into ${placeOf(table)} (${columns}) overriding system value
+     select ${columns} from unnest($1::text[]::${placeOf(table)}[])`,
     [rows],
   )
 }
@@ -161,10 +186,13 @@ async function insertInto(client: Queryable, table: TableFacts, rows: readonly s
  */
 async function moveSequences(client: Queryable, sequences: readonly SequenceFacts[]): Promise<void> {
   const there = await readSequences(client)
-  for (const { name, last, called } of sequences.filter(each => there.includes(each.name))) {
+  for (const { name, last, called } of sequences) {
+    const found = there.find(each => each.name === name)
+    if (found === undefined) continue
+    const place = placeOf(found)
     await client.query(
-      `select setval($1::text::regclass, greatest(last_value, $2::bigint), is_called or $3::boolean) from ${ours(name)}`,
-      [ours(name), last, called],
+      `select setval($1::text::regclass, greatest(last_value, $2::bigint), is_called or $3::boolean) from ${place}`,
+      [place, last, called],
     )
   }
 }

@@ -1,17 +1,16 @@
-/** The systems of Retoma beside a retoma.config: what runs, what it may say of them, and what it may not take from them. */
-import { expect, test } from 'vitest'
-import { loadApps, merged } from '../../src/cli/bundled-apps.ts'
+/** The systems that a retoma.config names: what runs, what the config may set for them, and what it may not take from them. */
+import { expect, test, vi } from 'vitest'
+import { classifier } from '../../apps/classifier/index.ts'
+import { loadApps, merged } from '../../src/cli/load-apps.ts'
 import { loadConfig } from '../../src/cli/load-config.ts'
 import { isRetomaError } from '../../src/errors/errors.ts'
 import type { System } from '../../src/http/index.ts'
 import { defineBatch, defineJob } from '../../src/index.ts'
-import { readSettings } from '../../src/settings/index.ts'
 import { doorWith } from '../http/support.ts'
-import { folderWith } from './support.ts'
+import { classifierPackage, folderWith } from './support.ts'
 
-const settings = readSettings({})
 const configured = (text: string) => ({ folder: folderWith({ 'retoma.config.ts': text }), configFile: undefined })
-const load = (text: string) => loadApps({ ...configured(text), settings })
+const load = (text: string) => loadApps(configured(text))
 
 const read = defineJob({ kind: 'read', queue: 'reading', run: () => 1 })
 const reading: System = {
@@ -25,19 +24,25 @@ const job = (kind: string, queue = 'default') =>
   `import { defineBatch, defineJob } from 'retoma'
    const job = defineJob({ kind: '${kind}', queue: '${queue}', run: () => 1 })`
 
-test('without a config the systems are all there is', async () => {
-  const { systems, config } = await loadApps({ folder: folderWith(), configFile: undefined, settings })
+test('without a config there is no system', async () => {
+  const { systems, jobs, routes, simulated } = await loadApps({ folder: folderWith(), configFile: undefined })
+  expect({ systems, jobs, routes, simulated }).toEqual({ systems: [], jobs: [], routes: [], simulated: [] })
+})
+
+const withClassifier = (more = '') =>
+  `import { classifier } from '${classifierPackage}'\nexport default { systems: [classifier()]${more} }`
+
+test('a config that names the classifier runs it, from the package that was built', async () => {
+  const { systems, jobs, simulated } = await load(withClassifier(", simulated: ['maps']"))
   expect(systems.map(each => each.name)).toEqual(['classifier'])
-  expect(config).toMatchObject({ file: undefined, jobs: [] })
+  expect(jobs.map(each => each.kind)).toContain('classify-document')
+  expect(simulated).toEqual(['openrouter', 'maps'])
 })
 
 test('the classifier is given what is set of OpenRouter', async () => {
   const told = async (given: Record<string, string>) => {
-    const { queues, limits } = await loadApps({
-      folder: folderWith(),
-      configFile: undefined,
-      settings: readSettings(given),
-    })
+    for (const [name, value] of Object.entries(given)) vi.stubEnv(name, value)
+    const { queues, limits } = await load(withClassifier())
     return { size: queues.classifier, limits: limits.classifier }
   }
   const perGroup = { concurrency: 1 }
@@ -49,35 +54,43 @@ test('the classifier is given what is set of OpenRouter', async () => {
   })
 })
 
+test('a setting of a system that cannot be used is named as a setting, not as a fault of the config', async () => {
+  vi.stubEnv('OPENROUTER_CONCURRENCY', 'many')
+  const error = await load(withClassifier()).catch(thrown => thrown)
+  expect(isRetomaError(error, 'bad_setting') && error.in('en')).toBe(
+    'OPENROUTER_CONCURRENCY is not usable: it is a whole number from 1 to 1000, not "many"',
+  )
+})
+
 test.each([
-  [{ OPENROUTER_API_KEY: 'k' }, false],
-  [{}, true],
-])('with the key its executions are not simulated: %j', async (given, simulado) => {
-  const { systems } = await loadApps({ folder: folderWith(), configFile: undefined, settings: readSettings(given) })
-  const { jobs = [], batches = [], schedules = [], routes } = systems[0]!
-  const { ask } = await doorWith([...jobs], { batches, schedules, app: { routes } })
+  ['k', false],
+  [undefined, true],
+])('with the key its executions are not simulated: %j', async (key, simulado) => {
+  const system = classifier({ openRouter: { key, model: undefined, baseUrl: 'http://127.0.0.1:9' } })
+  expect(system.simulated).toEqual(simulado ? ['openrouter'] : [])
+  const { ask } = await doorWith([], { systems: [system], app: { routes: system.routes } })
   const { id: projeto_id } = (await ask('POST', '/projetos', { body: { nome: 'P', categorias: ['A', 'B'] } })).body
   const body = { projeto_id, documentos: [{ codigo: 'a', texto: 'b' }] }
   expect((await ask('POST', '/execucoes', { body })).body).toMatchObject({ total: 1, simulado })
 })
 
 test('those of its jobs that need the engine are not run in a child, which has none', async () => {
-  const { systems } = await loadApps({ folder: folderWith(), configFile: undefined, settings })
-  expect(systems[0]!.attached!.map(each => each.kind)).toEqual([
+  expect(classifier().attached!.map(each => each.kind)).toEqual([
     'classify-document',
     'open-execution',
     'tidy-executions',
   ])
 })
 
-test('`systems: false` turns them off', async () => {
-  const { systems, jobs } = await load(`${job('a')}\nexport default { jobs: [job], systems: false }`)
-  expect({ systems, kinds: jobs.map(each => each.kind) }).toEqual({ systems: [], kinds: ['a'] })
-})
-
 test.each([
-  ['systems: "no"', 'systems must be true or false'],
-  ['sistems: false', 'there is no "sistems" in a config, did you mean "systems"?'],
+  ['systems: false', 'systems must be a list of systems'],
+  ['systems: [{}]', 'systems[0] is not a system: it has no name'],
+  ["systems: [{ name: 'a', routes: [], job: [] }]", 'there is no "job" in a config, did you mean "jobs"?'],
+  ["systems: [{ name: 'a', jobs: [{}] }]", 'jobs[0] was not made by defineJob'],
+  ["systems: [{ name: 'retoma', migrations: new URL('file:///a/') }]", '"retoma" cannot be the name of its schema'],
+  ["systems: [{ name: 'a' }, { name: 'a' }]", 'there are two systems named "a"'],
+  ['simulated: "maps"', 'simulated must be a list of names'],
+  ['sistems: []', 'there is no "sistems" in a config, did you mean "systems"?'],
 ])('%s is refused', async (text, told) => {
   const error = await load(`export default { ${text} }`).catch(thrown => thrown)
   expect(isRetomaError(error, 'bad_config') && error.in('en')).toContain(told)
@@ -96,7 +109,7 @@ test('what a system brings runs beside what the config does, at the sizes that t
 })
 
 test.each([
-  [`${job('read')}\nexport default { jobs: [job] }`, /the kind "read" is that of the system reader .* systems: false/],
+  [`${job('read')}\nexport default { jobs: [job] }`, /the kind "read" is that of the system reader: .* out of systems/],
   [`${job('a', 'reading')}\nexport default { jobs: [job] }`, /the queue "reading" is .* put the job "a" in another/],
   [
     `${job('a')}\nexport default { batches: [defineBatch({ name: 'shelf', job })] }`,
@@ -123,9 +136,9 @@ const seats = `
   export default { routes, errors }`
 
 test('a config brings routes and errors of its own, which answer beside those of the systems', async () => {
-  const { routes, errors } = await load(seats)
+  const { routes, errors, systems } = merged(await loadConfig(configured(seats)), [classifier()])
   expect(Object.keys(errors)).toEqual(expect.arrayContaining(['sold_out', 'execution_state']))
-  const { ask } = await doorWith([], { app: { routes } })
+  const { ask } = await doorWith([], { systems, app: { routes } })
   expect(await ask('POST', '/seats')).toMatchObject({
     status: 409,
     body: { error: { code: 'sold_out', message: 'seat 4F is sold' } },
@@ -133,10 +146,19 @@ test('a config brings routes and errors of its own, which answer beside those of
   expect((await ask('GET', '/projetos')).status, "a system's").toBe(200)
 })
 
+test('two systems may not use one name either', async () => {
+  const other: System = { ...reading, name: 'library' }
+  const config = await loadConfig(configured('export default {}'))
+  expect(() => merged(config, [reading, { name: 'empty', routes: [] }])).not.toThrow()
+  expect(() => merged(config, [reading, other])).toThrow(/the kind "read" is that of the system library/)
+})
+
 test.each([
   [
     "a system's",
-    seats.replace('seat_gone', 'execution_state'),
+    `import { classifier } from '${classifierPackage}'\n${seats
+      .replace('seat_gone', 'execution_state')
+      .replace('{ routes, errors }', '{ routes, errors, systems: [classifier()] }')}`,
     'the error code "execution_state" is that of the system classifier',
   ],
   ["Retoma's", seats.replace('seat_gone', 'not_found'), "that code is Retoma's own; choose another"],

@@ -2,10 +2,7 @@
  * Defines policies for five teams, with the numbers and messages of the teams (docs/seeds.md):
  * `defineJob({ ...presets.planner, kind, run })`, and for batches `defineBatch({ ...presets.classification, name, job })`.
  */
-
-import type { JobOptions } from '../../jobs/model/job.ts'
-import { hours, minutes, seconds } from '../../lib/values/duration.ts'
-import type { BatchOptions } from './batch.ts'
+import { type BatchOptions, hours, type JobOptions, minutes, seconds } from 'retoma'
 
 type JobPreset = Omit<JobOptions, 'kind'>
 type BatchPreset = Pick<BatchOptions<unknown>, 'stallAfter' | 'onStall' | 'maxResumes'>
