@@ -1,8 +1,7 @@
 /** `retoma guard` as people type it: once on a database that has never seen Retoma, then configured, beside an `up`. The order matters. */
 import pg from 'pg'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { TestDatabase } from '../../src/testing/index.ts'
-import { migratedDatabase } from '../support/database.ts'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../../src/testing/index.ts'
 import { answer, folderWith, run, start } from './support.ts'
 
 const config = `import { defineConfig, defineGuard, defineJob, minutes, seconds } from 'retoma'
@@ -30,7 +29,7 @@ let folder: string
 let env: Record<string, string>
 
 beforeAll(async () => {
-  database = await migratedDatabase()
+  database = await createTestDatabase(inject('serverUrl'))
   client = new pg.Client({ connectionString: database.url })
   await client.connect()
   await client.query(`

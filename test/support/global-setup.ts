@@ -9,9 +9,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import type { TestProject } from 'vitest/node'
-import { createEngine } from '../../src/index.ts'
-import { createTestDatabase, startTestServer } from '../../src/testing/index.ts'
-import { sawAll, unseen } from './seen-codes.ts'
 
 const { setup: build } = await import(new URL('../../scripts/setup.mjs', import.meta.url).href)
 
@@ -26,6 +23,11 @@ declare module 'vitest' {
 
 async function begin() {
   await build({ build: true })
+  // Loaded only now: they come from the build.
+  const [{ createEngine }, { createTestDatabase, startTestServer }] = await Promise.all([
+    import('../../src/index.ts'),
+    import('../../src/testing/index.ts'),
+  ])
   const server = await startTestServer()
   await vacuumSeldom(server.url)
   const { url } = await createTestDatabase(server.url)
@@ -67,6 +69,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide('seenCodes', seenCodes)
   return async () => {
     if (--run.users > 0) return
+    const { sawAll, unseen } = await import('./seen-codes.ts')
     const missing = sawAll(project) ? unseen(seenCodes) : []
     await end()
     delete here.retomaTestRun
