@@ -151,4 +151,4 @@ export {
 } from './schedules/model/schedule.ts'
 export type { ScheduleView } from './schedules/schedule.sql.ts'
 export type { ScheduleRun, SchedulesApi } from './schedules/schedule-actions.ts'
-export { readSystemSettings, type Setting, settingChecks } from './settings/system-settings.ts'
+export { readSystemSettings, type Setting, type SystemSettings, settingChecks } from './settings/system-settings.ts'

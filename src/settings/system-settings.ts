@@ -11,7 +11,8 @@ import type { Setting } from './settings-table.ts'
 
 export type { Setting } from './settings-table.ts'
 
-type Settings<Table extends Readonly<Record<string, Setting>>> = {
+/** The values of a table of settings. */
+export type SystemSettings<Table extends Readonly<Record<string, Setting>>> = {
   readonly [Name in keyof Table]:
     | ReturnType<Table[Name]['read']>
     | (Table[Name] extends { default: string } ? never : undefined)
@@ -21,10 +22,10 @@ type Settings<Table extends Readonly<Record<string, Setting>>> = {
 export const readSystemSettings = <const Table extends Readonly<Record<string, Setting>>>(
   table: Table,
   environment: Readonly<Record<string, string | undefined>> = process.env,
-): Settings<Table> =>
+): SystemSettings<Table> =>
   Object.fromEntries(
     Object.entries(table).map(([name, setting]) => [name, readSetting(name, setting, environment[name])]),
-  ) as Settings<Table>
+  ) as SystemSettings<Table>
 
 /** Each returns the value or throws; the message names the variable. */
 export const settingChecks = { text, webUrl, wholeNumber, oneOf, hostsAndPorts }

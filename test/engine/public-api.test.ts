@@ -1,4 +1,5 @@
 /** Every method of the public API, called with what nobody should call it with: refused with a code, and nothing is changed. */
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { internalsOf } from '../../src/engine/internals.ts'
@@ -116,6 +117,17 @@ test('an engine has the methods of its type and no others', async () => {
     metrics: 'findings include read stats',
     files: 'keep open put remove',
   })
+})
+
+test('the page about the engine names every method', async () => {
+  const { engine } = await engineWith(work)
+  const page = readFileSync(new URL('../../docs/engine.md', import.meta.url), 'utf8')
+  const lines = new Map(page.split('\n').map(line => [/^\| `engine\.(\w+)` \|/.exec(line)?.[1], line]))
+  for (const [name] of methodsOf(engine)) {
+    const [space, method] = name.split('.') as [string, string?]
+    if (space === 'internals') continue
+    expect(method === undefined ? page : lines.get(space), name).toContain(`\`${method ?? space}(`)
+  }
 })
 
 test('a new method without a line in the table of parameters is noticed', async () => {
