@@ -48,10 +48,13 @@ const jobs = async () =>
   (await answer<{ items: Job[] }>(['jobs', 'list', '--kind', 'tidy', '--limit', '500'], { folder, env })).items
 
 async function succeeded(atLeast: number): Promise<Job[]> {
-  for (;;) {
-    const found = (await jobs()).filter(job => job.state === 'succeeded')
-    if (found.length >= atLeast) return found
+  let found: Job[] = []
+  const look = async () => {
+    found = (await jobs()).filter(job => job.state === 'succeeded')
+    return found.length
   }
+  await expect.poll(look, { interval: 200 }).toBeGreaterThanOrEqual(atLeast)
+  return found
 }
 
 test('up names its schedules, fires them and works on their jobs, whose kind only a schedule names', async () => {

@@ -156,8 +156,8 @@ const environmentIn = (folder: string, env?: Record<string, string>) => ({
 /** A command that ends by itself: in this process, or in a process of its own if the command needs a real stdin, stdout or supervisor. */
 export async function run(args: readonly string[], surroundings: Surroundings): Promise<Ended> {
   const { from, terminal, pipe } = surroundings
-  const needsProcess =
-    from !== undefined || terminal || pipe !== undefined || args.some(each => services.includes(each))
+  const isService = args.some(each => services.includes(each)) && !args.includes('--once')
+  const needsProcess = from !== undefined || terminal || pipe !== undefined || isService
   return needsProcess ? spawned(args, surroundings) : inProcess(args, surroundings)
 }
 
