@@ -101,7 +101,7 @@ function pairs(plan: Plan): string[] {
 }
 
 async function clientWith(sql: string): Promise<pg.Client> {
-  const database = await migratedDatabase()
+  const database = await migratedDatabase('with systems')
   const client = new pg.Client({ connectionString: database.url })
   await client.connect()
   onTestFinished(async () => {

@@ -1,15 +1,17 @@
 /**
  * A database with our tables, on the run's shared server: a copy of the one that global-setup has migrated. A copy takes a third
- * of the time that the migrations take.
+ * of the time that the migrations take. The tests of an application (apps/) get its tables too; the tests of the engine only when they
+ * ask for them.
  */
 import pg from 'pg'
-import { inject } from 'vitest'
+import { expect, inject } from 'vitest'
 import { randomName } from '../../src/lib/random.ts'
 import type { TestDatabase } from '../../src/testing/index.ts'
 
-export async function migratedDatabase(): Promise<TestDatabase> {
+export async function migratedDatabase(tables?: 'with systems'): Promise<TestDatabase> {
   const name = randomName('retoma_test').replace('-', '_')
-  await tell(`create database ${name} template ${inject('template')}`)
+  const withSystems = tables !== undefined || expect.getState().testPath?.includes('/apps/') === true
+  await tell(`create database ${name} template ${inject(withSystems ? 'systemsTemplate' : 'template')}`)
   const url = new URL(inject('serverUrl'))
   url.pathname = `/${name}`
   return { url: url.href, drop: () => tell(`drop database if exists ${name} with (force)`) }

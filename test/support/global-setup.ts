@@ -17,6 +17,8 @@ declare module 'vitest' {
     serverUrl: string
     /** The database that has our tables and nothing in them: to be copied, never to be connected to. */
     template: string
+    /** The same with the tables of the systems in apps/. */
+    systemsTemplate: string
     seenCodes: string
   }
 }
@@ -31,16 +33,18 @@ async function begin() {
   const server = await startTestServer()
   await vacuumSeldom(server.url)
   const { url } = await createTestDatabase(server.url)
-  // With the tables of the systems: their tests share the server.
+  await (await createEngine({ databaseUrl: url })).close()
+  const { url: withSystems } = await createTestDatabase(server.url)
   const systems = [{ name: 'classifier', migrations: new URL('../../apps/classifier/sql/', import.meta.url) }]
-  await (await createEngine({ databaseUrl: url, systems })).close()
+  await (await createEngine({ databaseUrl: withSystems, systems })).close()
   const folder = await mkdtemp(join(tmpdir(), 'retoma-seen-'))
   const seenCodes = join(folder, 'codes')
   await writeFile(seenCodes, '')
   const end = async () => {
     await Promise.all([server.stop(), rm(folder, { recursive: true, force: true })])
   }
-  return { serverUrl: server.url, template: new URL(url).pathname.slice(1), seenCodes, end }
+  const nameOf = (url: string) => new URL(url).pathname.slice(1)
+  return { serverUrl: server.url, template: nameOf(url), systemsTemplate: nameOf(withSystems), seenCodes, end }
 }
 
 /** With some hundred databases on the server, a vacuum worker would otherwise start several times a second. */
@@ -63,9 +67,10 @@ export default async function setup(project: TestProject): Promise<() => Promise
   here.retomaTestRun ??= { users: 0, begun: begin() }
   const run = here.retomaTestRun
   run.users++
-  const { serverUrl, template, seenCodes, end } = await run.begun
+  const { serverUrl, template, systemsTemplate, seenCodes, end } = await run.begun
   project.provide('serverUrl', serverUrl)
   project.provide('template', template)
+  project.provide('systemsTemplate', systemsTemplate)
   project.provide('seenCodes', seenCodes)
   return async () => {
     if (--run.users > 0) return
