@@ -9,6 +9,12 @@ import { oddRows, place } from '../maintenance/support.ts'
 import { until } from '../support/engine.ts'
 import { answer, folderWith, run, start } from './support.ts'
 
+/** Names the system whose tables the databases of these tests have. */
+const migrations = new URL('../../apps/classifier/sql/', import.meta.url).href
+const config = `export default { systems: [{ name: 'classifier', routes: [], migrations: new URL('${migrations}') }] }`
+const named = { 'retoma.config.mjs': config }
+const filesOf = (folder: string) => readdirSync(folder).filter(name => !(name in named))
+
 const pt = { LANG: 'pt_BR.UTF-8' }
 
 /** Of so many bytes each, which cost gzip some time: what repeats lies further back than it can see. */
@@ -65,7 +71,7 @@ test('rows of megabytes and many small ones need little memory, both ways', asyn
   const to = await place()
   await from.sql(jobs(20_000, 32))
   await from.sql(jobs(14, 4_000_000))
-  const folder = folderWith()
+  const folder = folderWith(named)
   // A heap that holds a few of the large rows at a time, but not half of them.
   const env = { NODE_OPTIONS: '--max-old-space-size=48' }
   const made = start(['backup', 'b.gz'], { folder, env: { ...env, DATABASE_URL: from.url } })
@@ -78,13 +84,13 @@ test('rows of megabytes and many small ones need little memory, both ways', asyn
 test('a backup that is killed leaves nothing that looks like one', async () => {
   const from = await place('ours')
   await from.sql(jobs(4000, 3200))
-  const folder = folderWith()
+  const folder = folderWith(named)
   const env = { DATABASE_URL: from.url }
   const killed = start(['backup', 'b.gz'], { folder, env })
   await until(() => readdirSync(folder).some(name => statSync(join(folder, name)).size > 100_000))
   killed.tell('SIGKILL')
   expect(await killed.ended).toMatchObject({ signal: 'SIGKILL' })
-  const left = readdirSync(folder)
+  const left = filesOf(folder)
   expect(left).toEqual([expect.stringMatching(/^b\.gz\.\w+\.partial$/)])
   expect(await run(['restore', left[0]!, '--replace'], { folder, env })).toMatchObject({
     code: 1,
@@ -96,19 +102,19 @@ test('a backup that is killed leaves nothing that looks like one', async () => {
 test('Ctrl-C ends a backup by the signal and leaves no file', async () => {
   const from = await place('ours')
   await from.sql(jobs(4000, 3200))
-  const folder = folderWith()
+  const folder = folderWith(named)
   const asked = start(['backup', 'b.gz'], { folder, env: { DATABASE_URL: from.url } })
   await until(() => readdirSync(folder).some(name => statSync(join(folder, name)).size > 100_000))
   asked.tell('SIGINT')
   expect(await asked.ended).toMatchObject({ signal: 'SIGINT' })
-  expect(readdirSync(folder)).toEqual([])
+  expect(filesOf(folder)).toEqual([])
 })
 
 test('a restore that is killed half-way changes nothing, and can be run again', async () => {
   const from = await place('ours')
   await from.sql(oddRows)
   await from.sql(jobs(3000, 320))
-  const folder = folderWith()
+  const folder = folderWith(named)
   await run(['backup', 'b.gz'], { folder, env: { DATABASE_URL: from.url } })
 
   const to = await place('ours')
@@ -152,7 +158,7 @@ test('a restore that is killed half-way changes nothing, and can be run again', 
 })
 
 test('a full disk is named, and nothing of the file is left', async context => {
-  const folder = folderWith()
+  const folder = folderWith(named)
   const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
   const isRoot = process.getuid?.() === 0
   const from = await place('ours')

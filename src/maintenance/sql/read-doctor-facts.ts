@@ -86,7 +86,9 @@ const rights = unnamed(`
     where n.nspname = any ($1) and c.relkind in ('r', 'p', 'S')
   )
   select quote_ident(current_user) as user,
-    array(select privilege || ' on ' || place from asked where not granted order by 1) as missing`)
+    array(
+      select privilege || ' on ' || place from asked where not granted order by place not like 'retoma.%', 1
+    ) as missing`)
 
 export async function readRights(db: Db): Promise<RightsFacts> {
   const schemas = await db.transaction(schemasIn, answerMs)
