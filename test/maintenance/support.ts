@@ -24,7 +24,8 @@ export interface Place {
 
 /** An empty database; with migrations also our schema, and the schema of a system. */
 export async function place(migrations?: Migration[] | 'ours'): Promise<Place> {
-  const database = migrations === 'ours' ? await migratedDatabase('with systems') : await createTestDatabase(inject('serverUrl'))
+  const database =
+    migrations === 'ours' ? await migratedDatabase('with systems') : await createTestDatabase(inject('serverUrl'))
   const pool = new pg.Pool({ connectionString: database.url, max: 3 })
   pool.on('error', () => {})
   onTestFinished(async () => {
