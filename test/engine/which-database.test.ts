@@ -129,7 +129,7 @@ test.each([['serve'], ['worker']])(
   async command => {
     const folder = folderWith({
       'retoma.config.mjs': `import { defineJob } from 'retoma'
-    export default { systems: false, jobs: [defineJob({ kind: 'x', run: () => 1 })] }`,
+    export default { jobs: [defineJob({ kind: 'x', run: () => 1 })] }`,
     })
     const env = { NODE_ENV: 'production', RETOMA_SUPERVISE: 'off', PORT: '0' }
     const { code, stderr } = await run([command], { folder, env })
