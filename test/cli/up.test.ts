@@ -113,8 +113,8 @@ test('queues shows what a queue allows, pauses it for up, and lets it go on', as
   expect(await answer(['queues', 'list'], { folder })).toMatchObject({
     items: [{ queue: 'default', paused: true, ready: 1, limits: shown }],
   })
-  const { queues } = await answer<{ queues: { limits: unknown }[] }>(['status'], { folder })
-  expect(queues[1]!.limits).toEqual(shown)
+  const { queues } = await answer<{ queues: { queue: string; limits: unknown }[] }>(['status'], { folder })
+  expect(queues.find(each => each.queue === 'default')!.limits).toEqual(shown)
   const env = { LANG: 'pt_BR.UTF-8' }
   expect(await run(['queues', 'pause', 'default'], { folder, env })).toMatchObject({
     stdout: 'a fila default já estava pausada\n',
