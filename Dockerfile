@@ -5,6 +5,7 @@ FROM node:20-slim AS build
 WORKDIR /src
 COPY package.json package-lock.json ./
 COPY apps/classifier/package.json apps/classifier/package.json
+COPY apps/quotes/package.json apps/quotes/package.json
 COPY scripts scripts
 RUN node scripts/setup.mjs
 COPY tsconfig.json tsconfig.build.json ./
@@ -16,6 +17,7 @@ FROM node:20-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json ./
 COPY apps/classifier/package.json apps/classifier/package.json
+COPY apps/quotes/package.json apps/quotes/package.json
 RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
 # Links to the packages of this repository, which come below as they are published.
 RUN rm -rf node_modules/retoma node_modules/@retoma
@@ -30,6 +32,9 @@ COPY --from=build /src/dist node_modules/retoma/dist
 COPY apps/classifier/package.json node_modules/@retoma/classifier/
 COPY apps/classifier/sql node_modules/@retoma/classifier/sql
 COPY --from=build /src/apps/classifier/dist node_modules/@retoma/classifier/dist
+COPY apps/quotes/package.json node_modules/@retoma/quotes/
+COPY apps/quotes/sql node_modules/@retoma/quotes/sql
+COPY --from=build /src/apps/quotes/dist node_modules/@retoma/quotes/dist
 COPY apps/planned.ts apps/planned.ts
 COPY retoma.config.ts ./
 USER node

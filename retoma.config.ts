@@ -1,5 +1,6 @@
 /** What `npm start` in a clone runs; try: npm run -s retoma -- jobs enqueue hello '{"name":"Ana"}' --wait */
 import { classifier } from '@retoma/classifier'
+import { quotes } from '@retoma/quotes'
 import { defineConfig, defineJob } from 'retoma'
 import { plannedServices } from './apps/planned.ts'
 
@@ -11,4 +12,4 @@ const hello = defineJob({
   },
 })
 
-export default defineConfig({ jobs: [hello], systems: [classifier()], simulated: plannedServices() })
+export default defineConfig({ jobs: [hello], systems: [classifier(), quotes()], simulated: plannedServices() })

@@ -1,5 +1,5 @@
 /**
- * Defines the environment variables of the systems that are planned: quotes, vehicle prices, Open Finance. The variables are checked at
+ * Defines the environment variables of the systems that are planned: Open Finance. The variables are checked at
  * the start, and services without a key are listed as simulated; no job uses the values yet. Each system takes its variables with it
  * when it becomes a package.
  */
@@ -9,35 +9,6 @@ const { text, webUrl } = settingChecks
 
 /** @public for scripts/docs */
 export const settings = {
-  ANTHROPIC_API_KEY: {
-    meaning: 'Key of Anthropic, for the analysis of quotes',
-    absent: 'simulated',
-    secret: true,
-    read: text,
-  },
-  ANTHROPIC_MODEL: { meaning: 'Model asked of Anthropic', absent: 'one we choose', read: text },
-  ANTHROPIC_BASE_URL: {
-    meaning: 'Where Anthropic is; /v1/messages follows',
-    default: 'https://api.anthropic.com',
-    read: webUrl,
-  },
-  SERPAPI_API_KEY: { meaning: 'Key of SerpApi, for shopping search', absent: 'simulated', secret: true, read: text },
-  SERPAPI_BASE_URL: {
-    meaning: 'Where SerpApi is; /search.json follows',
-    default: 'https://serpapi.com',
-    read: webUrl,
-  },
-  FIPE_BASE_URL: {
-    meaning: 'Where vehicle prices are, such as https://fipe.parallelum.com.br/api/v2',
-    absent: 'simulated',
-    read: webUrl,
-  },
-  FIPE_TOKEN: {
-    meaning: 'Sent to it as X-Subscription-Token',
-    absent: 'asked without one, with its lower limits',
-    secret: true,
-    read: text,
-  },
   PLUGGY_CLIENT_ID: {
     meaning: 'Client id of Pluggy, for Open Finance; goes with PLUGGY_CLIENT_SECRET',
     absent: 'simulated',
@@ -53,7 +24,7 @@ export const settings = {
   PLUGGY_BASE_URL: { meaning: 'Where Pluggy is', default: 'https://api.pluggy.ai', read: webUrl },
 } as const
 
-/** The services without a key, in a fixed order. Throws `bad_setting` with the name of an unusable variable. */
+/** The services without a key. Throws `bad_setting` with the name of an unusable variable. */
 export function plannedServices(environment: Readonly<Record<string, string | undefined>> = process.env): string[] {
   const read = readSystemSettings(settings, environment)
   const [missing] = (['PLUGGY_CLIENT_ID', 'PLUGGY_CLIENT_SECRET'] as const).filter(name => read[name] === undefined)
@@ -63,11 +34,5 @@ export function plannedServices(environment: Readonly<Record<string, string | un
     const pt = `falta, e ${other} vai junto; defina as duas ou nenhuma`
     throw new RetomaError('bad_setting', { name: missing, problem: { en, pt } })
   }
-  const keys = {
-    anthropic: read.ANTHROPIC_API_KEY,
-    serpapi: read.SERPAPI_API_KEY,
-    fipe: read.FIPE_BASE_URL,
-    pluggy: read.PLUGGY_CLIENT_ID,
-  }
-  return Object.entries(keys).flatMap(([service, key]) => (key === undefined ? [service] : []))
+  return read.PLUGGY_CLIENT_ID === undefined ? ['pluggy'] : []
 }

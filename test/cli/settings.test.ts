@@ -4,6 +4,8 @@ import { chmodSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { plannedServices } from '../../apps/planned.ts'
+import { quotes } from '../../apps/quotes/index.ts'
+import { readQuotesSettings } from '../../apps/quotes/settings.ts'
 import { isRetomaError, type RetomaError } from '../../src/errors/errors.ts'
 import { readSystemSettings, settingChecks } from '../../src/index.ts'
 import { printExample } from '../../src/settings/env-example.ts'
@@ -165,9 +167,13 @@ test('a system reads its variables by a table of its own, and an unusable one is
 })
 
 test('the services without a key are simulated, in a fixed order, and a pair goes together', () => {
-  expect(plannedServices({})).toEqual(['anthropic', 'serpapi', 'fipe', 'pluggy'])
+  expect(plannedServices({})).toEqual(['pluggy'])
+  expect(plannedServices({ PLUGGY_CLIENT_ID: 'x', PLUGGY_CLIENT_SECRET: 'y' })).toEqual([])
   const some = { ANTHROPIC_API_KEY: 'x', FIPE_BASE_URL: 'https://fipe.example' }
-  expect(plannedServices(some)).toEqual(['serpapi', 'pluggy'])
+  const simulated = (environment: Record<string, string>) =>
+    quotes({ settings: readQuotesSettings(environment) }).simulated
+  expect(simulated({})).toEqual(['anthropic', 'serpapi', 'fipe'])
+  expect(simulated(some)).toEqual(['serpapi'])
   const error = refused(() => plannedServices({ PLUGGY_CLIENT_ID: 'x' }))
   expect(error.in('en')).toContain(
     'PLUGGY_CLIENT_SECRET is not usable: it is missing, and PLUGGY_CLIENT_ID goes with it',

@@ -12,8 +12,11 @@ import type { RestoreOptions } from '../../src/maintenance/restore.ts'
 import { createTestDatabase } from '../../src/testing/index.ts'
 import { migratedDatabase } from '../support/database.ts'
 
-/** A system with tables of its own, whose rows are in a backup too. */
-const systems = [{ name: 'classifier', migrations: new URL('../../apps/classifier/sql/', import.meta.url) }]
+/** Systems with tables of their own, whose rows are in a backup too. */
+const systems = ['classifier', 'quotes'].map(name => ({
+  name,
+  migrations: new URL(`../../apps/${name}/sql/`, import.meta.url),
+}))
 
 export interface Place {
   readonly url: string
@@ -46,7 +49,7 @@ export async function place(migrations?: Migration[] | 'ours'): Promise<Place> {
 async function digestOf(sql: Place['sql']): Promise<Record<string, string>> {
   const tables = await sql<{ name: string }>(
     `select nspname || '.' || relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
-     where nspname in ('retoma', 'classifier') and relkind = 'r' and relname not in ('migration', 'system_migration')
+     where nspname in ('retoma', 'classifier', 'quotes') and relkind = 'r' and relname not in ('migration', 'system_migration')
      order by 1`,
   )
   const digests: Record<string, string> = {}
@@ -114,6 +117,7 @@ export const oddRows = `
   select id, '{"a": 1}', '\\xff00', 1, 'ana', now() from classifier.project;
   insert into classifier.document (run_id, n, code, text, hash, cost_usd)
   select id, 1, 'a.pdf', E'linha\\n2', '\\x00', 0.000001 from classifier.run;
+  insert into quotes.quote (description) values ('notebook "x"');
   insert into classifier.purchase (document_id, attempt, provider, cost_usd, usable, at)
   select id, 1, 'openrouter', 0.000001, true, now() from classifier.document;
   insert into retoma.batch (id, name, key, key_held, kind, queue, policy, state, priority, total, reason, sample_at, sample_done, created_at, submitted_at, finished_at)

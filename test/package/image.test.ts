@@ -38,7 +38,12 @@ const only = (instruction: string): string => {
   return found[0]!.slice(1).join(' ')
 }
 
-const ours = ['retoma/dist/cli/main.js', 'retoma/sql/001_baseline.up.sql', '@retoma/classifier/dist/index.js']
+const ours = [
+  'retoma/dist/cli/main.js',
+  'retoma/sql/001_baseline.up.sql',
+  '@retoma/classifier/dist/index.js',
+  '@retoma/quotes/dist/index.js',
+]
 
 let folder: string
 
@@ -60,6 +65,7 @@ beforeAll(async () => {
     '/app/node_modules': join(packages, 'node_modules'),
     '/src/dist': join(root, 'dist'),
     '/src/apps/classifier/dist': join(root, 'apps', 'classifier', 'dist'),
+    '/src/apps/quotes/dist': join(root, 'apps', 'quotes', 'dist'),
   }
   for (const [what, ...rest] of last) {
     if (what !== 'COPY') continue
@@ -100,7 +106,7 @@ test('compose.yaml runs five workers of 20 jobs and 2 GB each', () => {
   const worker = readFileSync(join(root, 'compose.yaml'), 'utf8')
     .replace(/[\s\S]*\n {2}worker:\n/, '')
     .replace(/\nvolumes:[\s\S]*/, '')
-  expect(worker).toMatch(/command: \[worker, --queues, "default:20,classifier:20"\]/)
+  expect(worker).toMatch(/command: \[worker, --queues, "default:20,classifier:20,quotes:20"\]/)
   expect(worker).toMatch(/replicas: 5\n/)
   expect(worker).toMatch(/limits: \{ memory: 2g \}/)
 })

@@ -35,7 +35,10 @@ async function begin() {
   const { url } = await createTestDatabase(server.url)
   await (await createEngine({ databaseUrl: url })).close()
   const { url: withSystems } = await createTestDatabase(server.url)
-  const systems = [{ name: 'classifier', migrations: new URL('../../apps/classifier/sql/', import.meta.url) }]
+  const systems = ['classifier', 'quotes'].map(name => ({
+    name,
+    migrations: new URL(`../../apps/${name}/sql/`, import.meta.url),
+  }))
   await (await createEngine({ databaseUrl: withSystems, systems })).close()
   const folder = await mkdtemp(join(tmpdir(), 'retoma-seen-'))
   const seenCodes = join(folder, 'codes')

@@ -2,7 +2,7 @@
  * Every statement there is: of the store, and of the applications, whose SQL are plain texts. Most are seen by their own module
  * alone: `?whole` shows them (vitest.config.ts). So one that is written tomorrow is checked without being listed anywhere.
  */
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { Statement } from '../../src/database/db.ts'
 
@@ -33,13 +33,19 @@ async function shown(files: readonly string[]): Promise<{ file: string; name: st
   return (await Promise.all(modules)).flat()
 }
 
+async function statementsOf(app: string): Promise<Statement[]> {
+  const folder = `apps/${app}/store/`
+  const found = existsSync(new URL(folder, root)) ? await shown(filesIn(folder)) : []
+  return found
+    .filter(({ value }) => isSql(value))
+    .map(({ file, name, value }) => ({ name: `${app} ${file}.${name}`, text: value as string }))
+}
+
 export async function everyStatement(): Promise<Statement[]> {
   const ours = (await shown(sqlFiles)).flatMap(({ value }) =>
     typeof value === 'object' && value !== null ? [value, ...Object.values(value)] : [],
   )
-  const theirs = (await shown(filesIn('apps/classifier/store/')))
-    .filter(({ value }) => isSql(value))
-    .map(({ file, name, value }) => ({ name: `classifier ${file}.${name}`, text: value as string }))
+  const theirs = (await Promise.all(['classifier', 'quotes'].map(statementsOf))).flat()
   const byName = new Map([...ours.filter(isStatement), ...theirs].map(each => [each.name, each]))
   return [...byName.values()]
 }
