@@ -8,6 +8,7 @@
 import { setMaxListeners } from 'node:events'
 import type { Db } from '../database/db.ts'
 import type { Attempt } from '../execution/attempt.ts'
+import type { IsolationMode } from '../isolation/isolation-mode.ts'
 import type { AnyJob } from '../jobs/model/job.ts'
 import type { ClaimableKinds } from '../jobs/model/kind-version.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -50,6 +51,7 @@ export interface ClaimLoopOptions {
   /** Queue name to the number of jobs of this queue that run at once in this worker. */
   queues: Readonly<Record<string, number>>
   pollMs: number
+  isolationMode: IsolationMode
   /** The current incarnation. */
   incarnation: () => LeaseHolder
   hint: (queue: string, delayMs: number) => void
@@ -94,11 +96,11 @@ export class ClaimLoop {
   readonly #closing = new AbortController()
 
   constructor(options: ClaimLoopOptions) {
-    const { db, clock, random, takes, queues, pollMs } = options
+    const { db, clock, random, takes, queues, pollMs, isolationMode } = options
     this.#options = options
     // Every paused slot waits for this signal.
     setMaxListeners(0, this.#closing.signal)
-    this.#suspects = new SuspectJobs(clock, random)
+    this.#suspects = new SuspectJobs(clock, random, isolationMode)
     this.#slots = Object.entries(queues).map(([queue, size]) => new Slots(queue, size))
     const overrides = new BatchOverrideCache(db)
     this.#claimer = new Claimer(db, clock, takes, overrides)

@@ -8,7 +8,7 @@
  */
 
 import type { Attempt } from '../execution/attempt.ts'
-import { runsInProcess } from '../isolation/isolation-mode.ts'
+import type { IsolationMode } from '../isolation/isolation-mode.ts'
 import type { CrashSuspicion } from '../jobs/model/crash-suspicion.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Random } from '../lib/random.ts'
@@ -28,11 +28,10 @@ const restingDelayMs = 5000
 
 export const isSuspect = (care: Partial<CrashSuspicion> | null): boolean => care !== null && (care.level ?? 0) > 0
 
-const mustBeAlone = ({ claimed, job }: Attempt): boolean => claimed.care?.level === 2 && !runsInProcess(job)
-
 export class SuspectJobs {
   readonly #clock: Clock
   readonly #random: Random
+  readonly #isolationMode: IsolationMode
   #waiting: Attempt[] = []
   readonly #running = new Map<string, Attempt>()
   /** The job that waits for all others to end, or runs alone, and the instant this began. */
@@ -41,9 +40,10 @@ export class SuspectJobs {
   #freeAt = Number.NEGATIVE_INFINITY
   #restUntil = Number.NEGATIVE_INFINITY
 
-  constructor(clock: Clock, random: Random) {
+  constructor(clock: Clock, random: Random, isolationMode: IsolationMode) {
     this.#clock = clock
     this.#random = random
+    this.#isolationMode = isolationMode
   }
 
   /** A job runs alone or waits to run alone: no other job may start. */
@@ -58,7 +58,7 @@ export class SuspectJobs {
   /** Accepts the attempt, or returns the milliseconds before the job may be claimed again. `quiet`: no handler runs here. */
   admit(attempt: Attempt, quiet: boolean): number | undefined {
     if (this.#waiting.length + this.#running.size >= most) return this.#delay(delayMs)
-    if (mustBeAlone(attempt)) {
+    if (this.#mustBeAlone(attempt)) {
       if (this.holds) return this.#delay(delayMs)
       const now = this.#clock.elapsed()
       // There may be no other jobs to run.
@@ -67,6 +67,10 @@ export class SuspectJobs {
     }
     this.#waiting.push(attempt)
     return undefined
+  }
+
+  #mustBeAlone({ claimed, job }: Attempt): boolean {
+    return claimed.care?.level === 2 && !this.#isolationMode.runsInProcess(job)
   }
 
   /** The next attempt to start, counted as running from here on. `quiet`: no handler runs here, and no outcome is under way. */

@@ -2,7 +2,8 @@
 import type { RetomaError } from '../errors/errors.ts'
 import { createLog, type Log } from '../lib/logging/log.ts'
 import { examineSettings, readEnvironment, readSettings, type Settings } from '../settings/index.ts'
-import { ours, ownVariables, terminalVariable } from '../supervisor/suspected-job-file.ts'
+import { Supervision } from '../supervisor/supervision.ts'
+import { ownVariables } from '../supervisor/suspected-job-file.ts'
 import type { Output } from './output.ts'
 
 export interface Context {
@@ -38,7 +39,7 @@ export function createContext(output: Output, options: GlobalOptions, { quiet, e
     ? examineSettings(environment)
     : { settings: readSettings(environment), problems: [] }
   const level = quiet && settings.LOG_LEVEL === 'info' ? 'warn' : settings.LOG_LEVEL
-  const terminal = process.stderr.isTTY || ours(terminalVariable) !== undefined
+  const terminal = process.stderr.isTTY || new Supervision().hasTerminal
   const format = settings.LOG_FORMAT ?? (terminal ? 'pretty' : 'json')
   const log = createLog({ level, format, colour: terminal })
   return { output, folder, settings, problems, log, configFile: options.config }

@@ -11,14 +11,13 @@ import { createEngineOn, type Engine, openDb, rateLimitsOf, type WorkerHandle } 
 import { internalsOf } from '../engine/internals.ts'
 import { isRetomaError, RetomaError } from '../errors/errors.ts'
 import { createApp } from '../http/index.ts'
-import { startedFrom } from '../isolation/isolation-mode.ts'
 import { systemClock } from '../lib/clock.ts'
 import { megabytes } from '../lib/values/bytes.ts'
 import { days } from '../lib/values/duration.ts'
 import { isLoopback, type Settings, suggestion } from '../settings/index.ts'
 import { restartCode } from '../supervisor/model/crash-report.ts'
 import { removeStatusFile, writeStatusFile } from '../supervisor/status-files.ts'
-import { crashReportFolder } from '../supervisor/suspected-job-file.ts'
+import { Supervision } from '../supervisor/supervision.ts'
 import type { Context } from './command-context.ts'
 import { type Database, databaseOf, hasData, openDatabase, refuseInProduction } from './command-database.ts'
 import { listenForSignals, whenAborted } from './interrupt-signals.ts'
@@ -55,9 +54,10 @@ export async function runService(
 ): Promise<number> {
   const { output, log } = context
   const signals = listenForSignals()
-  const reportFolder = crashReportFolder()
+  const supervision = new Supervision()
+  const { reportFolder } = supervision
   signals.asked.addEventListener('abort', () => writeStatusFile(reportFolder, 'asked'), { once: true })
-  const house = new House(context)
+  const house = new House(context, supervision)
   for (const queue of strayLimits(loaded)) {
     const hint = suggestion(queue, Object.keys(loaded.queues))[output.language]
     output.note(output.word.config.strayLimits(queue, hint))
@@ -81,13 +81,15 @@ export async function runService(
 
 class House {
   readonly #context: Context
+  readonly #supervision: Supervision
   #startingServer: StartingServer | undefined
   #database: Database | undefined
   #engine: Engine | undefined
   #worker: WorkerHandle | undefined
 
-  constructor(context: Context) {
+  constructor(context: Context, supervision: Supervision) {
     this.#context = context
+    this.#supervision = supervision
   }
 
   /** Returns undefined if a stop signal came before everything ran. */
@@ -97,7 +99,7 @@ class House {
     if (parts.http) await this.#openDoor(parts, asked)
     if (settings.DATABASE_URL === undefined && !(await hasData(this.#context))) output.say(output.word.up.starting)
     if (asked.aborted) return undefined
-    writeStatusFile(crashReportFolder(), 'database')
+    writeStatusFile(this.#supervision.reportFolder, 'database')
     await this.#openDatabase(parts)
     if (asked.aborted) return undefined
     const { where, embedded } = this.#database!
@@ -113,12 +115,16 @@ class House {
       retention: days(settings.RETENTION_DAYS),
       notify: notifyOf(settings),
       log,
+      supervision: this.#supervision,
+      handlers: {
+        loader: childLoader,
+        config: { folder: this.#context.folder, file: loaded.config.file },
+        here: loaded.systems.flatMap(each => each.attached ?? []).map(job => job.kind),
+      },
     })
-    removeStatusFile(crashReportFolder(), 'database')
+    removeStatusFile(this.#supervision.reportFolder, 'database')
     if (asked.aborted) return undefined
     const closed = parts.http && (await this.#lock(this.#engine))
-    const attached = loaded.systems.flatMap(each => each.attached ?? []).map(job => job.kind)
-    startedFrom(childLoader, { folder: this.#context.folder, file: loaded.config.file }, attached)
     if (parts.work === undefined) this.#engine.watch()
     else this.#worker = await this.#engine.work({ queues: parts.work, ...memoryOf(settings.RETOMA_WORKER_MEMORY) })
     this.#startingServer?.open(createApp(this.#engine, { log, ...doorOptions(settings), routes: loaded.routes }))

@@ -9,7 +9,8 @@ import type { Language } from '../errors/errors.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { Log, LogFormat, LogLevel } from '../lib/logging/log.ts'
 import { isEmbedded, readEnvironment } from '../settings/environment.ts'
-import { crashReportFolder, ownVariables, terminalVariable } from '../supervisor/suspected-job-file.ts'
+import { Supervision } from '../supervisor/supervision.ts'
+import { ownVariables, terminalVariable } from '../supervisor/suspected-job-file.ts'
 import { messagesIn } from './messages/index.ts'
 
 const supervised = ['worker', 'up']
@@ -25,7 +26,7 @@ export async function superviseIfAsked(
   argv: readonly string[],
   language: Language,
 ): Promise<number | undefined> {
-  if (crashReportFolder() !== undefined) return undefined
+  if (new Supervision().reportFolder !== undefined) return undefined
   // The variables come from a supervisor whose worker started this process, and belong to that worker.
   for (const name of ownVariables) delete process.env[name]
   const environment = surroundings()

@@ -31,6 +31,7 @@ import { type FindingView, viewFindings } from '../recovery/sql/findings.ts'
 import { type Tick, Watchdog } from '../recovery/watchdog.ts'
 import type { Schedule } from '../schedules/model/schedule.ts'
 import { createScheduler, pollIntervalMs, type Scheduler } from '../schedules/scheduler.ts'
+import type { Supervision } from '../supervisor/supervision.ts'
 import type { WorkerPool } from '../worker/worker-pool.ts'
 
 const janitorMs = 60_000
@@ -51,6 +52,7 @@ export interface BackgroundServicesOptions {
   guards: readonly Guard[]
   /** Undefined: no notices are sent. */
   notify: Notify | undefined
+  supervision: Supervision
 }
 
 /** The changes and findings of a single pass of all services. */

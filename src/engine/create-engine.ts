@@ -26,6 +26,8 @@ import { QueueDepths } from '../enqueue/queue-depth.ts'
 import { createEraser } from '../erasure/erase.ts'
 import { EventFeed } from '../events/event-feed.ts'
 import { createEvents } from '../events/events.ts'
+import { CurrentJobTracker } from '../execution/current-job.ts'
+import { NestedCallCheck } from '../execution/nested-call-check.ts'
 import { createExplainer } from '../explain/explain.ts'
 import { createFiles } from '../files/file-streams.ts'
 import { checkGuards, createGuardActions } from '../guards/guard-actions.ts'
@@ -33,6 +35,7 @@ import type { Guard } from '../guards/model/guard.ts'
 import { createIdempotentRequests } from '../idempotency/idempotent-request.ts'
 import { checkNotify, type Notify, notifyJob } from '../incidents/notice-job.ts'
 import { noticeJobState } from '../incidents/sql/incident-changes.ts'
+import { IsolationMode } from '../isolation/isolation-mode.ts'
 import { createBulkActions } from '../jobs/bulk-actions.ts'
 import { createJobActions } from '../jobs/job-actions.ts'
 import { checkRetention } from '../jobs/model/retention.ts'
@@ -53,6 +56,7 @@ import { createProviders } from '../providers/provider-actions.ts'
 import { viewFindings } from '../recovery/sql/findings.ts'
 import type { Schedule } from '../schedules/model/schedule.ts'
 import { checkSchedules, createScheduleActions } from '../schedules/schedule-actions.ts'
+import { Supervision } from '../supervisor/supervision.ts'
 import { WorkerPool } from '../worker/worker-pool.ts'
 import { BackgroundServices } from './background-services.ts'
 import { ClosedCheck } from './closed-check.ts'
@@ -139,6 +143,10 @@ export async function createEngineOn(open: typeof openDb, options: ResolvedOptio
       notify,
       rateLimits,
       workerMemory: options.workerMemory,
+      supervision: options.supervision ?? new Supervision(),
+      isolationMode: new IsolationMode(options.handlers),
+      currentJob: new CurrentJobTracker(),
+      nestedCalls: new NestedCallCheck(),
     }
     const engine = assemble(parts, changed, home.leave)
     for (const system of systems) system.attach?.(engine)
@@ -163,6 +171,10 @@ interface Parts {
   notify: Notify | undefined
   rateLimits: RateLimits
   workerMemory: number | undefined
+  supervision: Supervision
+  isolationMode: IsolationMode
+  currentJob: CurrentJobTracker
+  nestedCalls: NestedCallCheck
 }
 
 function assemble(parts: Parts, changed: readonly string[], leave: () => Promise<void>): Engine {

@@ -13,6 +13,7 @@ import { RetomaError } from '../errors/errors.ts'
 import { refuseOption, refuseUnknownOptions } from '../errors/invalid-option.ts'
 import type { Guard } from '../guards/model/guard.ts'
 import type { NotifyOptions } from '../incidents/notice-job.ts'
+import type { ConfiguredHandlers } from '../isolation/isolation-mode.ts'
 import { type AnyJob, isJob } from '../jobs/model/job.ts'
 import type { Retention } from '../jobs/model/retention.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -27,6 +28,7 @@ import type { Schedule } from '../schedules/model/schedule.ts'
 import { embedded } from '../settings/environment.ts'
 import { readEnvironment, readLibrarySettings } from '../settings/index.ts'
 import { postgresUrl, Refusal } from '../settings/setting-checks.ts'
+import type { Supervision } from '../supervisor/supervision.ts'
 import { ownVariables } from '../supervisor/suspected-job-file.ts'
 import { checkSystems, type SystemParts } from './system-parts.ts'
 
@@ -83,6 +85,10 @@ export interface ResolvedOptions extends EngineOptions {
   databaseName?: string
   /** Default memory limit of workers: RETOMA_WORKER_MEMORY. */
   workerMemory?: number
+  /** Default: read from the environment of this process. */
+  supervision?: Supervision
+  /** The configuration file that brings the jobs, for handlers in child processes. */
+  handlers?: ConfiguredHandlers
 }
 
 const known = Object.keys({

@@ -14,7 +14,7 @@ import { isRetomaError, RetomaError } from '../errors/errors.ts'
 import type { ChildPool } from '../isolation/child-pool.ts'
 import type { ChildRun } from '../isolation/child-run.ts'
 import type { Isolate } from '../isolation/isolated-calls.ts'
-import { handlerOf, isolationOf } from '../isolation/isolation-mode.ts'
+import type { IsolationMode } from '../isolation/isolation-mode.ts'
 import type { IsolatedCall } from '../isolation/model/isolated-call.ts'
 import type { AnyJob } from '../jobs/model/job.ts'
 import { doNotRetry, type Ended, Snooze } from '../jobs/model/outcome.ts'
@@ -30,11 +30,12 @@ import { nameOf } from '../worker/sql/heartbeat.ts'
 import { AttemptClock, type Awake } from './attempt-clock.ts'
 import { type AttemptEnd, outcomeOf } from './attempt-outcome.ts'
 import { closeSpan, spanOf } from './attempt-span.ts'
-import { runAsJob } from './current-job.ts'
+import type { CurrentJobTracker } from './current-job.ts'
 import { Context } from './handler-context.ts'
 import { type AttemptStorage, HandlerServices } from './handler-services.ts'
 import { type IsolatedAttempt, runIsolated } from './isolated-attempt.ts'
 import type { WriteResult } from './model/write-result.ts'
+import type { NestedCallCheck } from './nested-call-check.ts'
 import type { StepTransactionResult } from './step-transaction.ts'
 import { StopGrace } from './stop-grace.ts'
 
@@ -47,6 +48,9 @@ export interface AttemptOptions {
   /** The stop grace: the time a handler has to end after its signal aborts. */
   graceMs: number
   storage: AttemptStorage
+  isolationMode: IsolationMode
+  currentJob: CurrentJobTracker
+  nestedCalls: NestedCallCheck
   /** Called before attempts time out, to find out whether the loop was blocked. */
   isTime: () => void
   /** The time of the attempt runs again. */
@@ -115,7 +119,7 @@ export class Attempt {
     return this.started && !this.#ended
   }
 
-  /** True if current-job.ts knows the handler after the first `await` too. */
+  /** True if the current job tracker knows the handler after the first `await` too. */
   get followed(): boolean {
     return this.#followed
   }
@@ -236,6 +240,10 @@ export class Attempt {
     })
   }
 
+  get nestedCalls(): NestedCallCheck {
+    return this.#options.nestedCalls
+  }
+
   /** The parent of the handler's own spans, in any process. */
   get trace(): string | null {
     return this.#span?.traceparent ?? this.claimed.trace
@@ -251,7 +259,7 @@ export class Attempt {
   async #handle(): Promise<void> {
     let ended: Ended | IsolatedAttempt
     try {
-      const parsing = runAsJob(this.claimed, false, () => this.job.parse(this.#input))
+      const parsing = this.#options.currentJob.run(this.claimed, false, () => this.job.parse(this.#input))
       const parsed = parsing instanceof Promise ? await parsing : parsing
       ended =
         'problem' in parsed
@@ -269,12 +277,12 @@ export class Attempt {
 
   async #work(input: unknown): Promise<Ended | IsolatedAttempt> {
     const { job, claimed } = this
-    const { childPool, log } = this.#options
-    const isolation = childPool === undefined ? 'inline' : isolationOf(job, claimed.care)
+    const { childPool, isolationMode, currentJob, log } = this.#options
+    const isolation = childPool === undefined ? 'inline' : isolationMode.isolationOf(job, claimed.care)
     if (isolation === 'inline') {
-      const run = job.run ?? (await handlerOf(job))
+      const run = job.run ?? (await isolationMode.handlerOf(job))
       return {
-        returned: await runAsJob(claimed, this.#followed, () => run(new Context(this, log), input as never)),
+        returned: await currentJob.run(claimed, this.#followed, () => run(new Context(this, log), input as never)),
       }
     }
     // The signal aborted meanwhile: the handler need not begin.

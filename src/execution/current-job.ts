@@ -12,32 +12,39 @@ export interface CurrentJob {
   readonly kind: string
 }
 
-const followed = new AsyncLocalStorage<CurrentJob>()
-let open = 0
-let starting: CurrentJob | undefined
+/** One object per engine, and one per child: the tracker knows only the jobs that run through the tracker. */
+export class CurrentJobTracker {
+  readonly #followed = new AsyncLocalStorage<CurrentJob>()
+  /** The number of handlers that run with `follow`. */
+  #open = 0
+  #starting: CurrentJob | undefined
 
-/** Runs the handler of a job. `follow`: the job is known after the first `await` too. Without `follow` no promise is created here. */
-export function runAsJob<T>(job: CurrentJob, follow: boolean, work: () => T | Promise<T>): T | Promise<T> {
-  return follow ? runFollowed(job, work) : begin(job, work)
-}
+  /** The job of the running code; undefined: no job, or a job that is not tracked after the first `await`. */
+  get current(): CurrentJob | undefined {
+    return this.#starting ?? this.#followed.getStore()
+  }
 
-function begin<T>(job: CurrentJob, work: () => T): T {
-  const before = starting
-  starting = job
-  try {
-    return work()
-  } finally {
-    starting = before
+  /** Runs the handler of a job. `follow`: the job is known after the first `await` too. Without `follow` no promise is created here. */
+  run<T>(job: CurrentJob, follow: boolean, work: () => T | Promise<T>): T | Promise<T> {
+    return follow ? this.#follow(job, work) : this.#begin(job, work)
+  }
+
+  #begin<T>(job: CurrentJob, work: () => T): T {
+    const before = this.#starting
+    this.#starting = job
+    try {
+      return work()
+    } finally {
+      this.#starting = before
+    }
+  }
+
+  async #follow<T>(job: CurrentJob, work: () => T | Promise<T>): Promise<T> {
+    this.#open++
+    try {
+      return await this.#followed.run(job, () => this.#begin(job, work))
+    } finally {
+      if (--this.#open === 0) this.#followed.disable()
+    }
   }
 }
-
-async function runFollowed<T>(job: CurrentJob, work: () => T | Promise<T>): Promise<T> {
-  open++
-  try {
-    return await followed.run(job, () => begin(job, work))
-  } finally {
-    if (--open === 0) followed.disable()
-  }
-}
-
-export const currentJob = (): CurrentJob | undefined => starting ?? followed.getStore()

@@ -23,7 +23,7 @@ import { decodeText, decodeValue, encodeStored, encodeValue, Sleep } from '../li
 import { askProvider, type ProviderHost } from '../providers/ask-provider.ts'
 import { each } from './each.ts'
 import { checkStepName } from './model/step.ts'
-import { refuseInsideTransaction, runInsideTransaction } from './nested-call-check.ts'
+import type { NestedCallCheck } from './nested-call-check.ts'
 import type { ProgressWriter } from './progress-writer.ts'
 import type { Steps } from './steps.ts'
 
@@ -37,6 +37,7 @@ interface Running {
     readonly version: number | null
   }
   readonly signal: AbortSignal
+  readonly nestedCalls: NestedCallCheck
   host(): ContextHost
 }
 
@@ -116,7 +117,7 @@ export class Context implements JobContext {
   get transaction(): JobContext['transaction'] {
     return (name, run, options) => {
       const inside = (tx: JobTransaction, signal: AbortSignal) =>
-        runInsideTransaction(this.#running, name, async () => run(tx, signal))
+        this.#running.nestedCalls.runInsideTransaction(this.#running, name, async () => run(tx, signal))
       return this.#outside('transaction', () => this.#host.steps.transaction(name, inside, options))
     }
   }
@@ -201,7 +202,7 @@ export class Context implements JobContext {
   /** Runs a call of the handler. A step without `await` is reported when the handler ends. */
   #outside<T>(what: string, begin: () => Promise<T>): Promise<T> {
     const work = async () => {
-      refuseInsideTransaction(this.#running, what)
+      this.#running.nestedCalls.refuseInsideTransaction(this.#running, what)
       return begin()
     }
     return heard(work())

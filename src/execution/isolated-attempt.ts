@@ -7,7 +7,7 @@ import { localized, RetomaError } from '../errors/errors.ts'
 import type { ChildPool } from '../isolation/child-pool.ts'
 import type { ChildTask, Nature } from '../isolation/child-protocol.ts'
 import type { ChildRun } from '../isolation/child-run.ts'
-import { workOf } from '../isolation/isolation-mode.ts'
+import type { IsolationMode } from '../isolation/isolation-mode.ts'
 import type { Ended } from '../jobs/model/outcome.ts'
 import { doNotRetry } from '../jobs/model/outcome.ts'
 import type { Isolation } from '../jobs/model/policy.ts'
@@ -24,6 +24,7 @@ export interface IsolatedAttempt {
 
 interface Given {
   childPool: ChildPool
+  isolationMode: IsolationMode
   storage: AttemptStorage
   log: Log
   /** The database clock. */
@@ -36,7 +37,7 @@ export function runIsolated(
   attempt: Attempt,
   isolation: Exclude<Isolation, 'inline'>,
   input: unknown,
-  { childPool, storage, log, now, memoryBytes: worker }: Given,
+  { childPool, isolationMode, storage, log, now, memoryBytes: worker }: Given,
 ): { run: ChildRun; ended: Promise<Ended | IsolatedAttempt> } {
   const { claimed, job, told } = attempt
   const { policy } = job
@@ -45,7 +46,7 @@ export function runIsolated(
     job: { ...claimed, version: job.version, policy },
     claimed: { ...claimed, input: null, care: null, started_ms: now, trace: attempt.trace },
     input: textOf(job.kind, input),
-    work: workOf(job)!,
+    work: isolationMode.workOf(job)!,
   }
   // A thread shares the memory of this process, which has its own limit.
   const memoryBytes = policy.memoryBytes ?? (isolation === 'process' ? (worker ?? null) : null)

@@ -1,6 +1,9 @@
 /**
  * Answers the heartbeat thread's question about the job of the running code: a function under a name known to both threads. The inspector
  * calls the function while the main thread is stopped in the middle of other code, so the function only reads.
+ *
+ * The inspector can reach only `globalThis`. So the list of workers belongs to the function there, and is one list for the whole process,
+ * even if the process holds several engines or several copies of this package.
  */
 export const hookName = 'retoma.current'
 
@@ -13,29 +16,43 @@ export interface RunningJob {
   leftMs: number
 }
 
-type Current = () => RunningJob | undefined
-
-const asked = new Set<Current>()
-
-/** Registers `current`; the returned function removes `current` again. */
-export function installCurrentJobHook(current: Current): () => void {
-  if (asked.size === 0) install()
-  asked.add(current)
-  return () => void asked.delete(current)
+/** A worker, as the hook asks the worker. */
+export interface CurrentJobSource {
+  /** True if the worker's engine knows the job of the running code: no job of another engine runs now. */
+  readonly knowsJob: boolean
+  /** The job of the running code, if the job is a job of this worker; a guess if `knowsJob` is false. */
+  current(): RunningJob | undefined
 }
 
-/** A process may hold several copies of this package: each answers for its own jobs. */
-function install(): void {
-  const place = globalThis as unknown as Record<symbol, { (): string | undefined; ours?: typeof asked } | undefined>
+interface Hook {
+  (): string | undefined
+  sources: Set<CurrentJobSource>
+}
+
+/** Registers a worker; the returned function removes the worker again. */
+export function installCurrentJobHook(source: CurrentJobSource): () => void {
+  const { sources } = hook()
+  sources.add(source)
+  return () => void sources.delete(source)
+}
+
+function hook(): Hook {
+  const place = globalThis as unknown as Record<symbol, Hook | undefined>
   const name = Symbol.for(hookName)
-  const before = place[name]
-  if (before?.ours === asked) return
+  place[name] ??= newHook()
+  return place[name]
+}
+
+function newHook(): Hook {
+  const sources = new Set<CurrentJobSource>()
   const answer = () => {
-    for (const current of asked) {
-      const job = current()
+    const all = [...sources]
+    const knowing = all.filter(each => each.knowsJob)
+    for (const source of knowing.length > 0 ? knowing : all) {
+      const job = source.current()
       if (job !== undefined) return JSON.stringify(job)
     }
-    return before?.()
+    return undefined
   }
-  place[name] = Object.assign(answer, { ours: asked })
+  return Object.assign(answer, { sources })
 }

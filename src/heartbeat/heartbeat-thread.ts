@@ -9,7 +9,6 @@ import { beatEvery } from '../jobs/model/policy.ts'
 import { sharedElapsed } from '../lib/clock.ts'
 import { type Log, styleOf } from '../lib/logging/log.ts'
 import { withDeadline } from '../lib/with-deadline.ts'
-import { crashReportFolder } from '../supervisor/suspected-job-file.ts'
 import { newSharedState, type SharedState, slot } from './shared-state.ts'
 import type { FromHeartbeatThread, HeartbeatThreadData, ToHeartbeatThread } from './thread-messages.ts'
 
@@ -20,6 +19,8 @@ export interface HeartbeatThreadOptions {
   killWhenHung: boolean
   memoryBytes: number
   silentMs: number
+  /** The folder of the files for the crash report of this process; undefined: no supervisor. */
+  reportFolder: string | undefined
   /** The worker `id` was declared dead. */
   dead: (id: string) => void
   /** The thread could not write a heartbeat for `silentMs`. */
@@ -37,7 +38,7 @@ export class HeartbeatThread {
   #thread: Worker | undefined
 
   constructor(options: HeartbeatThreadOptions) {
-    const { url, queues, killWhenHung, memoryBytes, silentMs, log, dead, silent } = options
+    const { url, queues, killWhenHung, memoryBytes, silentMs, reportFolder, log, dead, silent } = options
     this.sharedState = newSharedState(queues.length)
     this.sharedState[slot.turnAt] = sharedElapsed()
     this.sharedState[slot.beatAt] = sharedElapsed()
@@ -45,7 +46,7 @@ export class HeartbeatThread {
       url,
       sharedState: this.sharedState,
       queues,
-      papers: crashReportFolder(),
+      papers: reportFolder,
       killWhenHung,
       memoryBytes,
       silentMs,

@@ -26,7 +26,8 @@ interface Packed {
 
 const deepest = 5
 const mostText = 20_000
-const origins = new WeakMap<Error, number>()
+/** The property of an unpacked error that holds the number under which the error was sent. */
+const originKey = Symbol('origin')
 
 export function packError(error: unknown, origin?: number, depth = 0): PackedError {
   try {
@@ -41,7 +42,7 @@ export function packError(error: unknown, origin?: number, depth = 0): PackedErr
       final: isNonRetryable(error),
       handBack: isDeferral(error),
       cause: error.cause === undefined || depth >= deepest ? undefined : packError(error.cause, undefined, depth + 1),
-      origin: origin ?? origins.get(error),
+      origin: origin ?? (error as { [originKey]?: number })[originKey],
     }
   } catch {
     // A getter or a proxy throws on access.
@@ -68,7 +69,8 @@ export function unpackError(packed: PackedError): unknown {
       : new RetomaError(own ?? (more.code as 'internal'), facts as Record<never, never>, options)
   if (error.name !== name) Object.defineProperty(error, 'name', { value: name, configurable: true, writable: true })
   if (stack !== undefined) error.stack = stack
-  if (origin !== undefined) origins.set(error, origin)
+  if (origin !== undefined)
+    Object.defineProperty(error, originKey, { value: origin, configurable: true, writable: true })
   if (handBack) marked(error)
   return final ? doNotRetry(error) : error
 }

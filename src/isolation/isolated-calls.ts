@@ -20,7 +20,7 @@ import type { CallEnd, Nature } from './child-protocol.ts'
 import { ChildQueue } from './child-queue.ts'
 import type { ChildHost, ChildRun, ChildRunEnd } from './child-run.ts'
 import { type PackedError, unpackError } from './error-wire.ts'
-import { moduleOf } from './isolation-mode.ts'
+import type { IsolationMode } from './isolation-mode.ts'
 import type { IsolatedCall } from './model/isolated-call.ts'
 
 export interface Caller {
@@ -52,12 +52,19 @@ const otherChildren = 3
 
 export class IsolatedCalls {
   readonly #childPool: ChildPool
+  readonly #isolationMode: IsolationMode
   readonly #line: ChildQueue
   readonly #runs = new Set<ChildRun>()
 
   /** `freed` reports free processes while no call waits here: the number of calls that would get a process soon. */
-  constructor(childPool: ChildPool, freed: (calls: number) => void, most = availableParallelism()) {
+  constructor(
+    childPool: ChildPool,
+    isolationMode: IsolationMode,
+    freed: (calls: number) => void,
+    most = availableParallelism(),
+  ) {
     this.#childPool = childPool
+    this.#isolationMode = isolationMode
     const { elapsed, sleep } = systemClock
     this.#line = new ChildQueue(most, { elapsed, sleep, freed })
   }
@@ -104,7 +111,11 @@ export class IsolatedCalls {
       })
       // The function has no context and sends no requests.
       const host: Partial<ChildHost> = { began: begin, log: (level, facts, message) => log[level](facts, message) }
-      const run = this.#childPool.run({ call, work: moduleOf(call.module) }, nature, host as ChildHost)
+      const run = this.#childPool.run(
+        { call, work: this.#isolationMode.moduleOf(call.module) },
+        nature,
+        host as ChildHost,
+      )
       this.#runs.add(run)
       void run.ended.then(() => this.#runs.delete(run))
       const ended = within(run, caller, began, call)

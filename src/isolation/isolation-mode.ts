@@ -8,39 +8,47 @@ import type { Isolation } from '../jobs/model/policy.ts'
 import type { ConfigPlace, ModuleWork, Work } from './child-protocol.ts'
 import { type Handler, importerOf, loadHandler } from './handler-module.ts'
 
-/** The loader for the configuration and its modules: src/cli/child-loader.ts. */
-interface Configured {
+/** The configuration file that the command line has started this process from. A child can find the kinds of the configuration there. */
+export interface ConfiguredHandlers {
+  /** The loader for the configuration and its modules: src/cli/child-loader.ts. */
   loader: URL
   config: ConfigPlace
   /** Kinds that depend on this process and cannot run in a child. */
   here: readonly string[]
 }
 
-let configured: Configured | undefined
+/** One object per engine. */
+export class IsolationMode {
+  readonly #configured: ConfiguredHandlers | undefined
 
-/**
- * Sets the configuration of this process: a child can find the kinds there, except the kinds of `here`. Called once by the command line.
- */
-export function startedFrom(loader: URL, config: ConfigPlace, here: readonly string[] = []): void {
-  configured = { loader, config, here }
+  /** `configured`: undefined without a configuration file, as in a program that calls `createEngine`. */
+  constructor(configured?: ConfiguredHandlers) {
+    this.#configured = configured
+  }
+
+  /** True if the handler of a kind can run in a child process. */
+  runsInProcess(job: AnyJob): boolean {
+    return this.workOf(job) !== undefined
+  }
+
+  isolationOf(job: AnyJob, care: Parameters<typeof crashSuspicionOf>[0]): Isolation {
+    return crashSuspicionOf(care).level === 2 && this.runsInProcess(job) ? 'process' : job.policy.isolation
+  }
+
+  /** The location of the handler for a child. */
+  workOf({ kind, handler }: AnyJob): Work | undefined {
+    if (handler !== null) return this.moduleOf(handler)
+    if (this.#configured === undefined || this.#configured.here.includes(kind)) return undefined
+    return { config: this.#configured.config, loader: this.#configured.loader.href }
+  }
+
+  /** The location of an isolated function for a child. */
+  moduleOf(module: string): ModuleWork {
+    return { module, loader: this.#configured?.loader.href ?? null }
+  }
+
+  /** Loads the handler of a kind from its module, to run in this process. */
+  async handlerOf({ kind, handler }: AnyJob): Promise<Handler> {
+    return loadHandler(kind, handler!, await importerOf(this.#configured?.loader.href ?? null))
+  }
 }
-
-/** True if the handler of a kind can run in a child process. */
-export const runsInProcess = (job: AnyJob): boolean => workOf(job) !== undefined
-
-export const isolationOf = (job: AnyJob, care: Parameters<typeof crashSuspicionOf>[0]): Isolation =>
-  crashSuspicionOf(care).level === 2 && runsInProcess(job) ? 'process' : job.policy.isolation
-
-/** The location of the handler for a child. */
-export function workOf({ kind, handler }: AnyJob): Work | undefined {
-  if (handler !== null) return moduleOf(handler)
-  if (configured === undefined || configured.here.includes(kind)) return undefined
-  return { config: configured.config, loader: configured.loader.href }
-}
-
-/** The location of an isolated function for a child. */
-export const moduleOf = (module: string): ModuleWork => ({ module, loader: configured?.loader.href ?? null })
-
-/** Loads the handler of a kind from its module, to run in this process. */
-export const handlerOf = async ({ kind, handler }: AnyJob): Promise<Handler> =>
-  loadHandler(kind, handler!, await importerOf(configured?.loader.href ?? null))

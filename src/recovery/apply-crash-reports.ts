@@ -11,16 +11,17 @@ import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
 import {
   type PendingCrashReport,
-  pendingCrashReportsFolder,
   readPendingCrashReports,
   removePendingCrashReport,
 } from '../supervisor/crash-report-file.ts'
+import type { Supervision } from '../supervisor/supervision.ts'
 import { recoverCrashedWorker } from './sql/recover-crashed-worker.ts'
 
 export interface ApplyCrashReportsOptions {
   db: Db
   clock: Clock
   log: Log
+  supervision: Supervision
   /** Jobs of the queue wait again. */
   wake: (queue: string) => void
   /** These jobs crashed their process. */
@@ -29,7 +30,7 @@ export interface ApplyCrashReportsOptions {
 
 /** Never throws. */
 export async function applyCrashReports(options: ApplyCrashReportsOptions): Promise<void> {
-  const folder = pendingCrashReportsFolder()
+  const folder = options.supervision.pendingReportsFolder
   if (folder === undefined) return
   for (const certificate of readPendingCrashReports(folder)) await applyToWorker(folder, certificate, options)
 }

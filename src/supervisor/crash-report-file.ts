@@ -7,9 +7,6 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { CrashReport } from './model/crash-report.ts'
-import { ours, pendingCrashReportsVariable } from './suspected-job-file.ts'
-
-export const pendingCrashReportsFolder = (): string | undefined => ours(pendingCrashReportsVariable)
 
 export interface PendingCrashReport {
   worker: string

@@ -5,7 +5,6 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { crashReportFolderVariable, supervisorVariable } from '../lib/supervisor-variables.ts'
 import type { SuspectedJob } from './model/crash-report.ts'
 
 export {
@@ -15,15 +14,6 @@ export {
   supervisorVariable,
   terminalVariable,
 } from '../lib/supervisor-variables.ts'
-
-export const crashReportFolder = (): string | undefined => ours(crashReportFolderVariable)
-
-/** A variable set by the supervisor for this process, and not for processes started by this process. */
-export function ours(variable: string): string | undefined {
-  const supervisor = process.env[supervisorVariable]
-  if (supervisor !== undefined && supervisor !== String(process.ppid)) return undefined
-  return process.env[variable] || undefined
-}
 
 const suspectedJobFile = (folder: string): string => join(folder, 'culprit.json')
 

@@ -5,10 +5,11 @@
  * worker stops, and the supervisor starts another; elsewhere the worker continues and only logs the need.
  */
 import type { Log } from '../lib/logging/log.ts'
-import { crashReportFolder } from '../supervisor/suspected-job-file.ts'
+import type { Supervision } from '../supervisor/supervision.ts'
 
 export interface AbandonedHandlersOptions {
   log: Log
+  supervision: Supervision
   /** The current worker id. */
   id: () => string
   /** The sum over all queues. */
@@ -36,13 +37,13 @@ export class AbandonedHandlers {
 
   /** A handler was abandoned (1), or an abandoned handler has ended (-1). */
   count(more: 1 | -1): void {
-    const { log, id, slots, stop } = this.#options
+    const { log, supervision, id, slots, stop } = this.#options
     this.#abandoned += more
     if (more === 1) log.warn({ worker: id(), abandoned: this.#abandoned }, 'a handler that does not end was abandoned')
     if (this.#isWorn || this.#abandoned * 2 < slots) return
     this.#isWorn = true
     const facts = { worker: id(), abandoned: this.#abandoned, slots }
-    if (crashReportFolder() === undefined) {
+    if (supervision.reportFolder === undefined) {
       log.error(facts, 'half of its slots or more were abandoned: this process should be started anew')
       return
     }

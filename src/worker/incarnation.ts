@@ -13,11 +13,14 @@ import { RetomaError } from '../errors/errors.ts'
 import { Attempt, type AttemptOptions } from '../execution/attempt.ts'
 import type { AttemptEnd } from '../execution/attempt-outcome.ts'
 import { Deadlines } from '../execution/attempt-timeouts.ts'
+import type { CurrentJobTracker } from '../execution/current-job.ts'
 import type { WriteResult } from '../execution/model/write-result.ts'
+import type { NestedCallCheck } from '../execution/nested-call-check.ts'
 import { OverrunningAttempts } from '../execution/overrunning-attempts.ts'
 import type { LocalFileCopies } from '../files/local-file-copies.ts'
 import type { ChildPool } from '../isolation/child-pool.ts'
 import type { Isolate } from '../isolation/isolated-calls.ts'
+import type { IsolationMode } from '../isolation/isolation-mode.ts'
 import type { PauseReason } from '../jobs/model/deferral.ts'
 import { fingerprintOf } from '../jobs/model/error-fingerprint.ts'
 import type { AnyJob } from '../jobs/model/job.ts'
@@ -27,7 +30,7 @@ import type { Log } from '../lib/logging/log.ts'
 import type { Random } from '../lib/random.ts'
 import { type ProviderAsker, recordProviderWord } from '../providers/sql/provider-state.ts'
 import { type InFlightJournal, openInFlightJournal } from '../supervisor/in-flight-journal.ts'
-import { crashReportFolder } from '../supervisor/suspected-job-file.ts'
+import type { Supervision } from '../supervisor/supervision.ts'
 import { AttemptMetrics } from './attempt-metrics.ts'
 import { createAttemptStorage } from './attempt-storage.ts'
 import { Leases } from './leases.ts'
@@ -41,6 +44,10 @@ export interface WorkerIncarnationOptions {
   log: Log
   random: Random
   graceMs: number
+  supervision: Supervision
+  isolationMode: IsolationMode
+  currentJob: CurrentJobTracker
+  nestedCalls: NestedCallCheck
   childPool: ChildPool
   fileCopies: LocalFileCopies
   isolate: Isolate
@@ -101,7 +108,7 @@ export class WorkerIncarnation {
     this.#options = options
     this.leases = new Leases(options)
     this.#deadlines = new Deadlines({ ...options, attempts: this.leases })
-    this.#journal = openInFlightJournal(crashReportFolder(), options.id)
+    this.#journal = openInFlightJournal(options.supervision.reportFolder, options.id)
     this.#outcomeWriter = createOutcomeWriter({ ...options, worker: options.id })
     this.#forAttempts = {
       ...options,

@@ -7,7 +7,7 @@
 
 import type { Db } from '../database/db.ts'
 import type { Attempt } from '../execution/attempt.ts'
-import { currentJob } from '../execution/current-job.ts'
+import type { CurrentJobTracker } from '../execution/current-job.ts'
 import { installCurrentJobHook, type RunningJob } from '../heartbeat/current-job-hook.ts'
 import { HeartbeatThread } from '../heartbeat/heartbeat-thread.ts'
 import { ProcessPauses } from '../heartbeat/process-pauses.ts'
@@ -17,7 +17,7 @@ import { type Clock, sharedElapsed } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
 import { type Loop, loop } from '../lib/loop.ts'
 import { whileIdle } from '../lib/unref-timer.ts'
-import { crashReportFolder } from '../supervisor/suspected-job-file.ts'
+import type { Supervision } from '../supervisor/supervision.ts'
 import type { WorkerIncarnation } from './incarnation.ts'
 import { beatWorker, lostBy } from './sql/heartbeat.ts'
 
@@ -37,6 +37,8 @@ export interface MainLoopHeartbeatOptions {
   db: Db
   clock: Clock
   log: Log
+  supervision: Supervision
+  currentJob: CurrentJobTracker
   heart: HeartbeatSettings | undefined
   queues: readonly string[]
   /** The current incarnation. */
@@ -102,12 +104,13 @@ export class MainLoopHeartbeat {
   }
 
   #startHeart(settings: HeartbeatSettings): void {
-    const { clock, log, queues, incarnation } = this.#options
+    const { clock, log, queues, supervision, currentJob, incarnation } = this.#options
     this.#offset = sharedElapsed() - clock.elapsed()
     this.#heartbeatThread = new HeartbeatThread({
       ...settings,
       log,
       queues,
+      reportFolder: supervision.reportFolder,
       dead: id => {
         this.#dead = id
         this.wake()
@@ -117,7 +120,12 @@ export class MainLoopHeartbeat {
     this.#heartbeatThread.live(incarnation().id)
     this.turn()
     this.#stopTurning = whileIdle(turnMs, () => this.turn())
-    this.#stopAnswering = installCurrentJobHook(() => this.#current())
+    this.#stopAnswering = installCurrentJobHook({
+      get knowsJob() {
+        return currentJob.current !== undefined
+      },
+      current: () => this.#current(),
+    })
   }
 
   /**
@@ -182,7 +190,7 @@ export class MainLoopHeartbeat {
   /** Answers the heartbeat thread in the middle of running code: the attempt that this code belongs to. */
   #current(): RunningJob | undefined {
     const incarnation = this.#options.incarnation()
-    const known = currentJob()
+    const known = this.#options.currentJob.current
     const sole = incarnation.sole
     // Quick kinds are not tracked beyond the first `await`; if no other handler runs, the code belongs to the sole attempt.
     const attempt = known === undefined ? (sole?.followed ? undefined : sole) : incarnation.leases.find(known)
@@ -203,7 +211,7 @@ export class MainLoopHeartbeat {
   }
 
   async #isAlive(incarnation: WorkerIncarnation): Promise<boolean> {
-    const { db, clock, log, queues, free, abandoned } = this.#options
+    const { db, clock, log, queues, free, abandoned, supervision } = this.#options
     const standsIn = this.#heartbeatThread?.isBeating === false
     // The end of the heartbeat thread was already logged.
     if (standsIn && !this.#standsIn && this.#heartbeatThread?.isThere)
@@ -216,7 +224,7 @@ export class MainLoopHeartbeat {
       abandoned: abandoned(),
       freeSlots: Object.fromEntries(queues.map(queue => [queue, free(queue)])),
       unwrittenMs: incarnation.unwrittenMs,
-      supervised: crashReportFolder() !== undefined,
+      supervised: supervision.reportFolder !== undefined,
     }
     const { alive } = await beatWorker(db, { id: incarnation.id, inFlight: [], ...vitals }, deadlineMs, clock.instant())
     this.#beatAt = clock.elapsed()

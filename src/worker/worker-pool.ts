@@ -12,16 +12,18 @@ import { anew, doors, listen, type WakeListener } from '../claiming/sql/wake-up.
 import type { Db } from '../database/db.ts'
 import type { KindRegistry } from '../enqueue/kind-registry.ts'
 import { suggestion } from '../errors/did-you-mean.ts'
-import { currentJob } from '../execution/current-job.ts'
+import type { CurrentJobTracker } from '../execution/current-job.ts'
+import type { NestedCallCheck } from '../execution/nested-call-check.ts'
 import { notifyQueue } from '../incidents/incident-check.ts'
 import type { Notify } from '../incidents/notice-job.ts'
+import type { IsolationMode } from '../isolation/isolation-mode.ts'
 import type { SettleListeners } from '../jobs/settle-listeners.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
 import { systemRandom } from '../lib/random.ts'
 import { seconds } from '../lib/values/duration.ts'
 import { recallJobs } from '../providers/sql/clear-provider.ts'
-import { crashReportFolder } from '../supervisor/suspected-job-file.ts'
+import type { Supervision } from '../supervisor/supervision.ts'
 import { recordCrashes } from '../supervisor/suspected-job-recorder.ts'
 import { version } from '../version.ts'
 import { checkQueues, heartbeatSettings, type WorkOptions } from './work-options.ts'
@@ -53,6 +55,10 @@ export interface WorkerPoolOptions {
   registry: KindRegistry
   settleListeners: SettleListeners
   completion: BatchCompletion
+  supervision: Supervision
+  isolationMode: IsolationMode
+  currentJob: CurrentJobTracker
+  nestedCalls: NestedCallCheck
   /** Undefined: no notices are sent. */
   notify: Notify | undefined
   /** Identifies this engine in the hints it sends. */
@@ -80,8 +86,10 @@ export class WorkerPool {
   }
 
   async work(options: WorkOptions): Promise<WorkerHandle> {
-    const reportFolder = crashReportFolder()
-    if (reportFolder !== undefined) this.#lookAway ??= recordCrashes({ papers: reportFolder, current: currentJob })
+    const { supervision, currentJob } = this.#given
+    const { reportFolder } = supervision
+    if (reportFolder !== undefined)
+      this.#lookAway ??= recordCrashes({ papers: reportFolder, current: () => currentJob.current })
     const worker = await this.begin(options, 'loops')
     this.#warnIfIdle(worker)
     this.listen()
@@ -99,6 +107,7 @@ export class WorkerPool {
   async begin(options: WorkOptions, mode: 'loops' | 'by hand'): Promise<Worker> {
     const { queues, grace = seconds(5) } = options
     const { db, directUrl, clock, log, registry, settleListeners, completion, notify } = this.#given
+    const { supervision, isolationMode, currentJob, nestedCalls } = this.#given
     const { jobs } = registry
     const all = Object.fromEntries([...jobs.values()].map(job => [job.queue, defaultConcurrency]))
     const worker = await Worker.begin(
@@ -112,6 +121,10 @@ export class WorkerPool {
         queues: { ...(notify === undefined ? {} : { [notifyQueue]: notices }), ...checkQueues(queues ?? all) },
         graceMs: grace,
         pollMs,
+        supervision,
+        isolationMode,
+        currentJob,
+        nestedCalls,
         settled: id => settleListeners.settled(id),
         batchMoved: id => completion.touched(id),
         failed: failed => completion.failed(failed),

@@ -10,10 +10,13 @@ import type { MovedBatch } from '../batches/sql/provider-pauses.ts'
 import { ClaimLoop } from '../claiming/claim-loop.ts'
 import { claimJobs } from '../claiming/sql/claim.ts'
 import type { Db } from '../database/db.ts'
+import type { CurrentJobTracker } from '../execution/current-job.ts'
+import type { NestedCallCheck } from '../execution/nested-call-check.ts'
 import { LocalFileCopies, removeLeftoverCopies } from '../files/local-file-copies.ts'
 import { ChildPool } from '../isolation/child-pool.ts'
 import { checkHandlers } from '../isolation/handler-module.ts'
 import { IsolatedCalls } from '../isolation/isolated-calls.ts'
+import type { IsolationMode } from '../isolation/isolation-mode.ts'
 import type { AnyJob } from '../jobs/model/job.ts'
 import { type ClaimableKinds, claimableKindsOf } from '../jobs/model/kind-version.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -21,7 +24,7 @@ import type { Log } from '../lib/logging/log.ts'
 import { identityOf, thisProcess } from '../lib/process-identity.ts'
 import { type Random, randomName } from '../lib/random.ts'
 import { temporaryPlace } from '../lib/temporary-folder.ts'
-import { crashReportFolder } from '../supervisor/suspected-job-file.ts'
+import type { Supervision } from '../supervisor/supervision.ts'
 import { AbandonedHandlers } from './abandoned-handlers.ts'
 import { ChildWaiters } from './child-waiters.ts'
 import { WorkerIncarnation, type WorkerIncarnationOptions } from './incarnation.ts'
@@ -41,6 +44,10 @@ export interface WorkerOptions {
   queues: Readonly<Record<string, number>>
   graceMs: number
   pollMs: number
+  supervision: Supervision
+  isolationMode: IsolationMode
+  currentJob: CurrentJobTracker
+  nestedCalls: NestedCallCheck
   settled: (jobId: string) => void
   /** A job of this batch has reached a final state, or may have. */
   batchMoved: (batchId: string) => void
@@ -65,9 +72,9 @@ const leaveMs = 1000
 const beatsBetweenSearches = 12
 
 /** Undefined: no other process could find out later whether this process has ended. */
-function workerProcess(): WorkerProcess | undefined {
+function workerProcess({ reportFolder }: Supervision): WorkerProcess | undefined {
   const self = thisProcess()
-  if (self === undefined || crashReportFolder() === undefined) return self && { ...self, supervisor: null }
+  if (self === undefined || reportFolder === undefined) return self && { ...self, supervisor: null }
   const supervisor = identityOf(process.ppid)
   return supervisor && { ...self, supervisor }
 }
@@ -111,12 +118,13 @@ export class Worker {
     this.#options = options
     this.#takes = claimableKindsOf(options.jobs)
     this.#childPool = new ChildPool(options.log)
-    this.#calls = new IsolatedCalls(this.#childPool, calls => this.#waiters.recall(calls))
+    this.#calls = new IsolatedCalls(this.#childPool, options.isolationMode, calls => this.#waiters.recall(calls))
     this.#waiters = new ChildWaiters({ ...options, recalled: queue => this.#comesBack(queue, 0) })
     const incarnation = () => this.#incarnation
     const slots = Object.values(options.queues).reduce((sum, size) => sum + size, 0)
     this.#abandonedHandlers = new AbandonedHandlers({
       log: options.log,
+      supervision: options.supervision,
       id: () => this.id,
       slots,
       stop: () => this.stop(),
@@ -272,10 +280,10 @@ export class Worker {
   }
 
   async #register(id: string): Promise<void> {
-    const { db, version, queues, clock, jobs } = this.#options
+    const { db, version, queues, clock, jobs, supervision } = this.#options
     const { versions } = this.#takes
     const facts = { id, host: hostname(), pid: process.pid, version, queues, kinds: [...jobs.keys()], versions }
-    await registerWorker(db, { ...facts, process: workerProcess() }, clock.instant())
+    await registerWorker(db, { ...facts, process: workerProcess(supervision) }, clock.instant())
   }
 
   #startLoops(): void {

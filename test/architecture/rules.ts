@@ -99,6 +99,18 @@ const mayReadTheClock = ['lib', 'testing']
 const clockOrChance =
   /(?<![\w.$])(?:Date\.now\b|new Date(?:\(\s*\)|(?![\w(]))|Math\.random\b|(?:globalThis\.)?(?:setTimeout|setInterval|setImmediate)\b)/g
 
+/** Capabilities that keep no state in a module: an engine makes the objects and passes the objects in. */
+const withoutModuleState =
+  /^src\/(?:worker|execution|claiming|isolation|supervisor|heartbeat|jobs|batches|recovery)\/(?!.*\.test\.ts$)/
+/** Values of a module that change and are no state, each with the reason. */
+const mayChange = new Map([
+  ['src/claiming/prefetch-sizing.ts: largest', 'memory for one calculation, written anew by each'],
+])
+
+/** A declaration at the top of a module that can change: `let`, or a collection without a read-only type. */
+const moduleState =
+  /^(?:export )?(?:(?:let|var) (\w+)|const (\w+)(?:: (?!Readonly)[^=]*)? = new (?:Map|Set|WeakMap|WeakSet|AsyncLocalStorage|AbortController|EventEmitter|\w*Array)\b|const (\w+)(?:: (?!readonly|Readonly)[^=]*)? = (?:\[\s*\]|\{\s*\})\s*$)/gm
+
 export interface Packages {
   /** What users get when they install the package. */
   dependencies: string[]
@@ -117,6 +129,7 @@ export function brokenRules(files: Map<string, string>, packages: Packages): str
       ...brokenArrows(path, source),
       ...brokenPackages(path, source, packages),
       ...(mayHoldSql(path) ? [] : sqlIn(source).map(sql => `${path}: SQL outside sql/: ${sql}`)),
+      ...moduleStateIn(path, source).map(name => `${path}: module state: ${name}`),
       ...(mayReadTheClock.includes(part) ? [] : clocksIn(source).map(what => `${path}: ${what} outside lib/`)),
     ]
   })
@@ -226,3 +239,9 @@ function sqlIn({ strings }: Source): string[] {
 }
 
 const clocksIn = ({ code }: Source) => [...new Set([...code.matchAll(clockOrChance)].map(match => match[0]))]
+
+function moduleStateIn(path: string, { code }: Source): string[] {
+  if (!withoutModuleState.test(path)) return []
+  const names = [...code.matchAll(moduleState)].map(([, changed, collection, empty]) => changed ?? collection ?? empty!)
+  return names.filter(name => !mayChange.has(`${path}: ${name}`))
+}

@@ -1,15 +1,21 @@
 /** How a worker runs jobs that may have killed a process: apart, alone, at most two at a time, and nobody starves. */
-import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { defineJob, seconds } from '../../src/index.ts'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { defineJob, type Isolation, seconds } from '../../src/index.ts'
+import { IsolationMode } from '../../src/isolation/isolation-mode.ts'
 import type { CrashSuspicion } from '../../src/jobs/model/crash-suspicion.ts'
 import { engineWith, type Gate, gate, until } from '../support/engine.ts'
 import { faultyWorker } from '../support/faulty-worker.ts'
 
-const isolation = vi.hoisted(() => ({ able: false }))
-vi.mock('../../src/isolation/isolation-mode.ts', async importOriginal => ({
-  ...(await importOriginal<object>()),
-  runsInProcess: () => isolation.able,
-}))
+const isolation = { able: false }
+class FakeIsolationMode extends IsolationMode {
+  override runsInProcess(): boolean {
+    return isolation.able
+  }
+  /** No child can load the handler of these tests. */
+  override isolationOf(): Isolation {
+    return 'inline'
+  }
+}
 beforeEach(() => {
   isolation.able = false
 })
@@ -25,6 +31,7 @@ async function workerWith(given: { queues?: Record<string, number> } = {}) {
   let over = false
   const made = await faultyWorker({
     ...given,
+    isolationMode: new FakeIsolationMode(),
     run: async ctx => {
       running.add(ctx.id)
       if (!over) await gateOf(ctx.id).passed

@@ -8,6 +8,7 @@ import { defineJob, minutes, seconds } from '../../src/index.ts'
 import type { ChildPool } from '../../src/isolation/child-pool.ts'
 import type { ChildHost, ChildRunEnd } from '../../src/isolation/child-run.ts'
 import { IsolatedCalls } from '../../src/isolation/isolated-calls.ts'
+import { IsolationMode } from '../../src/isolation/isolation-mode.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { silentLog } from '../../src/lib/logging/log.ts'
 import { until } from '../support/engine.ts'
@@ -87,7 +88,7 @@ async function callOf({ timeoutMs, takesMs, stolen }: { timeoutMs: number; takes
     },
   }
   let stole = 0
-  const calls = new IsolatedCalls(children as unknown as ChildPool, () => {}, 1)
+  const calls = new IsolatedCalls(children as unknown as ChildPool, new IsolationMode(), () => {}, 1)
   const call = {
     step: 'read',
     module: called.href,

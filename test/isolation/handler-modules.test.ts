@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
+import { createEngineOn, openDb } from '../../src/engine/create-engine.ts'
 import { defineJob, type Isolation } from '../../src/index.ts'
-import { startedFrom } from '../../src/isolation/isolation-mode.ts'
+import type { ConfiguredHandlers } from '../../src/isolation/isolation-mode.ts'
 import { liveEngine } from '../support/engine.ts'
 import { jobIn } from './jobs.ts'
 import { workingOn } from './support.ts'
@@ -78,8 +79,14 @@ test('so does one whose function is in the configuration that its worker was sta
     `export default { jobs: [{ kind: 'k', policy: {}, parse() {}, handler: null, run: async () => process.pid }] }`,
   )
   const job = defineJob({ kind: 'k', run: () => process.pid })
-  const { engine, sql } = await workingOn(job)
-  const alone = async () => {
+  const { url, sql } = await workingOn(defineJob({ kind: 'other', run: () => 1 }))
+  const alone = async (handlers?: ConfiguredHandlers) => {
+    await using engine = await createEngineOn(openDb, {
+      databaseUrl: url,
+      jobs: [job],
+      ...(handlers && { handlers }),
+    })
+    await engine.work()
     const { id } = await engine.enqueue(job, undefined, { delay: 60_000 as never })
     await sql(`update retoma.job set care = '{"level": 2}', run_at = now() where id = $1`, [id])
     return (await engine.wait({ job: id })).result
@@ -87,9 +94,8 @@ test('so does one whose function is in the configuration that its worker was sta
   expect(await alone()).toBe(process.pid)
   const file = fileURLToPath(config)
   const loader = new URL('../../dist/cli/child-loader.js', import.meta.url)
-  startedFrom(loader, { folder: join(file, '..'), file })
-  expect(await alone()).not.toBe(process.pid)
-  // One that needs the engine, which no child has, runs where it is.
-  startedFrom(loader, { folder: join(file, '..'), file }, ['k'])
-  expect(await alone()).toBe(process.pid)
+  const handlers = { loader, config: { folder: join(file, '..'), file }, here: [] }
+  expect(await alone(handlers)).not.toBe(process.pid)
+  // A handler that needs the engine, which no child has, runs in the process of the worker.
+  expect(await alone({ ...handlers, here: ['k'] })).toBe(process.pid)
 })

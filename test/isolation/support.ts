@@ -16,6 +16,7 @@ export async function workingWith(options: WorkOptions, ...jobs: AnyJob[]) {
   onTestFinished(() => client.end())
   return {
     engine,
+    url,
     worker,
     sql: async (text: string, values: unknown[] = []) => (await client.query(text, values)).rows,
     /** The job once it is over. */

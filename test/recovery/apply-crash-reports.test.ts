@@ -10,9 +10,11 @@ import { createLog, silentLog } from '../../src/lib/logging/log.ts'
 import { applyCrashReports } from '../../src/recovery/apply-crash-reports.ts'
 import { readPendingCrashReports, writePendingCrashReport } from '../../src/supervisor/crash-report-file.ts'
 import { makeCrashReport } from '../../src/supervisor/model/crash-report.ts'
+import { Supervision } from '../../src/supervisor/supervision.ts'
 import { storeForFile } from '../support/store.ts'
 
 const crashed = async () => {}
+const supervision = new Supervision()
 const store = storeForFile()
 const death = makeCrashReport({
   signal: 'SIGKILL',
@@ -63,11 +65,13 @@ test('a certificate stays until what it says is committed, and is used at the ne
     throw new Error('the database is away')
   }
   const broken = { ...store.db, run: away, transaction: away } as unknown as Db
-  await applyCrashReports({ db: broken, clock: systemClock, log, wake: tell, crashed })
+  await applyCrashReports({ db: broken, clock: systemClock, log, supervision, wake: tell, crashed })
   expect(readPendingCrashReports(folder)).toHaveLength(1)
   expect(lines).toHaveLength(1)
   expect(JSON.parse(lines[0]!)).toMatchObject({ worker: 'w-dead', msg: expect.stringContaining('trying again') })
-  await Promise.all([1, 2].map(() => applyCrashReports({ db: store.db, clock: systemClock, log, wake: tell, crashed })))
+  await Promise.all(
+    [1, 2].map(() => applyCrashReports({ db: store.db, clock: systemClock, log, supervision, wake: tell, crashed })),
+  )
   expect(readPendingCrashReports(folder)).toEqual([])
   expect(told).toContain('q')
   expect(await store.job(id)).toMatchObject({ state: 'waiting', worker_id: null, restarts: 1 })
@@ -75,6 +79,6 @@ test('a certificate stays until what it says is committed, and is used at the ne
 
 test('the certificate of a worker that has no row any more is gone with it', async () => {
   writePendingCrashReport(folder, { worker: 'w-forgotten', death })
-  await applyCrashReports({ db: store.db, clock: systemClock, log: silentLog, wake: () => {}, crashed })
+  await applyCrashReports({ db: store.db, clock: systemClock, log: silentLog, supervision, wake: () => {}, crashed })
   expect(readPendingCrashReports(folder)).toEqual([])
 })

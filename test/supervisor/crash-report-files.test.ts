@@ -28,7 +28,8 @@ import { openInFlightJournal, readInFlightJournal } from '../../src/supervisor/i
 import { memoryOf, oomCounter } from '../../src/supervisor/oom-counter.ts'
 import { writeStatusFile } from '../../src/supervisor/status-files.ts'
 import { createStderrTail } from '../../src/supervisor/stderr-tail.ts'
-import { crashReportFolder, ours, recordSuspectedJob } from '../../src/supervisor/suspected-job-file.ts'
+import { Supervision } from '../../src/supervisor/supervision.ts'
+import { recordSuspectedJob } from '../../src/supervisor/suspected-job-file.ts'
 
 function scratch(): string {
   const folder = mkdtempSync(join(tmpdir(), 'retoma-supervisor-test-'))
@@ -235,9 +236,10 @@ test('what a supervisor sets is for the process it started, and not for one that
   })
   process.env.RETOMA_PAPERS = '/papers'
   process.env.RETOMA_SUPERVISOR = String(process.ppid)
-  expect(crashReportFolder()).toBe('/papers')
+  const supervision = new Supervision()
+  expect(supervision.reportFolder).toBe('/papers')
   process.env.RETOMA_SUPERVISOR = '1234567'
-  expect([crashReportFolder(), ours('RETOMA_PAPERS')]).toEqual([undefined, undefined])
+  expect(supervision.reportFolder).toBeUndefined()
 })
 
 test.runIf(process.platform === 'linux')('the kernel tells what a process takes, and how often memory ran out', () => {

@@ -2,10 +2,9 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import net from 'node:net'
 import { setTimeout as nap } from 'node:timers/promises'
-import { runAsJob } from '../../dist/execution/current-job.js'
 import { createEngine, defineJob } from '../../dist/index.js'
 import { writeStatusFile } from '../../dist/supervisor/status-files.js'
-import { crashReportFolder } from '../../dist/supervisor/suspected-job-file.js'
+import { Supervision } from '../../dist/supervisor/supervision.js'
 
 const [url = '', marker = ''] = process.argv.slice(2)
 const never = () => new Promise(() => {})
@@ -69,22 +68,22 @@ const ways = {
 
 const way = defineJob({
   kind: 'way',
-  run(ctx, name) {
+  run(_, name) {
     if (existsSync(marker)) return 'survived'
     writeFileSync(marker, '')
-    return runAsJob({ id: ctx.id, attempt: ctx.attempt, kind: 'way' }, true, ways[name])
+    return ways[name]()
   },
 })
 const bystander = defineJob({
   kind: 'bystander',
-  run: ctx =>
-    ctx.attempt > 1 ? 'survived' : runAsJob({ id: ctx.id, attempt: ctx.attempt, kind: 'bystander' }, true, never),
+  run: ctx => (ctx.attempt > 1 ? 'survived' : never()),
 })
 
 const engine = await createEngine({ databaseUrl: url, jobs: [way, bystander] })
 await engine.work()
-writeStatusFile(crashReportFolder(), 'ready')
+const { reportFolder } = new Supervision()
+writeStatusFile(reportFolder, 'ready')
 process.once('SIGTERM', () => {
-  writeStatusFile(crashReportFolder(), 'asked')
+  writeStatusFile(reportFolder, 'asked')
   void engine.close().then(() => process.exit(0))
 })

@@ -2,9 +2,13 @@
 import { onTestFinished } from 'vitest'
 import { type Db, openDb } from '../../src/database/db.ts'
 import { enqueueJobs, type NewJob } from '../../src/enqueue/enqueue.sql.ts'
+import { CurrentJobTracker } from '../../src/execution/current-job.ts'
+import { NestedCallCheck } from '../../src/execution/nested-call-check.ts'
 import { defineJob, type JobContext, minutes, seconds } from '../../src/index.ts'
+import { IsolationMode } from '../../src/isolation/isolation-mode.ts'
 import { createLog, silentLog } from '../../src/lib/logging/log.ts'
 import { recoverOrphans } from '../../src/recovery/sql/recover-orphans.ts'
+import { Supervision } from '../../src/supervisor/supervision.ts'
 import { VirtualClock } from '../../src/testing/index.ts'
 import { Worker } from '../../src/worker/worker.ts'
 import { borrowDatabase, until } from './engine.ts'
@@ -19,7 +23,12 @@ interface Row {
 }
 
 export async function faultyWorker(
-  given: { run?: (context: JobContext) => unknown; queues?: Record<string, number>; clock?: VirtualClock } = {},
+  given: {
+    run?: (context: JobContext) => unknown
+    queues?: Record<string, number>
+    clock?: VirtualClock
+    isolationMode?: IsolationMode
+  } = {},
 ) {
   const database = await borrowDatabase()
   const clock = given.clock ?? new VirtualClock()
@@ -62,6 +71,10 @@ export async function faultyWorker(
       queues: given.queues ?? { q: 5 },
       graceMs: 1000,
       pollMs: 5000,
+      supervision: new Supervision(),
+      isolationMode: given.isolationMode ?? new IsolationMode(),
+      currentJob: new CurrentJobTracker(),
+      nestedCalls: new NestedCallCheck(),
       settled: () => {},
       batchMoved: () => {},
       failed: () => {},

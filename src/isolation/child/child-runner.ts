@@ -7,7 +7,9 @@ import { isMainThread } from 'node:worker_threads'
 import type { ClaimedJob } from '../../claiming/sql/claim.ts'
 import type { RetomaError } from '../../errors/errors.ts'
 import { Attempt } from '../../execution/attempt.ts'
+import { CurrentJobTracker } from '../../execution/current-job.ts'
 import { jobLog } from '../../execution/handler-context.ts'
+import { NestedCallCheck } from '../../execution/nested-call-check.ts'
 import type { AnyJob } from '../../jobs/model/job.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { systemRandom } from '../../lib/random.ts'
@@ -15,6 +17,7 @@ import { decodeText } from '../../lib/values/value-codec.ts'
 import type { CallTask, ChildTask, ToChild } from '../child-protocol.ts'
 import { packError, unpackError } from '../error-wire.ts'
 import { type Handler, importerOf, type Loader, lightImporterOf, loadCalled, loadHandler } from '../handler-module.ts'
+import { IsolationMode } from '../isolation-mode.ts'
 import { CalledFunction } from './called-function.ts'
 import type { Channel } from './channel.ts'
 import { logTo } from './child-log.ts'
@@ -23,12 +26,12 @@ import { RemoteAttemptStorage } from './remote-attempt-storage.ts'
 /** No bound here: only the parent kills a handler. */
 const graceMs = 2 ** 31
 
-/** The run of the running code: a reused child may still execute code of an earlier run. */
-const inRun = new AsyncLocalStorage<number>()
-export const currentRun = (): number | undefined => inRun.getStore()
-
 export class ChildRunner {
   readonly #channel: Channel
+  readonly #runs = new AsyncLocalStorage<number>()
+  readonly #isolationMode = new IsolationMode()
+  readonly #currentJob = new CurrentJobTracker()
+  readonly #nestedCalls = new NestedCallCheck()
   #current: { run: number; work: { abort(reason: RetomaError): void }; asking: RemoteAttemptStorage } | undefined
   /** Abort reasons that arrived before the run was loaded. */
   #aborted = new Map<number, RetomaError>()
@@ -38,6 +41,11 @@ export class ChildRunner {
 
   constructor(channel: Channel) {
     this.#channel = channel
+  }
+
+  /** The run of the running code: a reused child may still execute code of an earlier run. */
+  get currentRun(): number | undefined {
+    return this.#runs.getStore()
   }
 
   hear(message: ToChild): void {
@@ -58,7 +66,7 @@ export class ChildRunner {
     const asking = new RemoteAttemptStorage(this.#channel, run)
     let work: Attempt | CalledFunction
     try {
-      work = await inRun.run(run, () =>
+      work = await this.#runs.run(run, () =>
         'call' in errand ? this.#call(run, errand) : this.#attempt(run, errand, asking),
       )
     } catch (error) {
@@ -66,7 +74,7 @@ export class ChildRunner {
     }
     this.#weight ??= weight()
     this.#current = { run, work, asking }
-    const ending = inRun.run(run, () => work.run(false))
+    const ending = this.#runs.run(run, () => work.run(false))
     const told = this.#aborted.get(run)
     if (told !== undefined) work.abort(told)
     this.#aborted.clear()
@@ -86,6 +94,9 @@ export class ChildRunner {
       graceMs,
       storage: asking,
       isolate: asking.isolate,
+      isolationMode: this.#isolationMode,
+      currentJob: this.#currentJob,
+      nestedCalls: this.#nestedCalls,
       isTime: () => {},
       resumed: () => {},
       abandoned: () => {},

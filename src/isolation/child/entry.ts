@@ -7,7 +7,7 @@ import { crashReportFolderVariable } from '../../supervisor/suspected-job-file.t
 import type { Nature } from '../child-protocol.ts'
 import { packError } from '../error-wire.ts'
 import { openChannel } from './channel.ts'
-import { ChildRunner, currentRun } from './child-runner.ts'
+import { ChildRunner } from './child-runner.ts'
 
 // A child must not write crash report files of the worker: a crash here is no crash of the worker.
 delete process.env[crashReportFolderVariable]
@@ -16,12 +16,12 @@ const channel = openChannel()
 const childRunner = new ChildRunner(channel)
 
 process.on('uncaughtException', error => {
-  channel.lastWords({ how: 'uncaught', run: currentRun(), error: packError(error) })
+  channel.lastWords({ how: 'uncaught', run: childRunner.currentRun, error: packError(error) })
   process.exit(1)
 })
 process.on('exit', code => {
   const { stack = '' } = new Error('process.exit')
-  channel.lastWords({ how: 'exit', run: currentRun(), code, stack })
+  channel.lastWords({ how: 'exit', run: childRunner.currentRun, code, stack })
 })
 
 if (isMainThread) {
