@@ -8,10 +8,10 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { sharedElapsed } from '../lib/clock.ts'
 import { whileIdle } from '../lib/unref-timer.ts'
 import type { HeartbeatPayload } from '../worker/sql/heartbeat.ts'
+import { BlockedLoopWatch } from './blocked-loop-watch.ts'
 import { HeartbeatLoop } from './heartbeat-loop.ts'
 import { readMainThreadStack } from './main-thread-stack.ts'
 import { checkIntervalMs } from './process-pauses.ts'
-import { ProcessWatch } from './process-watch.ts'
 import { freeOf, slot } from './shared-state.ts'
 import { createThreadLog } from './thread-log.ts'
 import type { FromHeartbeatThread, HeartbeatThreadData, ToHeartbeatThread } from './thread-messages.ts'
@@ -22,7 +22,7 @@ const port = parentPort!
 const tell = (message: FromHeartbeatThread) => port.postMessage(message)
 const lookDeadlineMs = 600
 
-const processWatch = new ProcessWatch({
+const processWatch = new BlockedLoopWatch({
   task,
   voice: createThreadLog(task.style, line => tell({ line })),
   look: () =>

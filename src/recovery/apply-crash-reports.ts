@@ -15,7 +15,7 @@ import {
   removePendingCrashReport,
 } from '../supervisor/crash-report-file.ts'
 import type { Supervision } from '../supervisor/supervision.ts'
-import { recoverCrashedWorker } from './sql/recover-crashed-worker.ts'
+import { recoverCrashedWorker } from './sql/recover-jobs-of-crashed-worker.ts'
 
 export interface ApplyCrashReportsOptions {
   db: Db

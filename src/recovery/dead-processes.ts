@@ -14,7 +14,7 @@ import type { Log } from '../lib/logging/log.ts'
 import { isGone, thisProcess } from '../lib/process-identity.ts'
 import type { CrashReport } from '../supervisor/model/crash-report.ts'
 import type { WorkerProcess } from '../worker/sql/heartbeat.ts'
-import { type Recovered, recoverOrphans } from './sql/recover-orphans.ts'
+import { type Recovered, recoverOrphans } from './sql/recover-jobs-of-dead-worker.ts'
 import { declareProcessGone, workersOnMachine } from './sql/workers-on-machine.ts'
 
 const atOnce = 500

@@ -6,10 +6,9 @@
 import type { Db } from '../database/db.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
-import { judge, starvedAfter } from './model/verdict.ts'
 import type { WorkerCheck } from './sql/dead-workers.ts'
 import { clearFindings, clearStarvedBut, type Finding, hungWorkers, reportFindings } from './sql/findings.ts'
-import { type StarvedLane, starvedLanes } from './sql/unclaimed-jobs.ts'
+import { type StarvedLane, starvedAfter, starvedLanes } from './sql/unclaimed-jobs.ts'
 
 /**
  * The check for starved jobs takes at most a twentieth of the time: a long transaction may force the check to scan many dead
@@ -60,7 +59,7 @@ export class Findings {
     this.#starvedAt = begun + Math.max(starvedAfter, (this.#clock.elapsed() - begun) * share)
     // The minimum watch time delays new reports only; it does not close existing findings.
     const still = lanes.map(toFinding)
-    const found = still.filter((_, i) => judge({ of: 'lane', taken: false, paused: false, ...lanes[i]! }) !== null)
+    const found = still.filter((_, i) => lanes[i]!.watchedMs >= starvedAfter)
     if (findings) {
       const subjects = still.map(each => each.subject)
       this.#over(await clearStarvedBut(this.#db, subjects, this.#clock.instant()))

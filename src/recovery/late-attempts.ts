@@ -1,5 +1,5 @@
 /**
- * Checks attempts that run for long and applies the verdicts of recovery/model/verdict.ts. Timeout: takes the lease away and counts a
+ * Checks attempts that run for long and applies the verdicts of recovery/model/late-attempt-verdict.ts. Timeout: takes the lease away and counts a
  * failure. No progress: applies `onStall` of the kind. Hung (another job has blocked the loop of the worker for longer than the
  * timeout): applies `onOrphan`. Slow: only reported.
  *
@@ -11,7 +11,7 @@ import { RetomaError } from '../errors/errors.ts'
 import { fingerprintOf } from '../jobs/model/error-fingerprint.ts'
 import { decide } from '../jobs/model/outcome.ts'
 import type { Random } from '../lib/random.ts'
-import { judge } from './model/verdict.ts'
+import { judgeAttempt } from './model/late-attempt-verdict.ts'
 import type { Finding } from './sql/findings.ts'
 import {
   type AttemptToEnd,
@@ -37,7 +37,7 @@ export async function sweepAttempts(db: Db, random: Random, now: () => Date | nu
     const stalled: AttemptToEnd[] = []
     const hung: AttemptToEnd[] = []
     for (const each of some) {
-      const judged = judge({ of: 'job', state: 'running', held: true, ageMs: 0, ...each }, each.policy)
+      const judged = judgeAttempt(each, each.policy)
       if (judged?.verdict === 'timeout') timedOut.push(outOfTime(each, random))
       else if (judged?.verdict === 'hung') hung.push(cannotGoOn(each))
       else if (judged?.verdict === 'stalled') stalled.push(standsStill(each))

@@ -16,7 +16,7 @@ import { Findings } from './findings.ts'
 import { type EndedLateAttempts, sweepAttempts } from './late-attempts.ts'
 import { checkWorkers, type WorkerCheck } from './sql/dead-workers.ts'
 import type { EndedAttempt } from './sql/late-attempts.ts'
-import { type Recovered, recoverOrphans } from './sql/recover-orphans.ts'
+import { type Recovered, recoverOrphans } from './sql/recover-jobs-of-dead-worker.ts'
 
 const chunkSize = 500
 /** `apartMs`: a little less than a tick, so that a lone watchdog wins each of its own checks. */

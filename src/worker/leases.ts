@@ -24,7 +24,7 @@ export interface LeasesOptions {
   gaveBack: (queue: string, delayMs: number) => void
 }
 
-/** The watchdog tolerates one minute (recovery/model/verdict.ts), so smaller values are not written. */
+/** The watchdog tolerates one minute (recovery/model/late-attempt-verdict.ts), so smaller values are not written. */
 const worthExtendingMs = 5000
 
 export class Leases {

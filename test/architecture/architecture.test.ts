@@ -101,12 +101,12 @@ describe('the rules notice', () => {
 
   test.each([
     [
-      'src/recovery/model/verdict.ts',
+      'src/recovery/model/late-attempt-verdict.ts',
       `import { claim } from '../../claiming/sql/claim.ts'`,
       'recovery/model may not import claiming/sql (../../claiming/sql/claim.ts)',
     ],
     [
-      'src/recovery/model/verdict.ts',
+      'src/recovery/model/late-attempt-verdict.ts',
       `import { loop } from '../../lib/loop.ts'`,
       'recovery/model may not import lib (../../lib/loop.ts)',
     ],

@@ -18,8 +18,8 @@ import { takeSample } from '../../src/metrics/sql/job-count-sample.ts'
 import { checkWorkers } from '../../src/recovery/sql/dead-workers.ts'
 import { failOverdue } from '../../src/recovery/sql/expired-jobs.ts'
 import { findLateAttempts } from '../../src/recovery/sql/late-attempts.ts'
-import { recoverCrashedWorker } from '../../src/recovery/sql/recover-crashed-worker.ts'
-import { recoverOrphans } from '../../src/recovery/sql/recover-orphans.ts'
+import { recoverCrashedWorker } from '../../src/recovery/sql/recover-jobs-of-crashed-worker.ts'
+import { recoverOrphans } from '../../src/recovery/sql/recover-jobs-of-dead-worker.ts'
 import { starvedLanes } from '../../src/recovery/sql/unclaimed-jobs.ts'
 import type { CrashReport } from '../../src/supervisor/model/crash-report.ts'
 import { createTestDatabase } from '../../src/testing/index.ts'
@@ -51,8 +51,8 @@ test('no fence in the store names the state', () => {
       'src/execution/sql/checkpoint.ts',
       'src/execution/sql/fenced-transaction.ts',
       'src/recovery/sql/late-attempts.ts',
-      'src/recovery/sql/recover-crashed-worker.ts',
-      'src/recovery/sql/recover-orphans.ts',
+      'src/recovery/sql/recover-jobs-of-crashed-worker.ts',
+      'src/recovery/sql/recover-jobs-of-dead-worker.ts',
       'src/worker/sql/heartbeat.ts',
       'src/worker/sql/settle.ts',
     ]),

@@ -53,7 +53,7 @@ const fenced: Record<string, (db: Db, fence: Fence) => Promise<unknown>> = {
   worker_lost: async (db, { id, attempt, worker }) => (await lostBy(db, worker, [{ id, attempt }], 5000)).length === 0,
 }
 
-/** These find their jobs themselves and fence what they found against a change meanwhile: test/recovery/recover-crashed-worker.sql.test.ts and test/recovery/dead-workers.sql.test.ts play that. */
+/** These find their jobs themselves and fence what they found against a change meanwhile: test/recovery/recover-jobs-of-crashed-worker.sql.test.ts and test/recovery/dead-workers.sql.test.ts play that. */
 const findTheirOwn = ['death_bury', 'watchdog_recover']
 
 /** These compare an attempt, and are no fence: whether an outcome landed, whether a finding still holds, and jobs that nobody holds any more. */

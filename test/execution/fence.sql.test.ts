@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { claimJobs } from '../../src/claiming/sql/claim.ts'
 import { applyJobAction } from '../../src/jobs/sql/job-actions.ts'
 import { milliseconds, seconds } from '../../src/lib/values/duration.ts'
-import { recoverOrphans } from '../../src/recovery/sql/recover-orphans.ts'
+import { recoverOrphans } from '../../src/recovery/sql/recover-jobs-of-dead-worker.ts'
 import { type SettleRow, settleJobs } from '../../src/worker/sql/settle.ts'
 import { at, storeForFile } from '../support/store.ts'
 

@@ -5,7 +5,7 @@ import { existsSync, openSync, readFileSync, statSync } from 'node:fs'
 import { threadId } from 'node:worker_threads'
 import { doNotRetry, skip, snooze } from '../../dist/jobs/model/outcome.js'
 // Not the whole library: each child would load it anew.
-import { providerStop, providerWait } from '../../dist/providers/model/provider-wait.js'
+import { providerStop, providerWait } from '../../dist/providers/model/provider-errors.js'
 import { spin } from './spin.mjs'
 
 const called = new URL('./called.mjs', import.meta.url)

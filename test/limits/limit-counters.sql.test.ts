@@ -10,7 +10,7 @@ import type { QueueLimits } from '../../src/limits/model/queue-limits.ts'
 import { addLimitCounters, recountLimits } from '../../src/limits/sql/limit-counters.ts'
 import { relimitJobs, saveLimits } from '../../src/limits/sql/queue.ts'
 import { pruneExpiredRows } from '../../src/maintenance/sql/expired-rows.ts'
-import { recoverOrphans } from '../../src/recovery/sql/recover-orphans.ts'
+import { recoverOrphans } from '../../src/recovery/sql/recover-jobs-of-dead-worker.ts'
 import { settleJobs } from '../../src/worker/sql/settle.ts'
 import { at, newJob, storeForFile } from '../support/store.ts'
 

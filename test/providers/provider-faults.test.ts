@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { armProbes, resumeBatches } from '../../src/batches/sql/provider-pauses.ts'
 import { providerStop, providerWait, seconds } from '../../src/index.ts'
-import { recoverOrphans } from '../../src/recovery/sql/recover-orphans.ts'
+import { recoverOrphans } from '../../src/recovery/sql/recover-jobs-of-dead-worker.ts'
 import { until } from '../support/engine.ts'
 import { faultyWorker } from '../support/faulty-worker.ts'
 

@@ -6,7 +6,7 @@ import { registerKinds } from '../../src/jobs/sql/job-kind.ts'
 import type { Clock } from '../../src/lib/clock.ts'
 import { silentLog } from '../../src/lib/logging/log.ts'
 import { type Duration, hours, milliseconds, minutes, seconds } from '../../src/lib/values/duration.ts'
-import { type JobFacts, judge } from '../../src/recovery/model/verdict.ts'
+import { type AttemptFacts, judgeAttempt } from '../../src/recovery/model/late-attempt-verdict.ts'
 import { checkWorkers } from '../../src/recovery/sql/dead-workers.ts'
 import { failOverdue } from '../../src/recovery/sql/expired-jobs.ts'
 import { reportFindings, viewFindings } from '../../src/recovery/sql/findings.ts'
@@ -15,6 +15,7 @@ import { Watchdog } from '../../src/recovery/watchdog.ts'
 import { registerWorker } from '../../src/worker/sql/heartbeat.ts'
 import { settleJobs } from '../../src/worker/sql/settle.ts'
 import { at, storeForFile, sweepFrom } from '../support/store.ts'
+import { workerVerdict } from './reference-verdicts.ts'
 
 const store = storeForFile()
 const kind = (policy: Partial<JobPolicy>, name = 'k') =>
@@ -486,15 +487,13 @@ describe('where a statement judges, it judges as the pure function does:', () =>
           looks,
         ])
         const facts = {
-          of: 'worker',
-          beatMs: beat * 1000,
+          heartbeatMs: beat * 1000,
           suspectedMs: suspected === null ? null : suspected * 1000,
-          looks: looks + 1,
+          checks: looks + 1,
           watched: gap < 10,
           orphanAfter: seconds(least),
-          blockedMs: null,
-        } as const
-        expected.set(`w${i}`, judge(facts)?.verdict)
+        }
+        expected.set(`w${i}`, workerVerdict(facts))
       }
       const rule = { orphanAfterMs: defaultPolicy.orphanAfter, beatMs: 5000, apartMs: 0 }
       const { judged } = await checkWorkers(store.db, rule, 'all', at(now))
@@ -549,7 +548,7 @@ describe('where a statement judges, it judges as the pure function does:', () =>
       const w = Math.floor(next() * workers.length)
       const { free, blocked } = workers[w]!
       // Only one job can be what its worker is blocked by.
-      const mine = blocked === 'by it' ? ('by another' as const) : (blocked as JobFacts['blocked'])
+      const mine = blocked === 'by it' ? ('by another' as const) : (blocked as AttemptFacts['blocked'])
       const state = pick('waiting', 'running', 'running', 'running', 'stalled')
       const age = pick(400, 499.999, 500, 900, 1000, 3000)
       const ran = Math.min(age, pick(5, 20, 60, 90, 100, 159.999, 160, 300))
@@ -569,20 +568,17 @@ describe('where a statement judges, it judges as the pure function does:', () =>
           batch,
         ],
       )
-      const facts: JobFacts = {
-        of: 'job',
-        state: state as JobFacts['state'],
-        ageMs: age * 1000,
+      const facts: AttemptFacts = {
         runningMs: ran * 1000,
         quietMs: quiet * 1000,
         sweptMs: 0,
-        held: true,
         blocked: mine,
         blockedMs: blocked === 'no' ? null : 6000,
         freeMs: free === null ? null : free * 1000,
         watchedMs: milliseconds(1e9),
       }
-      expected.set(id, judge(facts, policy)?.verdict)
+      const overdue = policy.maxAge !== null && age * 1000 >= policy.maxAge
+      expected.set(id, overdue ? 'overdue' : state === 'running' ? judgeAttempt(facts, policy)?.verdict : undefined)
     }
     expect(new Set(expected.values()).size).toBe(5)
     await failOverdue(store.db, 1000, at(now))

@@ -1,6 +1,6 @@
 /**
  * Decides whether a batch is stalled: a pure function from facts to a verdict with an action. batch-stall.ts reads the facts and applies
- * the action. recovery/model/verdict.ts has the verdicts on jobs, workers and queues, and the rule that unobserved time never counts.
+ * the action. recovery/model/late-attempt-verdict.ts has the verdicts on jobs, workers and queues, and the rule that unobserved time never counts.
  */
 import type { PolicyAction } from '../../jobs/model/policy.ts'
 import type { BatchPolicy } from './batch.ts'

@@ -4,7 +4,7 @@
  */
 import { type LocalizedText, localized } from '../../errors/errors.ts'
 import { beatEvery, defaultPolicy, type JobPolicy } from '../../jobs/model/policy.ts'
-import { timeoutGrace } from '../../recovery/model/verdict.ts'
+import { timeoutGrace } from '../../recovery/model/late-attempt-verdict.ts'
 import type { JobFacts, WorkerFacts } from './explain-facts.ts'
 import { pastMaxAge } from './explain-max-age.ts'
 import { follows } from './explain-waiting-job.ts'

@@ -1,4 +1,7 @@
-/** Computes the backoff: the delay of a failed job before the next attempt. */
+/**
+ * Computes the backoff: the delay of a failed job before the next attempt. recovery/sql/recover-jobs-of-crashed-worker.ts has the same
+ * formula in SQL, and a test compares both.
+ */
 import { type Duration, milliseconds, minutes, seconds } from '../../lib/values/duration.ts'
 
 export interface Backoff {

@@ -1,6 +1,6 @@
 /**
  * Defines the crash suspicion of a job that may have crashed its process, or whose process keeps dying. The statements in
- * recovery/sql/recover-orphans.ts and recovery/sql/recover-crashed-worker.ts change the suspicion; claiming/suspect-jobs.ts runs the job accordingly.
+ * recovery/sql/recover-jobs-of-dead-worker.ts and recovery/sql/recover-jobs-of-crashed-worker.ts change the suspicion; claiming/suspect-jobs.ts runs the job accordingly.
  */
 export interface CrashSuspicion {
   /** 0: normal; 1: apart from the other suspected jobs of the same crash; 2: alone. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { hours, seconds } from '../../lib/values/duration.ts'
-import { providerStop, providerWait } from '../../providers/model/provider-wait.ts'
+import { providerStop, providerWait } from '../../providers/model/provider-errors.ts'
 import { deferralOf, delayOf, pauseBatch, pauseOf } from './deferral.ts'
 
 const said = (error: Error) => deferralOf(error)!

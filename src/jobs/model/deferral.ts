@@ -1,5 +1,5 @@
 /**
- * Defines deferrals: the errors that a handler throws if a provider asks for a wait or has stopped (providers/model/provider-wait.ts), or
+ * Defines deferrals: the errors that a handler throws if a provider asks for a wait or has stopped (providers/model/provider-errors.ts), or
  * if the whole batch must pause. The job has no fault: the attempt is released, is not counted, and is no start of the job. A deferral is an
  * error, so that any code around `ctx.provider` passes the deferral on; a handler may catch the deferral and continue without
  * the provider.

@@ -1,6 +1,6 @@
 /**
  * Decides when a job is a poison job, and builds its failure: a job that has crashed its process `maxCrashes` times fails for good, with
- * the last crash as the reason. recovery/sql/recover-crashed-worker.ts applies the same rule in SQL (`isPoisonSql`), because a single
+ * the last crash as the reason. recovery/sql/recover-jobs-of-crashed-worker.ts applies the same rule in SQL (`isPoisonSql`), because a single
  * statement recovers all jobs of a crashed worker.
  */
 import { RetomaError } from '../../errors/errors.ts'

@@ -1,6 +1,6 @@
 /**
  * Builds the SQL parts that change the crash suspicion of a job after a crash or a restart of the process. Used to recover the jobs of a
- * dead worker: by recovery/sql/recover-orphans.ts without a crash report, by recovery/sql/recover-crashed-worker.ts with a report. jobs/model/crash-suspicion.ts explains the levels.
+ * dead worker: by recovery/sql/recover-jobs-of-dead-worker.ts without a crash report, by recovery/sql/recover-jobs-of-crashed-worker.ts with a report. jobs/model/crash-suspicion.ts explains the levels.
  */
 
 import { RetomaError } from '../../errors/errors.ts'

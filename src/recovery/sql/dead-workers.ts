@@ -1,6 +1,6 @@
 /**
  * Declares workers dead, in two steps: first suspected, then, two heartbeat intervals later, dead. Both steps run in the
- * database, so neither an outage nor a watchdog that has just started makes false orphans. recover-orphans.ts recovers the jobs.
+ * database, so neither an outage nor a watchdog that has just started makes false orphans. recover-jobs-of-dead-worker.ts recovers the jobs.
  *
  * Invariant: no worker is declared dead that could not write heartbeats. Checks must have covered two heartbeat
  * intervals; if no process checked for so long (the database was away, no watchdog ran), suspicion starts again. A
@@ -11,9 +11,13 @@
 import type { Db } from '../../database/db.ts'
 import { heldByWorker, someWaitOpen } from '../../jobs/sql/job-floor.ts'
 import { isToBeSampled } from '../../metrics/sql/job-count-sample.ts'
-import { silentChecks } from '../model/verdict.ts'
 import { isLate, kindClocks } from './late-attempts.ts'
 
+/**
+ * Silent checks after which a worker is dead, even with gaps between the checks. A live worker sends a heartbeat within two
+ * heartbeat intervals after the database returns, and fewer checks fit into two intervals.
+ */
+const silentChecks = 6
 /** A watchdog without an answer checks again at its next tick; a process that ends waits at most this long. */
 const tickMs = 8000
 

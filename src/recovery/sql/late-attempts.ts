@@ -1,6 +1,6 @@
 /**
  * Finds attempts that run too long or make no progress, by the thresholds of their kind or batch, with the facts that
- * recovery/model/verdict.ts needs, and ends the attempts by the verdict.
+ * recovery/model/late-attempt-verdict.ts needs, and ends the attempts by the verdict.
  *
  * Invariant: exactly the checked attempt is ended: the `where` has the fence of the attempt, and for a stall also the
  * last progress. SKIP LOCKED and bounded, so any number of watchdogs may run, and a worker that settles at the same
@@ -17,7 +17,7 @@ import {
 } from '../../jobs/sql/crash-suspicion.ts'
 import { overriding, policyInForce } from '../../jobs/sql/policy-override.ts'
 import { countMoves, countOutcomes, noteJobStates, releaseLimits } from '../../jobs/sql/transition.ts'
-import { type JobFacts, timeoutGrace } from '../model/verdict.ts'
+import { type AttemptFacts, timeoutGrace } from '../model/late-attempt-verdict.ts'
 import { lastSweep } from './sweep-schedule.ts'
 
 const tickMs = 8000
@@ -93,7 +93,7 @@ export interface LateAttempt {
   runningMs: number
   quietMs: number
   sweptMs: number
-  blocked: JobFacts['blocked']
+  blocked: AttemptFacts['blocked']
   blockedMs: number | null
   freeMs: number | null
   watchedMs: number

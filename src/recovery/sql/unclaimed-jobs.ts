@@ -9,8 +9,10 @@ import type { Db } from '../../database/db.ts'
 import { defaultPolicy } from '../../jobs/model/policy.ts'
 import { takesVersion } from '../../jobs/sql/claimable-kinds.ts'
 import { inOpenLane } from '../../jobs/sql/job-floor.ts'
-import { starvedAfter } from '../model/verdict.ts'
+import { seconds } from '../../lib/values/duration.ts'
 
+/** A job without a capable worker for so long is starved. */
+export const starvedAfter = seconds(30)
 /** Rows read per lane: if all kinds of the queue have a worker (`few`), and if a kind has none (`many`). */
 const few = 100
 const many = 5000

@@ -6,7 +6,7 @@
  */
 import { lateMs } from './process-pauses.ts'
 
-export class EventLoopWatch {
+export class EventLoopLag {
   readonly #everyMs: number
   #lookedAt: number
   #countedFrom: number

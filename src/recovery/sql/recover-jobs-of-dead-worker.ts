@@ -1,5 +1,5 @@
 /**
- * Recovers orphans: running jobs whose worker is dead or missing and left no crash report (recover-crashed-worker.ts). Every check finds
+ * Recovers orphans: running jobs whose worker is dead or missing and left no crash report (recover-jobs-of-crashed-worker.ts). Every check finds
  * the orphans again; a single statement ends the lease and stores the reason. Bounded, with SKIP LOCKED: any number of
  * watchdogs may run without a leader.
  *

@@ -11,14 +11,14 @@ import { writeStatusFile } from '../supervisor/status-files.ts'
 import { recordSuspectedJob } from '../supervisor/suspected-job-file.ts'
 import type { Blocked } from '../worker/sql/heartbeat.ts'
 import type { RunningJob } from './current-job-hook.ts'
-import { EventLoopWatch } from './event-loop-watch.ts'
+import { EventLoopLag } from './event-loop-lag.ts'
 import type { MainThreadStack } from './main-thread-stack.ts'
 import { checkIntervalMs, noteCheck } from './process-pauses.ts'
 import { type SharedState, slot } from './shared-state.ts'
 import type { ThreadLog } from './thread-log.ts'
 import type { HeartbeatThreadData } from './thread-messages.ts'
 
-export interface ProcessWatchOptions {
+export interface BlockedLoopWatchOptions {
   task: HeartbeatThreadData
   voice: ThreadLog
   /** Reads the stack and the job of the main thread. */
@@ -46,9 +46,9 @@ interface Block {
   nameAgainAt: number
 }
 
-export class ProcessWatch {
-  readonly #options: ProcessWatchOptions
-  readonly #watch: EventLoopWatch
+export class BlockedLoopWatch {
+  readonly #options: BlockedLoopWatchOptions
+  readonly #watch: EventLoopLag
   #block: Block | undefined
   #busy = false
   #overCap = false
@@ -56,9 +56,9 @@ export class ProcessWatch {
   /** The value of the last tick. */
   memoryBytes = 0
 
-  constructor(options: ProcessWatchOptions) {
+  constructor(options: BlockedLoopWatchOptions) {
     this.#options = options
-    this.#watch = new EventLoopWatch(checkIntervalMs, options.now())
+    this.#watch = new EventLoopLag(checkIntervalMs, options.now())
   }
 
   /** The blocked loop for the heartbeat; null until the loop was blocked long enough to be logged. */

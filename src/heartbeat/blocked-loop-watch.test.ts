@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { hasStatusFile } from '../supervisor/status-files.ts'
 import { readSuspectedJob } from '../supervisor/suspected-job-file.ts'
+import { BlockedLoopWatch } from './blocked-loop-watch.ts'
 import type { MainThreadStack } from './main-thread-stack.ts'
 import { checkIntervalMs } from './process-pauses.ts'
-import { ProcessWatch } from './process-watch.ts'
 import { newSharedState, slot } from './shared-state.ts'
 import type { HeartbeatThreadData, ThreadLogLine } from './thread-messages.ts'
 
@@ -41,7 +41,7 @@ function guarding(given: Partial<HeartbeatThreadData> & { seen?: MainThreadStack
   const seen = { now: 1000, memory: 500, main: given.seen ?? spinning, looks: 0, news: 0, killed: 0 }
   sharedState[slot.turnAt] = seen.now
   sharedState[slot.running] = 3
-  const processWatch = new ProcessWatch({
+  const processWatch = new BlockedLoopWatch({
     task,
     voice: { say: line => void lines.push(line), sayLast: line => void lines.push(line) },
     look: async () => {

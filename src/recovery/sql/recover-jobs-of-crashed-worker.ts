@@ -1,6 +1,6 @@
 /**
  * Recovers the jobs of a worker whose supervisor saw the crash. The crash report is stored with the worker, and each job is treated as
- * the report demands (design: "Who crashed it"). Without a crash report the watchdog recovers the jobs, later (recover-orphans.ts).
+ * the report demands (design: "Who crashed it"). Without a crash report the watchdog recovers the jobs, later (recover-jobs-of-dead-worker.ts).
  *
  * Invariant: every job is taken by the fence. A second run, a run whose answer was lost, or a watchdog that came first changes and
  * charges nothing again. The statement waits for a locked row and does not skip the row, because the job that crashed the process must be
@@ -38,7 +38,7 @@ import { countMoves, noteJobStates, releaseLimits } from '../../jobs/sql/transit
 import { type Random, systemRandom } from '../../lib/random.ts'
 import { cleanText } from '../../lib/values/json.ts'
 import type { CrashReport } from '../../supervisor/model/crash-report.ts'
-import type { Recovered } from './recover-orphans.ts'
+import type { Recovered } from './recover-jobs-of-dead-worker.ts'
 
 export interface RecoveredWorker extends Recovered {
   fate: 'unbegun' | 'crash' | 'suspect' | 'restart'
