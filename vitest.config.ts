@@ -36,6 +36,7 @@ const sharing = [
   'test/{providers,recovery,schedules,simulation,worker}/**/*.test.ts',
   // trace.test.ts registers an SDK for the whole process.
   'test/execution/**/!(trace).test.ts',
+  'test/engine/mistakes.test.ts',
 ]
 
 /** Files that load the sources and not the build: two replace a module by `vi.mock`, and one names paths of sources. */

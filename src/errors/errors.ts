@@ -49,6 +49,7 @@ export class RetomaError<N extends ErrorName = ErrorName> extends Error {
   ) {
     const entry = entryOf(error)
     const code = codeOf(error)
+    if (entry?.en === undefined) throw unknownError(error)
     super(`${code}: ${sentence(entry, facts, 'en')}`, options)
     this.#entry = entry
     this.code = code
@@ -87,6 +88,15 @@ export class RetomaError<N extends ErrorName = ErrorName> extends Error {
   }
 }
 
+const unknownError = (given: unknown): RetomaError =>
+  new RetomaError('bad_option', {
+    option: 'error',
+    problem: localized(
+      `it is a code of Retoma (docs/errors.md) or an error that defineErrors made, not ${String(given)}`,
+      `é um código do Retoma (docs/errors.md) ou um erro feito por defineErrors, não ${String(given)}`,
+    ),
+  })
+
 export const isErrorCode = (code: string): code is ErrorCode => Object.hasOwn(errorTable, code)
 
 /** Returns the entry: the HTTP status, and the sentences with the names of the facts in braces. */
@@ -94,7 +104,7 @@ export const entryOf = (error: ErrorName): Readonly<Entry> | OwnError =>
   typeof error === 'string' ? errorTable[error] : error
 
 export const codeOf = <N extends ErrorName>(error: N): RetomaError<N>['code'] =>
-  (typeof error === 'string' ? error : error.code) as RetomaError<N>['code']
+  (typeof error === 'string' ? error : error?.code) as RetomaError<N>['code']
 
 export function isRetomaError<N extends ErrorName>(error: unknown, which?: N): error is RetomaError<N> {
   if (!hasBrand(error, 'error')) return false

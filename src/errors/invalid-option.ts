@@ -2,6 +2,11 @@
 
 import { suggestion } from './did-you-mean.ts'
 import { type LocalizedText, localized, RetomaError } from './errors.ts'
+import { peerHint } from './peer-words.ts'
+
+/** The word of a peer first: a name near the word by chance would mislead. */
+const hintForOption = (option: string, known: readonly string[]): LocalizedText =>
+  peerHint(option, known) ?? suggestion(option, known)
 
 export type Refuse = (en: string, pt: string) => never
 
@@ -14,7 +19,7 @@ export function refuseOption(option: string, en: string, pt: string): never {
 export function refuseUnknownOptions(given: object, known: readonly string[], within = ''): void {
   for (const option of Object.keys(given)) {
     if (known.includes(option)) continue
-    const hint = suggestion(option, known)
+    const hint = hintForOption(option, known)
     refuseOption(`${within}${option}`, `there is no such option${hint.en}`, `não existe essa opção${hint.pt}`)
   }
 }
@@ -30,7 +35,7 @@ export const refuseDefinition =
 export function refuseUnknown(given: object, known: readonly string[], refuse: Refuse, within = ''): void {
   for (const option of Object.keys(given)) {
     if (known.includes(option)) continue
-    const hint = suggestion(option, known)
+    const hint = hintForOption(option, known)
     refuse(`there is no option "${within}${option}"${hint.en}`, `não existe a opção "${within}${option}"${hint.pt}`)
   }
 }

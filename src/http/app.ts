@@ -73,7 +73,7 @@ const known = Object.keys({
 
 export function createApp(engine: Engine, options: AppOptions = {}): FetchHandler {
   if (typeof engine?.enqueue !== 'function' || internalsOf(engine) === undefined)
-    refuseOption('engine', 'it is made by createEngine', 'é feito por createEngine')
+    refuseOption('engine', 'it is made by await createEngine(…)', 'é feito por await createEngine(…)')
   refuseUnknownOptions(options, known)
   const { log = silentLog, basePath = '' } = options
   const authenticator = createAuthenticator(engine, options)
