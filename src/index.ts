@@ -42,7 +42,7 @@ export {
   type WorkOptions,
 } from './engine/create-engine.ts'
 export type { Enqueued } from './enqueue/enqueue.sql.ts'
-export type { EnqueuedMany, EnqueueManyOptions } from './enqueue/enqueue.ts'
+export type { EnqueuedMany, EnqueueManyOptions, EnqueueTransaction } from './enqueue/enqueue.ts'
 export type { CheckedEnqueueOptions, EnqueueOptions } from './enqueue/model/enqueue-options.ts'
 export type { EraseResult } from './erasure/erase.ts'
 export { defineErrors, type OwnErrors } from './errors/app-errors.ts'
@@ -91,10 +91,18 @@ export type { ChildEnvironment } from './jobs/model/environment-option.ts'
 export {
   type AnyJob,
   defineJob,
+  type HandlerModule,
+  type HandlerUrl,
+  type HandlerUrlOf,
+  handlerOf,
+  type InputOf,
   type Job,
   type JobOptions,
   type JobResult,
+  type NoInputNeeded,
+  type OutputOf,
   type ParsedInput,
+  type ResultOf,
 } from './jobs/model/job.ts'
 export type {
   Collected,
@@ -108,6 +116,7 @@ export type {
   JobTransaction,
   StepOptions,
 } from './jobs/model/job-context.ts'
+export type { JobHandle, StoredResult, WaitOptions } from './jobs/model/job-handle.ts'
 export { doNotRetry, type Skip, type Snooze, skip, snooze } from './jobs/model/outcome.ts'
 export type { Isolation, JobPolicy, PolicyAction, PolicyMessages } from './jobs/model/policy.ts'
 export type { ItemOptions, PolicyOptions } from './jobs/model/policy-options.ts'

@@ -261,7 +261,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     guessThrottle,
     changed: () => wakeHints.doors(),
   })
-  const { jobs, job, wait, jobAsText, jobListed } = createJobActions({
+  const { jobs, job, wait, jobAsText, jobListed, resultOf } = createJobActions({
     db,
     clock,
     settleListeners,
@@ -280,8 +280,10 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
   })
   const meter = createMeter()
 
+  const results = closedCheck.open({ resultOf }, parameters.results)
+
   const flat: FlatMethods = {
-    ...createEnqueuer({ db, clock, registry, writeShared, admission, wake, closing: closing.signal }),
+    ...createEnqueuer({ db, clock, registry, writeShared, admission, wake, closing: closing.signal, ...results }),
     ...createBatchSubmitter({ db, clock, registry, queueDepths, wake, ask: batchMoved }),
     job,
     batch,

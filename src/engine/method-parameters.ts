@@ -10,7 +10,7 @@ import { roles } from '../auth/model/token.ts'
 import type { TokenFilter } from '../auth/sql/token-rows.ts'
 import type { CreateTokenOptions } from '../auth/tokens.ts'
 import type { ResumeOptions } from '../batches/batch-actions.ts'
-import { batchOverrides } from '../batches/model/batch.ts'
+import { type AnyBatch, batchOverrides } from '../batches/model/batch.ts'
 import { batchStates } from '../batches/model/batch-state.ts'
 import type { ItemFilter } from '../batches/sql/batch-items.ts'
 import type { SubmitOptions } from '../batches/submit-batch.ts'
@@ -22,8 +22,10 @@ import type { FileHome } from '../files/file-streams.ts'
 import type { FileOptions } from '../files/model/file.ts'
 import type { IdempotencyKey } from '../idempotency/stored-response.sql.ts'
 import type { BulkFilter } from '../jobs/bulk-actions.ts'
+import type { JobResults } from '../jobs/job-actions.ts'
 import type { ActedBy } from '../jobs/model/actor.ts'
 import { isJob } from '../jobs/model/job.ts'
+import type { JobHandle, WaitOptions } from '../jobs/model/job-handle.ts'
 import { states } from '../jobs/model/state.ts'
 import type { JobFilter } from '../jobs/sql/job-list.ts'
 import { asText, isStorableText } from '../lib/values/json.ts'
@@ -162,6 +164,11 @@ const named = (name: string) => value(name, text)
 const job = value('job', (given, at) => {
   if (!isJob(given as never)) refuseOption(at, 'it is made by defineJob', 'é feito por defineJob')
 })
+const batch = value('batch', (given, at) => {
+  const { name, job } = Object(given) as Partial<AnyBatch>
+  if (typeof name !== 'string' || !isJob(job))
+    refuseOption(at, 'it is made by defineBatch({ name, job })', 'é feito por defineBatch({ name, job })')
+})
 const list = (name: string) =>
   value(name, (given, at) => {
     const iterable = Object(given)
@@ -243,6 +250,12 @@ const workOptions = object<WorkOptions>('options', {
   killWhenHung: bool,
 })
 
+const waitOptions = object<WaitOptions>('options', { signal })
+const idOrHandle: Check = (given, at) => {
+  const id = typeof given === 'object' && given !== null ? (given as Partial<JobHandle>).id : given
+  if (typeof id !== 'string') wrong(given, at, 'an id, or what enqueue returned', 'um id, ou o que enqueue devolveu')
+}
+
 type Namespace = Exclude<keyof Engine, keyof FlatMethods | 'close' | typeof Symbol.asyncDispose>
 type ParametersOf<Methods> = { readonly [Name in keyof Methods]: readonly Parameter[] }
 
@@ -257,16 +270,16 @@ const flat: ParametersOf<FlatMethods> = {
       each: fn,
     }),
   ],
-  submit: [value('batch', left), list('items'), object('options', { ...submitOptions, keyUntil: left })],
-  job: [id],
+  submit: [batch, list('items'), object('options', { ...submitOptions, keyUntil: left })],
+  job: [id, value('job', (given, at) => void (given === undefined || job.check(given, at)))],
   batch: [id],
   wait: [
     object<{ job: string; batch: string }>(
       'wait',
-      { job: text, batch: text },
+      { job: idOrHandle, batch: text },
       { required: true, exactlyOne: ['job', 'batch'] },
     ),
-    object<{ signal?: AbortSignal }>('options', { signal }),
+    waitOptions,
   ],
   events: [object<EventsFilter>('events', { job: left, batch: left, after: left, signal })],
   explain: [
@@ -425,7 +438,9 @@ const internals: ParametersOf<InternalMethods> = {
   endBatches: [],
 }
 
-export const parameters = { flat, ...namespaces, internals }
+const results: ParametersOf<JobResults> = { resultOf: [id, waitOptions] }
+
+export const parameters = { flat, ...namespaces, internals, results }
 
 /** Throws `bad_option` for the first invalid argument. */
 export function checkArguments(taken: readonly Parameter[] | undefined, given: readonly unknown[]): void {

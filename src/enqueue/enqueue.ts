@@ -8,7 +8,8 @@
 import { runInCallerTransaction, type Transaction } from '../database/caller-transaction.ts'
 import type { Db, Run } from '../database/db.ts'
 import { refuseOption } from '../errors/invalid-option.ts'
-import type { AnyJob, Job } from '../jobs/model/job.ts'
+import type { AnyJob, InputOf, Job, NoInputNeeded, OutputOf } from '../jobs/model/job.ts'
+import type { JobHandle, WaitOptions } from '../jobs/model/job-handle.ts'
 import type { Clock } from '../lib/clock.ts'
 import { traceparent } from '../lib/trace.ts'
 import type { Admission } from './admission.ts'
@@ -39,14 +40,31 @@ export interface EnqueuedMany {
   ids: string[]
 }
 
-/** NoInfer: only the job determines the input type; a looser argument must not widen the type. */
+export interface EnqueueTransaction {
+  /** The job exists if and only if this transaction of the caller commits. Default: a transaction of the engine. */
+  tx?: Transaction
+}
+
 export interface Enqueuer {
-  enqueue<Input>(
-    job: Job<Input, unknown>,
-    input: NoInfer<Input>,
-    /** `tx`: the job exists if and only if this transaction of the caller commits. */
-    options?: EnqueueOptions & { tx?: Transaction },
-  ): Promise<Enqueued>
+  /**
+   * Adds a job, which is committed when the call resolves. Throws `bad_input`, `bad_option`, `queue_full` and `rate_limited`.
+   *
+   * @example
+   * const handle = await engine.enqueue(classify, { code: 'A-17' }, { key: 'A-17', delay: minutes(5) })
+   * const { category } = await handle.result()
+   */
+  enqueue<Of extends AnyJob>(job: Of & NoInputNeeded<Of>): Promise<JobHandle<OutputOf<Of>>>
+  enqueue<Of extends AnyJob>(
+    job: Of,
+    input: InputOf<Of>,
+    options?: EnqueueOptions & EnqueueTransaction,
+  ): Promise<JobHandle<OutputOf<Of>>>
+  /**
+   * Adds a job for each input of a list or a stream, in order and in bounded memory.
+   *
+   * @example
+   * await engine.enqueueMany(classify, documents, { each: ({ code }) => ({ key: code }) })
+   */
   enqueueMany<Input>(
     job: Job<Input, unknown>,
     inputs: Iterable<NoInfer<Input>> | AsyncIterable<NoInfer<Input>>,
@@ -64,8 +82,18 @@ export function createEnqueuer(given: {
   /** Wakes workers here and in other processes: the queue may have ready jobs. */
   wake: (queue: string, delayMs?: number, job?: string) => void
   closing: AbortSignal
+  /** Waits for the result of a job. */
+  resultOf: (id: string, options?: WaitOptions) => Promise<unknown>
 }): Enqueuer {
-  const { db, clock, registry, writeShared, admission, wake, closing } = given
+  const { db, clock, registry, writeShared, admission, wake, closing, resultOf } = given
+
+  // biome-ignore lint/suspicious/noExplicitAny: the caller's type of the job says what the result is
+  type AnyHandle = JobHandle<any>
+  /** `result` is not enumerable: a handle prints and compares as its id and `created`. */
+  const handleOf = (enqueued: Enqueued): AnyHandle => {
+    const value: AnyHandle['result'] = options => resultOf(enqueued.id, options)
+    return Object.defineProperty(enqueued, 'result', { value }) as AnyHandle
+  }
 
   /** The commit time of the caller's transaction is unknown: a few hints in the first half second, then polling. */
   function tellLater(queue: string, delayMs: number): void {
@@ -103,7 +131,7 @@ export function createEnqueuer(given: {
   }
 
   return {
-    async enqueue(job, input, given) {
+    async enqueue(job: AnyJob, input?: unknown, given?: EnqueueOptions & EnqueueTransaction) {
       const { tx, ...options } = given ?? {}
       const run = tx === undefined ? db.run : runInCallerTransaction(tx)
       const asked = checkEnqueueOptions(options)
@@ -114,7 +142,7 @@ export function createEnqueuer(given: {
       const alone = tx !== undefined || asked.key !== null
       const enqueued = alone ? (await write(made, run))[0]! : await writeShared(made[0]!)
       announce(job.queue, [asked], tx, enqueued.id)
-      return enqueued
+      return handleOf(enqueued)
     },
 
     async enqueueMany(job, inputs, given) {

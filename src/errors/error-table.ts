@@ -645,6 +645,27 @@ export const errorTable = define({
     en: 'job {id} is {state}; {verb} is not possible then',
     pt: 'o job {id} está em {state}; {verb} não é possível nesse estado',
   },
+  job_failed: {
+    status: 500,
+    en: 'job {id} of kind "{kind}" failed: {problem}; engine.jobs.retry("{id}") runs it again',
+    pt: 'o job {id} do tipo "{kind}" falhou: {problem}; engine.jobs.retry("{id}") o executa de novo',
+  },
+  job_cancelled: {
+    status: 409,
+    en: 'job {id} of kind "{kind}" was cancelled and has no result',
+    pt: 'o job {id} do tipo "{kind}" foi cancelado e não tem resultado',
+  },
+  job_skipped: {
+    status: 409,
+    en: 'job {id} of kind "{kind}" was skipped and has no result: {problem}',
+    pt: 'o job {id} do tipo "{kind}" foi pulado e não tem resultado: {problem}',
+  },
+  job_stalled: {
+    status: 409,
+    retryable: true,
+    en: 'job {id} of kind "{kind}" is stalled and has no result until a person resumes it with engine.jobs.resume("{id}"): {problem}',
+    pt: 'o job {id} do tipo "{kind}" está travado e não tem resultado até alguém o retomar com engine.jobs.resume("{id}"): {problem}',
+  },
   batch_state: {
     status: 409,
     en: 'batch {id} is {state}; {verb} is not possible then',

@@ -12,6 +12,8 @@ import { isId } from '../lib/values/id.ts'
 import { cleanText, isStorableText } from '../lib/values/json.ts'
 import { checkPage, type ListPage, type ListPageOptions } from '../lib/values/page.ts'
 import { type ActedBy, checkActor } from './model/actor.ts'
+import type { AnyJob, Job } from './model/job.ts'
+import { type JobHandle, resultOfEnded, type WaitOptions } from './model/job-handle.ts'
 import { isFinal, type JobState } from './model/state.ts'
 import type { SettleListeners } from './settle-listeners.ts'
 import { applyJobAction, type JobActionName, type JobActionRequest } from './sql/job-actions.ts'
@@ -30,7 +32,11 @@ import {
 } from './sql/job-view.ts'
 
 /** A job with its failures, checkpoints and events. */
-export type JobDetail = JobView & { history: FailureView[]; checkpoints: CheckpointView[]; events: JobEventView[] }
+export type JobDetail<Input = unknown, Output = unknown> = JobView<Input, Output> & {
+  history: FailureView[]
+  checkpoints: CheckpointView[]
+  events: JobEventView[]
+}
 
 /** The result of a job action: the state afterwards, and whether this call changed the state. */
 export interface JobActionResult {
@@ -41,10 +47,24 @@ export interface JobActionResult {
 
 /** Methods of the engine itself. */
 export interface JobReads {
+  /** Reads a job with its failures, checkpoints and events; null: no such job. */
   job(id: string): Promise<JobDetail | null>
-  /** Resolves when the job or batch is final or `stalled`; survives a database outage. */
-  wait(what: { job: string }, options?: { signal?: AbortSignal }): Promise<JobDetail>
-  wait(what: { batch: string }, options?: { signal?: AbortSignal }): Promise<BatchView>
+  /** The same with the types of `job`. Throws `bad_option` if the job with this id is of another kind. */
+  job<Input, Output>(id: string, job: Job<Input, Output>): Promise<JobDetail<Input, Output> | null>
+  /**
+   * Resolves when the job is final or `stalled`; survives a database outage. A handle of `enqueue` gives the types of its job.
+   * Throws `not_found`.
+   */
+  wait<Output>(what: { job: JobHandle<Output> }, options?: WaitOptions): Promise<JobDetail<unknown, Output>>
+  wait(what: { job: string }, options?: WaitOptions): Promise<JobDetail>
+  /** Resolves when the batch is final or `stalled`; survives a database outage. Throws `not_found`. */
+  wait(what: { batch: string }, options?: WaitOptions): Promise<BatchView>
+}
+
+/** The result of a job by id, for the handles of `enqueue`. */
+export interface JobResults {
+  /** Waits as `wait` does; throws the error of a job that did not succeed. */
+  resultOf(id: string, options?: WaitOptions): Promise<unknown>
 }
 
 /** Reads for HTTP alone. */
@@ -94,7 +114,7 @@ export function createJobActions(given: {
   batchMoved: (batch: string) => Promise<unknown>
   wake: (queue: string) => void
   closing: AbortSignal
-}): JobReads & JobReadsOfHttp & { jobs: JobActions } {
+}): JobReads & JobReadsOfHttp & JobResults & { jobs: JobActions } {
   const { db, clock, settleListeners, batch: batchOf, batchMoved, wake, closing } = given
 
   async function detailOf(id: string, view: typeof viewJob): Promise<JobDetail | null> {
@@ -111,7 +131,16 @@ export function createJobActions(given: {
     return { ...found, checkpoint, history, checkpoints, events }
   }
 
-  const job = (id: string) => detailOf(id, viewJob)
+  async function job(id: string, expected?: AnyJob): Promise<JobDetail | null> {
+    const found = await detailOf(id, viewJob)
+    if (found !== null && expected !== undefined && found.kind !== expected.kind)
+      refuseOption(
+        'job',
+        `job ${id} is of kind "${found.kind}", not "${expected.kind}"`,
+        `o job ${id} é do tipo "${found.kind}", não "${expected.kind}"`,
+      )
+    return found
+  }
 
   /** Resolves with undefined during a database outage, so that the caller keeps waiting. */
   const look = <T>(found: Promise<T>) =>
@@ -146,6 +175,15 @@ export function createJobActions(given: {
       }
     }
   }
+
+  const waitForJob = (id: string, signal: AbortSignal | undefined) =>
+    waitFor(
+      'job',
+      id,
+      () => job(id),
+      ({ state }) => isFinal(state) || state === 'stalled',
+      signal,
+    )
 
   /** `fine`: states in which the action has nothing left to do, so that a repeated call is no error. */
   async function applyAction(
@@ -182,11 +220,11 @@ export function createJobActions(given: {
   }
 
   return {
-    job,
+    job: job as JobReads['job'],
     jobAsText: id => detailOf(id, viewJobText),
     jobListed: async id => (isId(id) ? ((await viewJobListed(db, id)) ?? null) : null),
 
-    wait: ((what: { job: string } | { batch: string }, { signal }: { signal?: AbortSignal } = {}) =>
+    wait: ((what: { job: string | JobHandle } | { batch: string }, { signal }: WaitOptions = {}) =>
       'batch' in what
         ? waitFor(
             'batch',
@@ -195,13 +233,9 @@ export function createJobActions(given: {
             ({ state }) => isFinalBatch(state) || state === 'stalled',
             signal,
           )
-        : waitFor(
-            'job',
-            what.job,
-            () => job(what.job),
-            ({ state }) => isFinal(state) || state === 'stalled',
-            signal,
-          )) as JobReads['wait'],
+        : waitForJob(typeof what.job === 'string' ? what.job : what.job.id, signal)) as JobReads['wait'],
+
+    resultOf: async (id, { signal } = {}) => resultOfEnded(await waitForJob(id, signal)),
 
     jobs: {
       async list(filter = {}) {

@@ -61,6 +61,17 @@ export interface Job<Input = never, Output = unknown> {
 // biome-ignore lint/suspicious/noExplicitAny: a list of jobs of different inputs has no narrower type
 export type AnyJob = Job<any, any>
 
+/** The input type of a job. */
+// biome-ignore lint/suspicious/noExplicitAny: the other type of the job does not matter
+export type InputOf<Of extends AnyJob> = Of extends Job<infer Input, any> ? Input : never
+
+/** The result type of a job. */
+// biome-ignore lint/suspicious/noExplicitAny: the other type of the job does not matter
+export type OutputOf<Of extends AnyJob> = Of extends Job<any, infer Output> ? Output : never
+
+/** Accepts a job whose input may be left out, and refuses every other job. */
+export type NoInputNeeded<Of extends AnyJob> = undefined extends InputOf<Of> ? unknown : never
+
 /** Returns true if defineJob returned the object. */
 export const isJob = (job: AnyJob | undefined): boolean =>
   typeof job?.kind === 'string' && typeof job.parse === 'function'
@@ -68,25 +79,66 @@ export const isJob = (job: AnyJob | undefined): boolean =>
 /** The return value of a handler. */
 export type JobResult<Output> = Output | Skip | Snooze | Promise<Output | Skip | Snooze>
 
+/** The result of a handler that returns `Returned`: without the promise, `skip` and `snooze`. */
+export type ResultOf<Returned> = Exclude<Awaited<Returned>, Skip | Snooze>
+
+/** A module with a handler: the default export, or the export `run`. */
+export type HandlerModule = { default: ModuleHandler } | { run: ModuleHandler }
+type ModuleHandler = (context: JobContext, input: never) => unknown
+
+type HandlerIn<Module> = Module extends { default: infer Handler extends ModuleHandler }
+  ? Handler
+  : Module extends { run: infer Handler extends ModuleHandler }
+    ? Handler
+    : never
+
+/** The URL of a handler module with the types of the handler. A plain URL has no types and is accepted everywhere. */
+export type HandlerUrl<Input, Output> = URL & {
+  /** Types only. */
+  readonly handlerTypes?: (input: Input) => Output
+}
+
+/** The URL of a module, with the types of the handler in the module. */
+export type HandlerUrlOf<Module extends HandlerModule> = HandlerUrl<
+  Parameters<HandlerIn<Module>>[1],
+  ResultOf<ReturnType<HandlerIn<Module>>>
+>
+
 /**
- * `handler`: a module whose default export, or whose export `run`, is `(ctx, input) => result`:
- * `new URL('./extract.js', import.meta.url)`.
+ * Gives the URL of a handler module the types of the module, so that `defineJob` checks the handler against the input schema and knows
+ * the result. At run time the URL is unchanged.
+ *
+ * @example
+ * defineJob({
+ *   kind: 'extract',
+ *   input: z.object({ code: z.string() }),
+ *   handler: handlerOf<typeof import('./extract.js')>(new URL('./extract.js', import.meta.url)),
+ * })
  */
+export function handlerOf<Module extends HandlerModule>(url: URL): HandlerUrlOf<Module> {
+  return url
+}
+
+/** `handler`: the URL of a module with the handler; `handlerOf` gives the URL the types of the module. */
 export function defineJob<Schema extends StandardSchemaV1, Output = unknown>(
-  options: JobOptions & { input: Schema; handler: URL; run?: undefined },
+  options: JobOptions & {
+    input: Schema
+    handler: HandlerUrl<StandardSchemaV1.InferOutput<Schema>, Output>
+    run?: undefined
+  },
 ): Job<StandardSchemaV1.InferInput<Schema>, Output>
 export function defineJob<Input = undefined, Output = unknown>(
-  options: JobOptions & { input?: undefined; handler: URL; run?: undefined },
+  options: JobOptions & { input?: undefined; handler: HandlerUrl<Input, Output>; run?: undefined },
 ): Job<Input, Output>
 export function defineJob<Schema extends StandardSchemaV1, Output>(
   options: JobOptions & {
     input: Schema
     run: (context: JobContext, input: StandardSchemaV1.InferOutput<Schema>) => JobResult<Output>
   },
-): Job<StandardSchemaV1.InferInput<Schema>, Output>
+): Job<StandardSchemaV1.InferInput<Schema>, ResultOf<Output>>
 export function defineJob<Input = undefined, Output = unknown>(
   options: JobOptions & { input?: undefined; run: (context: JobContext, input: Input) => JobResult<Output> },
-): Job<Input, Output>
+): Job<Input, ResultOf<Output>>
 export function defineJob(
   options: JobOptions & {
     input?: StandardSchemaV1 | undefined
@@ -123,7 +175,7 @@ export function defineJob(
       `oldestVersion deve ser um número inteiro de 1 até a versão, ${version}, não ${String(oldestVersion)}`,
     )
   const policy = kindPolicy(options, defaultPolicy, refuse)
-  const handler = handlerOf(options, refuse)
+  const handler = handlerHref(options, refuse)
   const parse = parser(options.input)
   return {
     kind: name,
@@ -165,7 +217,7 @@ function internalOf({ kind, internal }: JobOptions, refuse: Refuse): boolean {
 }
 
 /** Returns the URL of the handler's module, if any. */
-function handlerOf(
+function handlerHref(
   { run, handler, isolation = 'inline' }: JobOptions & { run?: unknown; handler?: unknown },
   refuse: Refuse,
 ): string | null {
@@ -179,6 +231,11 @@ function handlerOf(
       `isolation "${isolation}" precisa do handler num módulo: handler: new URL('./work.js', import.meta.url)`,
     )
   if (handler === undefined) return null
+  if (typeof handler === 'function')
+    refuse(
+      'handler is the URL of a module; a function (ctx, input) => result goes to run',
+      'handler é a URL de um módulo; uma função (ctx, input) => result vai em run',
+    )
   if (!(handler instanceof URL) || handler.protocol !== 'file:')
     refuse(
       "handler must be the URL of a file, such as new URL('./work.js', import.meta.url)",

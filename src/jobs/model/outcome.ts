@@ -46,7 +46,11 @@ export type Evidence = Readonly<Record<string, unknown>>
 /** `evidence`: the child process died; without `timedOut`, the attempt caused the crash. */
 export type Ended = { returned: unknown } | { thrown: unknown; timedOut?: boolean; evidence?: Evidence }
 
+/** The answer of `skip`. */
 export class Skip {
+  /** For the compiler only: a result of a user with the same fields is no Skip. */
+  declare private readonly nominal: 'skip'
+  /** Why the job needs no work. */
   readonly reason: string
   constructor(reason: string) {
     this.reason = reason
@@ -54,7 +58,11 @@ export class Skip {
   }
 }
 
+/** The answer of `snooze`. */
 export class Snooze {
+  /** For the compiler only: a result of a user with the same fields is no Snooze. */
+  declare private readonly nominal: 'snooze'
+  /** The time until the next attempt. */
   readonly delay: Duration
   constructor(delay: Duration) {
     this.delay = delay

@@ -4,6 +4,7 @@ import type { Db, Run } from '../../database/db.ts'
 import { mark, readableValue, viewValue } from '../../lib/values/value-codec.ts'
 import type { QueueLimits } from '../../limits/model/queue-limits.ts'
 import type { CrashSuspicion } from '../model/crash-suspicion.ts'
+import type { StoredResult } from '../model/job-handle.ts'
 import type { JobState } from '../model/state.ts'
 import { heldByWorker, inOpenLane } from './job-floor.ts'
 
@@ -19,8 +20,8 @@ export interface JobError {
 /** Bytes by field; only the view of the single job has the value. */
 export type OmittedFields = Partial<Record<'input' | 'result' | 'progress' | 'error', number>>
 
-/** A job in its current state. */
-export interface JobView {
+/** A job in its current state. `Input` and `Output`: the types of its kind, where the caller has named the job. */
+export interface JobView<Input = unknown, Output = unknown> {
   id: string
   queue: string
   kind: string
@@ -44,8 +45,9 @@ export interface JobView {
   /** Large values that a list leaves out or cuts, with their stored size in bytes; null: none. */
   omitted: OmittedFields | null
   runAt: Date
-  input: unknown
-  result: unknown
+  input: Input
+  /** null until the job has succeeded. */
+  result: StoredResult<Output> | null
   progress: unknown
   checkpoint: string | null
   error: JobError | null
