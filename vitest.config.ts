@@ -122,6 +122,8 @@ export default defineConfig({
     // The built program runs as it is, as in a process of its own: test/cli/support.ts.
     server: { deps: { external: [source('../dist/')] } },
     globalSetup: 'test/support/global-setup.ts',
+    // Engines that a test makes without a `log` write warnings and errors only.
+    env: { LOG_LEVEL: 'warn' },
     pool: 'forks',
     maxWorkers: 3,
     // No promise: only what ends a test that hangs. A busy machine is twenty times as slow as an idle one, and what takes six seconds

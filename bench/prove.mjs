@@ -21,6 +21,8 @@ if (wanted.some(name => !names.includes(name)) || !(scale > 0 && scale <= 1)) {
   process.exit(2)
 }
 
+// The start of every engine and worker is not part of the output.
+process.env.LOG_LEVEL ??= 'warn'
 await setup({ build: true }).catch(giveUp)
 const { openRoom } = await import('./lib/room.mjs')
 

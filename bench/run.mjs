@@ -29,6 +29,8 @@ const list = text => text.split(',').filter(Boolean)
 const sizes = list(asked.jobs).map(Number)
 const rounds = Number(asked.rounds)
 
+// The start of every engine and worker is not part of the output.
+process.env.LOG_LEVEL ??= 'warn'
 await setup({ build: true })
 installPeers()
 const { once, openRoom } = await import('./lib/room.mjs')

@@ -22,6 +22,8 @@ if (unknown.length > 0 || !Number.isInteger(jobs) || jobs < 1) {
   process.exit(2)
 }
 
+// The start of every engine and worker is not part of the output.
+process.env.LOG_LEVEL ??= 'warn'
 await setup({ build: true }).catch(giveUp)
 const { perform } = await import('./lib/stage.mjs')
 

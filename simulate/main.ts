@@ -22,7 +22,7 @@ export async function play({ seed, steps, runs, story }: Asked, say: (line: stri
   const server = await startTestServer()
   try {
     const template = await createTestDatabase(server.url)
-    await (await createEngine({ databaseUrl: template.url })).close()
+    await (await createEngine({ databaseUrl: template.url, log: false })).close()
     for (let each = seed; each < seed + runs; each++) {
       const began = performance.now()
       const url = await copyOf(server.url, template.url, `simulated_${each}`)

@@ -7,7 +7,7 @@
  */
 import pg from 'pg'
 import { databaseTimeout } from '../errors/database-unreachable.ts'
-import type { Clock } from '../lib/clock.ts'
+import { type Clock, systemClock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
 import { withDeadline } from '../lib/with-deadline.ts'
 import { createConnectionLeases } from './connection-lease.ts'
@@ -67,6 +67,8 @@ const defaultDeadline = 30_000
 const interrupt = { name: 'db_interrupt', text: 'select pg_cancel_backend($1)' }
 const connectDeadline = 10_000
 const closeDeadline = 2000
+/** Connections lost within this time are one loss in the log. */
+const sameLossMs = 10_000
 
 type Client = pg.ClientBase & Probed
 
@@ -93,7 +95,15 @@ export function openDb(options: {
   const listenUrl = options.directUrl ?? options.url
   const pool = new pg.Pool(config)
   let closing = false
-  pool.on('error', error => options.log[closing ? 'debug' : 'warn']({ err: error }, 'a database connection was lost'))
+  // PostgreSQL closes all connections at once when it stops: one line says so.
+  const elapsed = () => (options.clock ?? systemClock).elapsed()
+  let lostAt = Number.NEGATIVE_INFINITY
+  pool.on('error', error => {
+    const isNew = elapsed() - lostAt >= sameLossMs
+    if (isNew) lostAt = elapsed()
+    const level = closing || !isNew ? 'debug' : 'warn'
+    options.log[level]({ problem: error.message }, 'a database connection was lost; the engine opens another one')
+  })
   const alive = new Set<pg.PoolClient>()
   pool.on('connect', client => void alive.add(client))
   pool.on('remove', client => void alive.delete(client))

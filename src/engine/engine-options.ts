@@ -17,7 +17,7 @@ import type { ConfiguredHandlers } from '../isolation/isolation-mode.ts'
 import { type AnyJob, isJob } from '../jobs/model/job.ts'
 import type { Retention } from '../jobs/model/retention.ts'
 import type { Clock } from '../lib/clock.ts'
-import { createLog, type Log } from '../lib/logging/log.ts'
+import { createLog, type Log, silentLog } from '../lib/logging/log.ts'
 import { megabytes } from '../lib/values/bytes.ts'
 import { days } from '../lib/values/duration.ts'
 import { asText } from '../lib/values/json.ts'
@@ -70,13 +70,17 @@ export interface EngineOptions {
   connections?: number
   /** Retention of finished jobs, for all or by final state. Default: RETENTION_DAYS, or 90 days. */
   retention?: Retention
-  /** Default: warnings and errors to stderr; LOG_LEVEL and LOG_FORMAT change this. */
-  log?: Log
+  /**
+   * A logger with the methods of pino; `false` logs nothing. Default: a log on stderr, pretty on a terminal and JSON lines elsewhere;
+   * LOG_LEVEL (default info) and LOG_FORMAT change this.
+   */
+  log?: Log | false
   clock?: Clock
 }
 
 /** The options with the values that only the command line and the settings give. */
-export interface ResolvedOptions extends EngineOptions {
+export interface ResolvedOptions extends Omit<EngineOptions, 'log'> {
+  log?: Log
   /** Folder of the embedded PostgreSQL, used without a `databaseUrl`. */
   dataDir?: string
   /** The embedded PostgreSQL was not chosen explicitly: the log line that names the folder is a warning. */
@@ -137,11 +141,11 @@ export function checkEngineOptions(options: EngineOptions): void {
     typeof value === 'object' &&
     value !== null &&
     names.every(name => typeof (value as Record<string, unknown>)[name] === 'function')
-  if (log !== undefined && !has(log, 'debug', 'info', 'warn', 'error'))
+  if (log !== undefined && log !== false && !has(log, 'debug', 'info', 'warn', 'error'))
     refuseOption(
       'log',
-      'it has debug, info, warn and error, as a logger of pino has',
-      'tem debug, info, warn e error, como um logger do pino',
+      'it has debug, info, warn and error, as a logger of pino has; or it is false',
+      'tem debug, info, warn e error, como um logger do pino; ou é false',
     )
   if (clock !== undefined && !has(clock, 'instant', 'now', 'elapsed', 'sleep'))
     refuseOption(
@@ -192,7 +196,7 @@ export function withSettings(options: EngineOptions, folder = process.cwd()): Re
     databaseDirectUrl,
     dataDir: resolve(folder, settings.RETOMA_DATA_DIR),
     embeddedByDefault: !byName,
-    log: options.log ?? defaultLog(settings),
+    log: options.log === false ? silentLog : (options.log ?? defaultLog(settings)),
     ...(memory === undefined ? {} : { workerMemory: megabytes(memory) }),
   }
 }
@@ -202,7 +206,7 @@ const withoutUndefined = (options: EngineOptions): EngineOptions =>
 
 type LibrarySettings = ReturnType<typeof readLibrarySettings>['settings']
 
-function defaultLog({ LOG_LEVEL: level = 'warn', LOG_FORMAT: format }: LibrarySettings): Log {
+function defaultLog({ LOG_LEVEL: level, LOG_FORMAT: format }: LibrarySettings): Log {
   return createLog({ level, format: format ?? (process.stderr.isTTY ? 'pretty' : 'json') })
 }
 

@@ -14,6 +14,7 @@ import type { IdempotentRequests } from '../idempotency/idempotent-request.ts'
 import type { JobReadsOfHttp } from '../jobs/job-actions.ts'
 import type { AnyJob } from '../jobs/model/job.ts'
 import type { Clock } from '../lib/clock.ts'
+import type { Log } from '../lib/logging/log.ts'
 import type { RateLimitPeek } from '../limits/rate-limiter.ts'
 import type { Meter } from '../metrics/metrics-registry.ts'
 import type { IdempotentSchedules } from '../schedules/schedule-actions.ts'
@@ -58,6 +59,8 @@ export interface InternalMethods
 export interface EngineInternals extends InternalMethods {
   /** The source of time of the engine. */
   readonly clock: Clock
+  /** The log of the engine. */
+  readonly log: Log
   /** The metrics of this process. */
   readonly meter: Meter
 }

@@ -32,7 +32,8 @@ import { withSecurityHeaders } from './security/security-headers.ts'
 import { Streams } from './streaming/open-streams.ts'
 
 export interface AppOptions extends AuthenticateOptions {
-  log?: Log
+  /** Default: the log of the engine; `false` logs nothing. */
+  log?: Log | false
   /** The path at which the app is mounted, such as /retoma. */
   basePath?: string
   /** Routes of an application beside the engine's routes. */
@@ -75,7 +76,8 @@ export function createApp(engine: Engine, options: AppOptions = {}): FetchHandle
   if (typeof engine?.enqueue !== 'function' || internalsOf(engine) === undefined)
     refuseOption('engine', 'it is made by await createEngine(…)', 'é feito por await createEngine(…)')
   refuseUnknownOptions(options, known)
-  const { log = silentLog, basePath = '' } = options
+  const { basePath = '' } = options
+  const log = options.log === false ? silentLog : (options.log ?? internalsOf(engine).log)
   const authenticator = createAuthenticator(engine, options)
   const streams = new Streams(internalsOf(engine).clock, more =>
     internalsOf(engine).meter.add(processMetrics.sseClients, more),

@@ -42,10 +42,11 @@ const ofTheLibrary = [
   'RETOMA_WORKER_MEMORY',
   'RETOMA_LIMITS',
   'RETENTION_DAYS',
+  'LOG_LEVEL',
   'LOG_FORMAT',
 ] as const satisfies readonly VariableName[]
 
-type LibrarySettings = Pick<Settings, (typeof ofTheLibrary)[number]> & { LOG_LEVEL: Settings['LOG_LEVEL'] | undefined }
+type LibrarySettings = Pick<Settings, (typeof ofTheLibrary)[number]>
 
 /** For `createEngine`. `database`: the value of DATABASE_URL if the value is a word and not an address. */
 export function readLibrarySettings(environment: Environment): {
@@ -62,8 +63,6 @@ export function readLibrarySettings(environment: Environment): {
       pt: 'off é para desenvolvimento, e NODE_ENV é production; não a defina',
     })
   }
-  const isSet = Boolean(environment.LOG_LEVEL?.trim())
-  settings.LOG_LEVEL = isSet ? (readOne('LOG_LEVEL', environment.LOG_LEVEL) as Settings['LOG_LEVEL']) : undefined
   return { settings, database: isEmbedded(environment) ? embedded : undefined }
 }
 

@@ -10,7 +10,11 @@ import { createTestDatabase } from './test-database.ts'
 export async function printSchema(serverUrl?: string, system?: SystemParts): Promise<string> {
   const database = await createTestDatabase(serverUrl)
   try {
-    const engine = await createEngine({ databaseUrl: database.url, systems: system === undefined ? [] : [system] })
+    const engine = await createEngine({
+      databaseUrl: database.url,
+      log: false,
+      systems: system === undefined ? [] : [system],
+    })
     await engine.close()
     return await readCatalog(database.url, system?.name)
   } finally {

@@ -40,7 +40,8 @@ export interface TestEngineOptions {
   limits?: LimitsByQueue
   notify?: NotifyOptions
   rateLimits?: RateLimits
-  log?: Log
+  /** Default: false, no log. */
+  log?: Log | false
 }
 
 export interface TestEngine extends AsyncDisposable {

@@ -109,18 +109,22 @@ const library = new URL('../../dist/index.js', import.meta.url).href
 
 test('a program finds its database in .env, as the command line does', async () => {
   const url = await shareDatabase()
-  const folder = folderWith({ '.env': `DATABASE_URL="${url}"\nLOG_LEVEL=info\nLOG_FORMAT=json\n` })
+  const folder = folderWith({ '.env': `DATABASE_URL="${url}"\n` })
   const program = `
     const { createEngine } = await import(${JSON.stringify(library)})
     const engine = await createEngine()
     const { rows } = await engine.query('select current_database() as name')
     console.log(rows[0].name)
-    await engine.close()`
-  const { DATABASE_URL: _, ...env } = process.env
+    await engine.close()
+    await (await createEngine({ log: false })).close()`
+  const { DATABASE_URL: _, LOG_LEVEL: __, ...env } = process.env
   const args = ['--input-type=module', '-e', program]
   const { stdout, stderr } = await promisify(execFile)(process.execPath, args, { cwd: folder, env })
   expect(stdout.trim()).toBe(new URL(url).pathname.slice(1))
-  expect(stderr).toContain('the database of this engine')
+  // The log is on by default, JSON where no terminal is; `log: false` is silent.
+  const [line, ...others] = stderr.trim().split('\n')
+  expect(JSON.parse(line!)).toMatchObject({ level: 'info', msg: 'the database of this engine' })
+  expect(others).toEqual([])
   expect(existsSync(join(folder, '.retoma'))).toBe(false)
 })
 

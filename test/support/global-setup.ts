@@ -33,13 +33,13 @@ async function begin() {
   const server = await startTestServer()
   await vacuumSeldom(server.url)
   const { url } = await createTestDatabase(server.url)
-  await (await createEngine({ databaseUrl: url })).close()
+  await (await createEngine({ databaseUrl: url, log: false })).close()
   const { url: withSystems } = await createTestDatabase(server.url)
   const systems = ['classifier', 'quotes'].map(name => ({
     name,
     migrations: new URL(`../../apps/${name}/sql/`, import.meta.url),
   }))
-  await (await createEngine({ databaseUrl: withSystems, systems })).close()
+  await (await createEngine({ databaseUrl: withSystems, log: false, systems })).close()
   const folder = await mkdtemp(join(tmpdir(), 'retoma-seen-'))
   const seenCodes = join(folder, 'codes')
   await writeFile(seenCodes, '')

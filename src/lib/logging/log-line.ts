@@ -17,8 +17,10 @@ export function prettyLine(line: string, colour: boolean): string {
   const tail = Object.entries(facts).map(([name, value]) =>
     paint(90, ` ${visibleLine(name)}=${visibleLine(brief(value))}`),
   )
-  const stack =
-    err && typeof err === 'object' && 'stack' in err ? `\n${visibleText(String(err.stack)).replace(/^/gm, '    ')}` : ''
+  const problem = err && typeof err === 'object' ? (err as { stack?: unknown; message?: unknown }) : {}
+  if (problem.stack === undefined && problem.message !== undefined)
+    tail.push(paint(90, ` problem=${visibleLine(String(problem.message))}`))
+  const stack = problem.stack === undefined ? '' : `\n${visibleText(String(problem.stack)).replace(/^/gm, '    ')}`
   return `${paint(90, time.slice(11, 19))} ${paint(colours[level] ?? 0, level.padEnd(5))} ${visibleLine(String(msg ?? ''))}${tail.join('')}${stack}\n`
 }
 

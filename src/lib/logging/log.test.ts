@@ -30,6 +30,15 @@ test.each<[string, Record<string, unknown>]>([
   expect(JSON.parse(logged('json', facts))).toMatchObject({ level: 'info', msg: 'hello', time: expect.any(String) })
 })
 
+test('an error of a database that is away is one short line; another error has its stack', () => {
+  const away = Object.assign(new Error('database_unreachable: no answer'), { code: 'database_unreachable' })
+  const line = logged('pretty', { err: away, waiting: 3 })
+  expect(line).toMatch(/^\S+ info {2}hello waiting=3 problem=database_unreachable: no answer\n$/)
+  expect(logged('json', { err: away })).not.toContain('stack')
+  for (const format of ['pretty', 'json'] as const)
+    expect(logged(format, { err: new Error('bug') })).toContain('log.test.ts')
+})
+
 test('facts named like the parts of a line are kept beside them', () => {
   expect(JSON.parse(logged('json', { time: 5, level: 3 }))).toMatchObject({ time_: 5, level_: 3 })
 })

@@ -47,6 +47,8 @@ export function createLog(options: LogOptions): Log {
       level: options.level,
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
+      // `tidy` has made the facts of an error.
+      serializers: { err: facts => facts },
       formatters: { level: label => ({ level: label }) },
       // The caller chooses the facts, so facts may hold any value: facts must not replace the line's own parts or break the line.
       hooks: {
@@ -112,6 +114,9 @@ function errorFacts(error: unknown): unknown {
   return {
     message: withoutSecrets(error.message),
     ...(code === undefined ? {} : { code }),
-    stack: withoutSecrets(error.stack ?? ''),
+    ...(isOutage(code) ? {} : { stack: withoutSecrets(error.stack ?? '') }),
   }
 }
+
+/** During an outage of the database every loop fails, and the stack says nothing about the cause: each failure is one short line. */
+const isOutage = (code: unknown): boolean => code === 'database_unreachable' || code === 'database_timeout'
