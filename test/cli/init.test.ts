@@ -56,3 +56,12 @@ test('init says why it proposes none, and writes its files all the same', async 
   expect(stderr).toContain('no guards are proposed: the database at 127.0.0.1:1/app does not answer')
   expect(readFileSync(join(folder, 'retoma.config.ts'), 'utf8')).not.toContain('defineGuard')
 })
+
+test.each([
+  ['package-lock.json', 'npm install retoma', 'npx retoma up', 'node --import retoma/register --test hello.test.ts'],
+  ['pnpm-lock.yaml', 'pnpm add retoma', 'pnpm exec retoma up', 'node --import retoma/register --test hello.test.ts'],
+  ['yarn.lock', 'yarn add retoma', 'yarn retoma up', 'yarn node --import retoma/register --test hello.test.ts'],
+])('where there is a %s, the next commands are those of its package manager', async (lockfile, ...commands) => {
+  const folder = folderWith({ [lockfile]: '' })
+  expect((await answer<Proposed>(['init'], { folder })).next).toEqual(expect.arrayContaining(commands))
+})

@@ -12,6 +12,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
 
 let folder: string
+let tarball: string
 
 beforeAll(async () => {
   folder = realpathSync(mkdtempSync(join(tmpdir(), 'retoma-pack-')))
@@ -20,6 +21,7 @@ beforeAll(async () => {
     cwd: root,
   })
   const [{ filename }] = JSON.parse(stdout) as [{ filename: string }]
+  tarball = join(folder, filename)
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'someone', private: true, type: 'module' }))
   await run('npm', ['install', '--omit=dev', '--no-audit', '--no-fund', '--prefer-offline', join(folder, filename)], {
     cwd: folder,
@@ -41,6 +43,16 @@ test('the tarball holds what it needs and nothing of the workshop', async () => 
   expect(
     files.filter(file => /\.test\.|^(src|apps|test|scripts|bench)\/|^dist\/apps\/|\.env|retoma\.config/.test(file)),
   ).toEqual([])
+})
+
+test('every source map comes with its sources', async () => {
+  const { stdout } = await run('find', [join(folder, 'node_modules', 'retoma', 'dist'), '-name', '*.js.map'])
+  const maps = stdout.trim().split('\n')
+  const without = maps.filter(file => {
+    const { sources, sourcesContent } = JSON.parse(readFileSync(file, 'utf8')) as Record<string, (string | null)[]>
+    return sourcesContent?.length !== sources!.length || sourcesContent.includes(null)
+  })
+  expect({ some: maps.length > 100, without }).toEqual({ some: true, without: [] })
 })
 
 test('neither the tarball nor what it needs has anything of an application', async () => {
@@ -163,6 +175,27 @@ test('the job and the test that `retoma init` writes pass as they are', async ()
     await run('sh', ['-c', command], { cwd: init, env: { ...process.env, JITI_FS_CACHE: 'false' } })
   } finally {
     rmSync(init, { recursive: true, force: true })
+  }
+})
+
+test.each([
+  ['pnpm', 'pnpm@10.34.9'],
+  ['yarn', 'yarn@1.22.22'],
+])('installed by %s, the commands that `retoma init` prints run the test', async (name, version) => {
+  const project = realpathSync(mkdtempSync(join(dirname(folder), `retoma-${name}-`)))
+  try {
+    const tools = join(project, 'tools')
+    await run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', '--prefix', tools, version])
+    const PATH = `${join(tools, 'node_modules', '.bin')}:${process.env.PATH}`
+    const env = { ...process.env, PATH, JITI_FS_CACHE: 'false', XDG_DATA_HOME: project, XDG_CACHE_HOME: project }
+    writeFileSync(join(project, 'package.json'), JSON.stringify({ name: 'someone', private: true, type: 'module' }))
+    await run(name, ['add', tarball], { cwd: project, env })
+    const { stdout } = await run('node_modules/.bin/retoma', ['init', '--json'], { cwd: project, env })
+    const { next } = JSON.parse(stdout) as { next: string[] }
+    expect(next[0]).toBe(name === 'pnpm' ? 'pnpm exec retoma up' : 'yarn retoma up')
+    await run('sh', ['-c', next.find(each => each.includes('hello.test.ts'))!], { cwd: project, env })
+  } finally {
+    rmSync(project, { recursive: true, force: true })
   }
 })
 

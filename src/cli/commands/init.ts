@@ -4,7 +4,7 @@
  */
 import { access, readFile, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Command } from 'commander'
 import { RetomaError } from '../../errors/errors.ts'
 import type { GuardProposal } from '../../guards/model/guard-proposal.ts'
@@ -36,7 +36,7 @@ async function init(context: Context): Promise<void> {
   }
 
   const { init } = output.word
-  const next = nextCommands(folder, runner)
+  const next = nextCommands(folder, runner, await packageManager(folder))
   const looks = guards.map(lookCommand)
   const steps = next.map(({ command, does }) => [`  ${command}`, `# ${init[does]}`])
   output.answer({ wrote: names, guards, next: [...next.map(step => step.command), ...looks] }, [
@@ -65,23 +65,38 @@ interface Step {
   does: 'install' | 'start' | 'enqueue' | 'test'
 }
 
-function nextCommands(folder: string, runner: string): Step[] {
+function nextCommands(folder: string, runner: string, { install, run, node }: PackageManager): Step[] {
   const isInstalled = resolves('retoma', folder)
-  const byNode = `node --import ${loader(folder, isInstalled)} --test hello.test.ts`
+  const byNode = `${node} --import retoma/register --test hello.test.ts`
   return [
-    ...(isInstalled ? [] : [{ command: 'npm install retoma', does: 'install' } as const]),
-    { command: 'npx retoma up', does: 'start' },
-    { command: `npx retoma jobs enqueue hello '{"name":"Ana"}' --wait`, does: 'enqueue' },
-    { command: runner === 'vitest' ? 'npx vitest run hello.test.ts' : byNode, does: 'test' },
+    ...(isInstalled ? [] : [{ command: `${install} retoma`, does: 'install' } as const]),
+    { command: `${run} retoma up`, does: 'start' },
+    { command: `${run} retoma jobs enqueue hello '{"name":"Ana"}' --wait`, does: 'enqueue' },
+    { command: runner === 'vitest' ? `${run} vitest run hello.test.ts` : byNode, does: 'test' },
   ]
 }
 
-/**
- * Node 20 runs no TypeScript. The loader jiti is a dependency of Retoma, but not every package manager lets the folder resolve jiti by
- * name.
- */
-function loader(folder: string, isInstalled: boolean): string {
-  return !isInstalled || resolves('jiti', folder) ? 'jiti/register' : import.meta.resolve('jiti/register')
+interface PackageManager {
+  install: string
+  run: string
+  /** Starts Node so that packages are found. */
+  node: string
+}
+
+const npm: PackageManager = { install: 'npm install', run: 'npx', node: 'node' }
+const pnpm: PackageManager = { install: 'pnpm add', run: 'pnpm exec', node: 'node' }
+/** `yarn node` also finds packages that Yarn keeps in archives. */
+const yarn: PackageManager = { install: 'yarn add', run: 'yarn', node: 'yarn node' }
+
+/** The package manager whose lockfile is nearest, in this folder or a folder above; else the package manager that runs this command. */
+async function packageManager(folder: string): Promise<PackageManager> {
+  const lockfiles = { 'package-lock.json': npm, 'pnpm-lock.yaml': pnpm, 'yarn.lock': yarn }
+  for (let at = folder; ; at = dirname(at)) {
+    for (const [file, manager] of Object.entries(lockfiles)) if (await exists(join(at, file))) return manager
+    if (dirname(at) === at) break
+  }
+  const agent = process.env.npm_config_user_agent ?? ''
+  return agent.startsWith('pnpm') ? pnpm : agent.startsWith('yarn') ? yarn : npm
 }
 
 function resolves(name: string, folder: string): boolean {
