@@ -36,6 +36,8 @@ export {
   type NotifyOptions,
   type QueueActionResult,
   type RateLimits,
+  type RunUntilEmptyOptions,
+  type RunUntilEmptyResult,
   type SystemParts,
   type WorkerHandle,
   type WorkersApi,

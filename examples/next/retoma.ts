@@ -6,7 +6,7 @@ const hello = defineJob({ kind: 'hello', run: (_, { name }: { name: string }) =>
 
 async function start(): Promise<App> {
   const engine = await createEngine({ jobs: [hello], batches: [defineBatch({ name: 'hellos', job: hello })] })
-  // On a serverless host leave this out, run `retoma worker` elsewhere, or have a cron call /retoma/api/v1/cron/tick.
+  // On a serverless host leave this out, run `retoma worker` elsewhere, or have a cron call /retoma/api/v1/cron/tick?work=45s.
   await engine.work()
   // Next.js by itself ends the process as soon as no request is open; NEXT_MANUAL_SIG_HANDLE in package.json leaves it to us.
   const leave = () => engine.close().finally(() => process.exit(0))

@@ -7,6 +7,7 @@
  * An item becomes a job once, however often and by however many processes its chunk is sent.
  */
 
+import { runInCallerTransaction, type Transaction } from '../database/caller-transaction.ts'
 import type { Db } from '../database/db.ts'
 import { isTransient } from '../database/pg-errors.ts'
 import { retryWhileAway } from '../database/retry-while-away.ts'
@@ -20,6 +21,7 @@ import {
 } from '../enqueue/model/enqueue-options.ts'
 import { checkedInput } from '../enqueue/model/job-input.ts'
 import type { QueueDepths } from '../enqueue/queue-depth.ts'
+import { wakeAfterCommit } from '../enqueue/wake-after-commit.ts'
 import { hintFor } from '../errors/did-you-mean.ts'
 import { localized, RetomaError } from '../errors/errors.ts'
 import { type Refuse, refuseDefinition, refuseOption, refuseUnknownOptions } from '../errors/invalid-option.ts'
@@ -56,10 +58,24 @@ export type SubmitOptions<Item> = Pick<EnqueueOptions, 'priority' | 'groupKey' |
     each?: (item: Item, index: number) => EnqueueOptions
     /** Rejects an array as a whole if the queue has no room, as without a key: no partial batch remains. */
     whole?: boolean
+    /** The batch and all items exist if and only if this transaction of the caller commits. */
+    tx?: Transaction
     signal?: AbortSignal
   }
 
-const known = ['key', 'ref', 'each', 'whole', 'signal', 'priority', 'groupKey', 'runAt', 'delay', ...batchOverrides]
+const known = [
+  'key',
+  'ref',
+  'each',
+  'whole',
+  'tx',
+  'signal',
+  'priority',
+  'groupKey',
+  'runAt',
+  'delay',
+  ...batchOverrides,
+]
 
 export interface Submitted {
   id: string
@@ -91,12 +107,15 @@ export function createBatchSubmitter(given: {
   wake: (queue: string, delayMs?: number) => void
   /** Checks whether the batch is complete. */
   ask: (batch: string) => Promise<unknown>
+  closing: AbortSignal
 }): BatchSubmitter {
-  const { db, clock, registry, queueDepths, wake, ask } = given
+  const { db, clock, registry, queueDepths, wake, ask, closing } = given
 
   /** Repeats `work` after a lost answer; safe, because the statements check the position behind the batch's lock. */
-  const surely = <T>(work: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> =>
+  const repeated = <T>(work: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> =>
     retryWhileAway(work, { clock, signal, isAnswer: error => !isTransient(error), mostCalls: tries, firstPauseMs })
+  /** After an error the transaction of the caller accepts no further statement. */
+  const onlyOnce = <T>(work: () => Promise<T>): Promise<T> => work()
 
   return {
     async submit(batch, items, options = {}) {
@@ -106,6 +125,7 @@ export function createBatchSubmitter(given: {
         ref,
         each,
         whole,
+        tx,
         signal,
         stallAfter,
         onStall,
@@ -117,16 +137,18 @@ export function createBatchSubmitter(given: {
       } = options
       const same = checkEnqueueOptions({ ...asked, ...(key === undefined ? {} : { key }) })
       const { job, name } = batch
+      const on = tx === undefined ? db : { run: runInCallerTransaction(tx) }
+      const surely = tx === undefined ? repeated : onlyOnce
       const policy = submittedPolicy(batch, options, option => (en, pt) => refuseOption(option, en, pt))
       await registry.add(job, ...(batch.onComplete ? [batch.onComplete] : []))
       const { kind, queue } = job
       // A list of known length must fit as a whole, so that no partial batch remains without a key to continue it.
-      const isNew = async () => key === undefined || (whole === true && !(await hasBatch(db, name, key)))
+      const isNew = async () => key === undefined || (whole === true && !(await hasBatch(on, name, key)))
       const admitted = Array.isArray(items) && (await isNew())
       if (admitted) await queueDepths.admit(queue, items.length)
       const trace = traceparent()
       const made = { name, key: same.key, kind, queue, policy, priority: same.priority }
-      const { created, ...found } = await createBatch(db, made, clock.instant())
+      const { created, ...found } = await createBatch(on, made, clock.instant())
       const { id } = found
       let known: Submission = found
       const answer = (): Submitted => ({ id, created, total: known.total, held: known.taken - known.total })
@@ -142,8 +164,8 @@ export function createBatchSubmitter(given: {
           const landed = await surely(
             () =>
               each === undefined
-                ? addUniformItems(db, id, place, same, rest, clock.instant(), job.version, trace)
-                : addVariedItems(db, id, place, kind, rest, clock.instant(), job.version, trace),
+                ? addUniformItems(on, id, place, same, rest, clock.instant(), job.version, trace)
+                : addVariedItems(on, id, place, kind, rest, clock.instant(), job.version, trace),
             signal,
           )
           known = landed ?? (await look())
@@ -152,11 +174,12 @@ export function createBatchSubmitter(given: {
           // Received from an earlier call with a lost answer, or from another process that continues the same list.
           place = Math.min(known.taken, from + chunk.length)
         }
-        for (const wait of dueTimesOf(each === undefined ? [same] : chunk, clock.now())) wake(queue, wait)
+        if (tx === undefined)
+          for (const wait of dueTimesOf(each === undefined ? [same] : chunk, clock.now())) wake(queue, wait)
       }
 
       async function look(): Promise<Submission> {
-        const now = await surely(() => submissionOf(db, id), signal)
+        const now = await surely(() => submissionOf(on, id), signal)
         if (now === undefined) throw new RetomaError('not_found', { what: localized('batch', 'lote'), id })
         if (!now.submitted) refuseOver(now)
         return now
@@ -197,9 +220,16 @@ export function createBatchSubmitter(given: {
         await sending
       }
       if (chunk.length > 0) await send(index - chunk.length, chunk)
-      known = (await surely(() => closeSubmit(db, id, index, clock.instant()), signal)) ?? (await look())
+      known = (await surely(() => closeSubmit(on, id, index, clock.instant()), signal)) ?? (await look())
       if (!known.submitted) throw new RetomaError('other_list', { id, taken: known.taken, given: index })
-      await ask(id)
+      if (tx === undefined) await ask(id)
+      // An empty batch is complete at once. If the commit comes later, the watchdog finds this out.
+      else
+        wakeAfterCommit(
+          { clock, closing },
+          () => wake(queue),
+          () => void ask(id).catch(() => {}),
+        )
       return answer()
     },
   }

@@ -93,6 +93,8 @@ export class ClaimLoop {
   /** The instant of the last claim round without an error. */
   #askedAt: number | undefined
   #givingBack = false
+  /** Pending calls of `untilEmpty`. */
+  #emptied: (() => void)[] = []
   readonly #closing = new AbortController()
 
   constructor(options: ClaimLoopOptions) {
@@ -183,6 +185,7 @@ export class ClaimLoop {
       else slots?.ended(claimed.kind, ms)
     }
     this.#pumpSoon()
+    this.#askIfEmpty()
   }
 
   async #rest(slots: Slots, ms: number): Promise<void> {
@@ -200,6 +203,24 @@ export class ClaimLoop {
       this.#options.hint(queue, 0)
     }
     this.#pumpSoon()
+    this.#askIfEmpty()
+  }
+
+  /** Resolves after a claim round, begun after this call, that found no ready job while no attempt ran. */
+  untilEmpty(): Promise<void> {
+    return new Promise(resolve => {
+      this.#emptied.push(resolve)
+      this.#loop?.wake()
+    })
+  }
+
+  /** The end of the last attempt is a reason for a claim round if a caller waits for the answer. */
+  #askIfEmpty(): void {
+    if (this.#emptied.length > 0 && this.#isIdle) this.#loop?.wake()
+  }
+
+  get #isIdle(): boolean {
+    return this.#running === 0 && !this.#someWait && this.#options.incarnation().unsettled === 0
   }
 
   /** Claims and runs jobs until none is ready; for tests, which own the clock. */
@@ -217,8 +238,11 @@ export class ClaimLoop {
     if (this.#suspended) return undefined
     // Look ahead before the claim: a job due between the two statements is then either ready for the claim or known to be due.
     if (this.#now() >= this.#lookahead.lookAt) await this.#lookAhead()
-    await this.#claim()
+    // A queue whose slots rest is not part of the claim and may have ready jobs.
+    const asked = this.#slots.every(slots => this.#want(slots) > 0) ? this.#emptied.length : 0
+    const claimed = await this.#claim()
     this.#askedAt = this.#now()
+    if (claimed === 0 && this.#isIdle) for (const tell of this.#emptied.splice(0, asked)) tell()
     if (this.#isWorthAsking()) return 0
     if (this.#suspects.holds || this.#slots.every(slots => slots.free <= 0)) {
       // No lookahead happens meanwhile, not even for due jobs: the first freed slot triggers a claim.

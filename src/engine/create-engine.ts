@@ -82,6 +82,7 @@ export type { NotifyOptions } from '../incidents/notice-job.ts'
 export type { JobActionResult, JobDetail } from '../jobs/job-actions.ts'
 export type { QueueActionResult } from '../limits/queue-actions.ts'
 export type { RateLimits } from '../limits/rate-limiter.ts'
+export type { RunUntilEmptyOptions, RunUntilEmptyResult } from '../worker/run-until-empty.ts'
 export type { WorkOptions } from '../worker/work-options.ts'
 export type { WorkerHandle } from '../worker/worker-pool.ts'
 export type { MaintenanceReport } from './background-services.ts'
@@ -284,7 +285,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
 
   const flat: FlatMethods = {
     ...createEnqueuer({ db, clock, registry, writeShared, admission, wake, closing: closing.signal, ...results }),
-    ...createBatchSubmitter({ db, clock, registry, queueDepths, wake, ask: batchMoved }),
+    ...createBatchSubmitter({ db, clock, registry, queueDepths, wake, ask: batchMoved, closing: closing.signal }),
     job,
     batch,
     wait,
@@ -299,6 +300,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
       backgroundServices.watch()
       return worker
     },
+    runUntilEmpty: (options = {}) => workerPool.runUntilEmpty(options),
     watch: ((options?: { once: true }) =>
       options?.once ? backgroundServices.once() : backgroundServices.watch()) as Engine['watch'],
   }
@@ -362,5 +364,5 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     close: end,
     [Symbol.asyncDispose]: end,
   }
-  return withInternals(engine, { ...checked(internalMethods, parameters.internals), clock, meter })
+  return withInternals(engine, { ...checked(internalMethods, parameters.internals), clock, log, meter })
 }

@@ -23,6 +23,7 @@ import type { MetricReads } from '../metrics/stats.ts'
 import type { ProvidersApi } from '../providers/provider-actions.ts'
 import type { FindingView } from '../recovery/sql/findings.ts'
 import type { SchedulesApi } from '../schedules/schedule-actions.ts'
+import type { RunUntilEmptyOptions, RunUntilEmptyResult } from '../worker/run-until-empty.ts'
 import type { WorkOptions } from '../worker/work-options.ts'
 import type { WorkerHandle } from '../worker/worker-pool.ts'
 import type { MaintenanceReport } from './background-services.ts'
@@ -49,6 +50,11 @@ export interface Engine
   /** Files in PostgreSQL, visible to every process on every host. */
   readonly files: FilesApi
   work(options?: WorkOptions): Promise<WorkerHandle>
+  /**
+   * Runs ready jobs until none is left or `maxMs` have passed, with heartbeats, for hosts without a permanent process. Jobs whose handlers
+   * have not ended by then are released, and another call continues. Also resolves if no job is ready.
+   */
+  runUntilEmpty(options?: RunUntilEmptyOptions): Promise<RunUntilEmptyResult>
   /** Runs watchdog, janitor, scheduler and guards in this process until the engine closes; a worker does so without this call. */
   watch(): void
   /**

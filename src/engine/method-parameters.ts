@@ -32,6 +32,7 @@ import { asText, isStorableText } from '../lib/values/json.ts'
 import type { ListPageOptions } from '../lib/values/page.ts'
 import type { QueueLimits } from '../limits/model/queue-limits.ts'
 import type { LimitOptions } from '../limits/model/rate-window.ts'
+import { checkMaxMs, type RunUntilEmptyOptions } from '../worker/run-until-empty.ts'
 import { checkMemory, type WorkOptions } from '../worker/work-options.ts'
 import type { Engine } from './engine-api.ts'
 import type { InternalMethods } from './internals.ts'
@@ -60,6 +61,7 @@ export type FlatMethods = Pick<
   | 'explain'
   | 'events'
   | 'work'
+  | 'runUntilEmpty'
   | 'watch'
   | 'query'
   | 'transaction'
@@ -210,6 +212,7 @@ const submitOptions: Checks<SubmitOptions<never>> = {
   ref: left,
   each: left,
   whole: bool,
+  tx: left,
   signal,
 }
 const jobFilter: Checks<JobFilter> = {
@@ -238,7 +241,7 @@ const once = object<IdempotencyKey>(
 )
 const newToken = object<CreateTokenOptions>('options', { user: left, role: left, by: storedText }, { required: true })
 const limit = object<LimitOptions>('limit', { bucket: left, who: left, limit: left, per: left }, { required: true })
-const workOptions = object<WorkOptions>('options', {
+const ofWork: Checks<Pick<WorkOptions, 'queues' | 'grace'>> = {
   queues: (given, at) => {
     if (!isObject(given)) wrong(given, at, 'an object of queue names and numbers', 'um objeto de filas e números')
   },
@@ -246,6 +249,9 @@ const workOptions = object<WorkOptions>('options', {
     if (!(typeof given === 'number' && given >= 0))
       wrong(given, at, 'a duration, such as seconds(5)', 'uma duração, como seconds(5)')
   },
+}
+const workOptions = object<WorkOptions>('options', {
+  ...ofWork,
   memory: given => void checkMemory(given as number),
   killWhenHung: bool,
 })
@@ -290,6 +296,7 @@ const flat: ParametersOf<FlatMethods> = {
     ),
     object<{ language?: string }>('options', { language: oneOf('en', 'pt') }),
   ],
+  runUntilEmpty: [object<RunUntilEmptyOptions>('options', { ...ofWork, maxMs: checkMaxMs })],
   work: [workOptions],
   watch: [object<{ once: true }>('options', { once: bool })],
   limit: [limit],

@@ -25,6 +25,7 @@ import {
   optionsOfItem,
 } from './model/enqueue-options.ts'
 import { checkedInput } from './model/job-input.ts'
+import { wakeAfterCommit } from './wake-after-commit.ts'
 
 /** Options for many jobs: the shared options, and `each` for options of a single item (a unique key, a ref). */
 export type EnqueueManyOptions<Input> = Omit<EnqueueOptions, 'key' | 'ref'> & {
@@ -95,15 +96,6 @@ export function createEnqueuer(given: {
     return Object.defineProperty(enqueued, 'result', { value }) as AnyHandle
   }
 
-  /** The commit time of the caller's transaction is unknown: a few hints in the first half second, then polling. */
-  function tellLater(queue: string, delayMs: number): void {
-    for (const ms of [10, 100, 500]) {
-      void clock.sleep(ms, closing).then(() => {
-        if (!closing.aborted) wake(queue, delayMs)
-      })
-    }
-  }
-
   const write = (jobs: NewJob[], run: Run) => insertJobs(run, jobs, clock.instant())
 
   async function writeAlike(
@@ -125,7 +117,7 @@ export function createEnqueuer(given: {
     job?: string,
   ): void {
     for (const wait of dueTimesOf(asked, clock.now())) {
-      if (tx) tellLater(queue, wait)
+      if (tx) wakeAfterCommit({ clock, closing }, () => wake(queue, wait))
       else wake(queue, wait, job)
     }
   }

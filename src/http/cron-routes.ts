@@ -15,13 +15,15 @@ export interface CronOptions {
   /** The operation name; the GET operation gets the suffix Get. */
   name: string
   summary: string
+  /** Query parameters besides `secret`. */
+  query?: Record<string, z.ZodType>
   answer: z.ZodType
   run(call: Call): unknown
 }
 
 export function cronRoutes(options: CronOptions): readonly Route[] {
-  refuseUnknownOptions(options, ['path', 'name', 'summary', 'answer', 'run'])
-  const { path, name, summary, answer, run } = options
+  refuseUnknownOptions(options, ['path', 'name', 'summary', 'query', 'answer', 'run'])
+  const { path, name, summary, query = {}, answer, run } = options
   return (['get', 'post'] as const).map(method =>
     route({
       method,
@@ -30,7 +32,7 @@ export function cronRoutes(options: CronOptions): readonly Route[] {
       tag: 'cron',
       summary,
       role: 'cron',
-      query: secretQuery,
+      query: secretQuery.extend(query),
       answer,
       errors: ['cron_unset', 'cron_refused', 'rate_limited'],
       run: call => run(call as Call),

@@ -9,12 +9,14 @@ import type { AttemptEnd } from '../execution/attempt-outcome.ts'
 import { durationBuckets, mostSeries, other, systemMetrics } from '../metrics/model/metric-table.ts'
 import type { Series } from '../metrics/sql/metric-counters.ts'
 
+export type AttemptTotals = Record<How, number>
+
 type How = 'succeeded' | 'skipped' | 'failed' | 'retried' | 'snoozed' | 'released' | 'handed_back' | 'lost'
 
 interface Counts {
   queue: string
   kind: string
-  ends: Record<How, number>
+  ends: AttemptTotals
   /** A count per bucket, a count above the last bucket, and the sum in seconds. */
   durations: number[]
 }
@@ -28,11 +30,18 @@ export class AttemptMetrics {
   #size = 0
   /** True if something was counted since the last `take`. */
   changed = false
+  readonly #totals: AttemptTotals
+
+  /** `totals`: counts the outcomes of all kinds, over all incarnations of a worker. */
+  constructor(totals: AttemptTotals = noAttempts()) {
+    this.#totals = totals
+  }
 
   ended({ queue, kind }: { queue: string; kind: string }, end: AttemptEnd, ms: number): void {
     const counts = this.#byQueue.get(queue)?.get(kind) ?? this.#begin(queue, kind)
     const how = howOf(end)
     counts.ends[how]++
+    this.#totals[how]++
     this.changed = true
     if (how === 'lost' || how === 'released' || how === 'handed_back') return
     const seconds = ms / 1000
@@ -46,8 +55,7 @@ export class AttemptMetrics {
     if (this.#size >= mostSeries && (queue !== other || kind !== other))
       return this.#byQueue.get(other)?.get(other) ?? this.#begin(other, other)
     this.#size++
-    const ends = { succeeded: 0, skipped: 0, failed: 0, retried: 0, snoozed: 0, released: 0, handed_back: 0, lost: 0 }
-    const counts = { queue, kind, ends, durations: new Array<number>(sum + 1).fill(0) }
+    const counts = { queue, kind, ends: noAttempts(), durations: new Array<number>(sum + 1).fill(0) }
     const kinds = this.#byQueue.get(queue) ?? new Map<string, Counts>()
     this.#byQueue.set(queue, kinds.set(kind, counts))
     return counts
@@ -59,6 +67,17 @@ export class AttemptMetrics {
     return [...this.#byQueue.values()].flatMap(kinds => [...kinds.values()].flatMap(seriesOf))
   }
 }
+
+export const noAttempts = (): AttemptTotals => ({
+  succeeded: 0,
+  skipped: 0,
+  failed: 0,
+  retried: 0,
+  snoozed: 0,
+  released: 0,
+  handed_back: 0,
+  lost: 0,
+})
 
 function howOf(end: AttemptEnd): How {
   if (end.state === 'waiting') return end.failure === null ? 'snoozed' : 'retried'

@@ -31,7 +31,7 @@ import type { Random } from '../lib/random.ts'
 import { type ProviderAsker, recordProviderWord } from '../providers/sql/provider-state.ts'
 import { type InFlightJournal, openInFlightJournal } from '../supervisor/in-flight-journal.ts'
 import type { Supervision } from '../supervisor/supervision.ts'
-import { AttemptMetrics } from './attempt-metrics.ts'
+import { AttemptMetrics, type AttemptTotals } from './attempt-metrics.ts'
 import { createAttemptStorage } from './attempt-storage.ts'
 import { Leases } from './leases.ts'
 import { createOutcomeWriter, type OutcomeWriter } from './outcome-writer.ts'
@@ -52,6 +52,8 @@ export interface WorkerIncarnationOptions {
   fileCopies: LocalFileCopies
   isolate: Isolate
   memoryBytes?: number | undefined
+  /** The outcomes of all incarnations of the worker. */
+  totals: AttemptTotals
   /** The handler has ended: the slot is free after `restMs`. `ms` is the duration; undefined: the duration says nothing about the kind. */
   ended: (claimed: ClaimedJob, ms: number | undefined, restMs: number) => void
   /** An attempt of a job of a batch has failed, and the failure is committed. */
@@ -94,7 +96,7 @@ export class WorkerIncarnation {
   readonly #journal: InFlightJournal
   readonly leases: Leases
   /** Counts the outcomes of the attempts. */
-  readonly metrics = new AttemptMetrics()
+  readonly metrics: AttemptMetrics
   #running = 0
   #handling = 0
   readonly #overrunning = new OverrunningAttempts()
@@ -106,6 +108,7 @@ export class WorkerIncarnation {
   constructor(options: WorkerIncarnationOptions) {
     this.id = options.id
     this.#options = options
+    this.metrics = new AttemptMetrics(options.totals)
     this.leases = new Leases(options)
     this.#deadlines = new Deadlines({ ...options, attempts: this.leases })
     this.#journal = openInFlightJournal(options.supervision.reportFolder, options.id)

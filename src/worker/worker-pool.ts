@@ -26,6 +26,7 @@ import { recallJobs } from '../providers/sql/clear-provider.ts'
 import type { Supervision } from '../supervisor/supervision.ts'
 import { recordCrashes } from '../supervisor/suspected-job-recorder.ts'
 import { version } from '../version.ts'
+import { type RunUntilEmptyOptions, type RunUntilEmptyResult, runUntilEmpty } from './run-until-empty.ts'
 import { checkQueues, heartbeatSettings, type WorkOptions } from './work-options.ts'
 import { Worker } from './worker.ts'
 
@@ -141,6 +142,11 @@ export class WorkerPool {
     this.#workers.add(worker)
     void worker.stopped.then(() => this.#workers.delete(worker))
     return worker
+  }
+
+  /** Runs ready jobs until none is left or the time is up. Receives no hints of other processes: the next call finds their jobs. */
+  runUntilEmpty(options: RunUntilEmptyOptions): Promise<RunUntilEmptyResult> {
+    return runUntilEmpty({ ...this.#given, begin: ofWork => this.begin(ofWork, 'loops') }, options)
   }
 
   /** Warns at start: an idle worker without any kind to run looks the same as a worker that waits for jobs. */

@@ -26,6 +26,7 @@ import { type Random, randomName } from '../lib/random.ts'
 import { temporaryPlace } from '../lib/temporary-folder.ts'
 import type { Supervision } from '../supervisor/supervision.ts'
 import { AbandonedHandlers } from './abandoned-handlers.ts'
+import { noAttempts } from './attempt-metrics.ts'
 import { ChildWaiters } from './child-waiters.ts'
 import { WorkerIncarnation, type WorkerIncarnationOptions } from './incarnation.ts'
 import { type HeartbeatSettings, MainLoopHeartbeat } from './main-loop-heartbeat.ts'
@@ -99,6 +100,8 @@ export class Worker {
   readonly stopped = new Promise<void>(resolve => {
     this.#ended = resolve
   })
+  /** The outcomes of the attempts of this worker. */
+  readonly totals = noAttempts()
   #searches = 0
   #beatsSince = 0
 
@@ -185,6 +188,11 @@ export class Worker {
     this.#heartbeat.start()
   }
 
+  /** Resolves once no job is ready and no attempt runs. */
+  untilEmpty(): Promise<void> {
+    return this.#claimLoop.untilEmpty()
+  }
+
   /** Claims and runs jobs until none is ready; for tests, which own the clock. */
   drain(): Promise<number> {
     return this.#claimLoop.drain()
@@ -229,6 +237,7 @@ export class Worker {
     return new WorkerIncarnation({
       ...this.#options,
       id: randomName('w'),
+      totals: this.totals,
       childPool: this.#childPool,
       fileCopies: this.#fileCopies,
       isolate: this.#calls.call,

@@ -55,6 +55,7 @@ async function world() {
     queueDepths: new QueueDepths(real, clock),
     wake: nothing,
     ask,
+    closing: closing.signal,
   })
   const desk = createBatchActions({
     db,

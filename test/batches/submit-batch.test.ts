@@ -1,4 +1,5 @@
-import { describe, expect, test } from 'vitest'
+import pg from 'pg'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import {
   createEngine,
@@ -11,7 +12,7 @@ import {
   seconds,
 } from '../../src/index.ts'
 import { auditBatches } from '../support/batches.ts'
-import { engineOf, liveEngine } from '../support/engine.ts'
+import { engineOf, liveEngine, until } from '../support/engine.ts'
 
 const double = defineJob({
   kind: 'double',
@@ -230,4 +231,90 @@ test('a typo, a job that none made, a stop that stops nothing: refused when it i
   expect(wrong({ stallAfter: 0 })).toThrow(/stallAfter/)
   expect(wrong({ onStall: 'wait' })).toThrow(/onStall/)
   expect(wrong({ maxResumes: -1 })).toThrow(/maxResumes/)
+})
+
+describe('in a transaction of the caller', () => {
+  /** A connection of the caller. */
+  async function callerOf(url: string): Promise<pg.Client> {
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    onTestFinished(() => client.end())
+    return client
+  }
+
+  test('the batch and every item of a long list are visible at the commit and not before, and run', async () => {
+    const { engine, run, databaseUrl } = await engineWith()
+    const client = await callerOf(databaseUrl)
+    await client.query('begin')
+    async function* long() {
+      for (const item of list(5000)) yield item
+    }
+    const { id, ...submitted } = await engine.submit(numbers, long(), {
+      tx: client,
+      key: 'k',
+      ref: item => `doc-${item.n}`,
+    })
+    expect(submitted).toEqual({ created: true, total: 5000, held: 0 })
+    expect([await engine.batch(id), await run()]).toEqual([null, 0])
+    await client.query('commit')
+    expect(await engine.batch(id)).toMatchObject({ state: 'waiting', total: 5000 })
+    expect(await run()).toBe(5001)
+    expect(await engine.batch(id)).toMatchObject({ state: 'succeeded', succeeded: 5000 })
+    expect(await auditBatches(databaseUrl)).toEqual([])
+  })
+
+  test('a rollback leaves nothing: no batch, no item, no key', async () => {
+    const { engine, run, databaseUrl } = await engineWith()
+    const client = await callerOf(databaseUrl)
+    await client.query('begin')
+    const options = { tx: client, key: 'k', each: (item: { n: number }) => ({ key: `item-${item.n}` }) }
+    await engine.submit(numbers, list(3000), options)
+    await client.query('rollback')
+    expect(await run()).toBe(0)
+    const { rows } = await client.query(
+      'select (select count(*) from retoma.job) + (select count(*) from retoma.batch) as n',
+    )
+    expect(Number(rows[0].n)).toBe(0)
+    expect(await engine.submit(numbers, list(2), { key: 'k' })).toMatchObject({ created: true, total: 2 })
+  })
+
+  test('a bad item is named, and the caller rolls back', async () => {
+    const { engine, run, databaseUrl } = await engineWith()
+    const client = await callerOf(databaseUrl)
+    await client.query('begin')
+    const items = [...list(2500), { n: 'x' } as never]
+    expect(await code(engine.submit(numbers, items, { tx: client }))).toBe('bad_input')
+    await client.query('rollback')
+    expect(await run()).toBe(0)
+  })
+
+  test('it goes with the transaction of the engine, and with one that takes only texts, as that of Drizzle', async () => {
+    const { engine, run, databaseUrl } = await engineWith()
+    await engine.transaction(tx => engine.submit(numbers, list(3), { tx }))
+    const client = await callerOf(databaseUrl)
+    await client.query('begin')
+    const drizzle = { execute: (text: string) => client.query(text), rollback: (): never => expect.fail() }
+    const each = (item: { n: number }) => ({ priority: 1, ref: `"it's" ${item.n}` })
+    const { id } = await engine.submit(numbers, list(3), { tx: drizzle, each })
+    await client.query('commit')
+    expect(await run()).toBe(8)
+    expect((await engine.batches.items(id)).items.map(item => item.ref)).toContain(`"it's" 2`)
+  })
+
+  test('an empty batch ends once it is committed', async () => {
+    const { engine, clock, databaseUrl } = await engineWith()
+    const client = await callerOf(databaseUrl)
+    await client.query('begin')
+    const { id } = await engine.submit(numbers, [], { tx: client })
+    await client.query('commit')
+    await clock.advance(seconds(1))
+    await until(async () => (await engine.batch(id))?.state === 'succeeded')
+  })
+
+  test('a pool is refused, because its statements would not be in the transaction', async () => {
+    const { engine, databaseUrl } = await engineWith()
+    const pool = new pg.Pool({ connectionString: databaseUrl })
+    onTestFinished(() => pool.end())
+    expect(await code(engine.submit(numbers, list(1), { tx: pool }))).toBe('bad_option')
+  })
 })

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { cronRoutes } from '../../src/http/index.ts'
-import { defineJob, minutes } from '../../src/index.ts'
+import { defineJob, defineSchedule, minutes } from '../../src/index.ts'
 import { createLog } from '../../src/lib/logging/log.ts'
 import { doorWith } from './support.ts'
 
@@ -75,6 +75,35 @@ test('a tick does what is due', async () => {
   await clock.advance(minutes(6))
   expect((await ask('POST', query(cronSecret))).body.overdue).toEqual([id])
   expect((await engine.job(id))!.state).toBe('failed')
+})
+
+test('with work, a tick also runs what is ready, what it has just scheduled too, and answers the counts', async () => {
+  const runs: string[] = []
+  const job = defineJob<string>({ kind: 'work', run: (_, name) => void runs.push(name) })
+  const nightly = defineSchedule({ name: 'nightly', job, every: minutes(5), input: 'scheduled' })
+  const { ask, engine, clock } = await doorWith([job], { app: { cronSecret: one }, schedules: [nightly] })
+  expect((await ask('POST', query(one))).body.work).toBeNull()
+  await engine.enqueue(job, 'enqueued')
+  await clock.advance(minutes(6))
+  for (const [method, attempts] of [
+    ['GET', 2],
+    ['POST', 0],
+  ] as const) {
+    const { status, body } = await ask(method, `${query(one)}&work=20s`)
+    expect({ status, work: body.work }).toMatchObject({
+      status: 200,
+      work: { attempts, succeeded: attempts, empty: true },
+    })
+  }
+  expect(runs.sort()).toEqual(['enqueued', 'scheduled'])
+})
+
+test.each(['', '20', '0s', '16m', '-5s', 'soon'])('the time of work %j is refused', async work => {
+  const { ask } = await doorWith([], { app: { cronSecret: one } })
+  expect(await ask('GET', `${query(one)}&work=${work}`)).toMatchObject({
+    status: 400,
+    body: { error: { code: 'bad_request', field: 'work' } },
+  })
 })
 
 test('an app has cron routes of its own, behind the same secret', async () => {

@@ -13,6 +13,9 @@ import { storedVersion } from '../../jobs/model/kind-version.ts'
 import type { BatchPolicy } from '../model/batch.ts'
 import type { BatchState } from '../model/batch-state.ts'
 
+/** The engine's pool, or the transaction of the caller, which sends every value as text: the statements cast each value. */
+type Runs = Pick<Db, 'run'>
+
 /** The progress of a submit. */
 export interface Submission {
   id: string
@@ -37,7 +40,7 @@ const create = {
   name: 'batch_create',
   text: `
     insert into retoma.batch (id, name, key, key_held, kind, queue, policy, priority, created_at)
-    values (nextval('retoma.job_id_seq'), $1, $2, $2::text is not null, $3, $4, $5, $6, coalesce($7::timestamptz, now()))
+    values (nextval('retoma.job_id_seq'), $1, $2, $2::text is not null, $3, $4, $5::jsonb, $6::smallint, coalesce($7::timestamptz, now()))
     on conflict (name, key) where key_held do nothing
     returning ${columns}`,
 }
@@ -54,30 +57,30 @@ const holder = {
   text: `select ${columns} from retoma.batch where name = $1 and key = $2 and key_held`,
 }
 
-export async function hasBatch(db: Db, name: string, key: string): Promise<boolean> {
-  return (await db.run(holder, [name, key])).length > 0
+export async function hasBatch(on: Runs, name: string, key: string): Promise<boolean> {
+  return (await on.run(holder, [name, key])).length > 0
 }
 
 /** Returns the batch with this key. Creates the batch if the key is free. */
 export async function createBatch(
-  db: Db,
+  on: Runs,
   batch: NewBatch,
   now: Date | null,
 ): Promise<Submission & { created: boolean }> {
   const { name, key, kind, queue, policy, priority } = batch
   for (;;) {
-    const [made] = await db.run<Submission>(create, [name, key, kind, queue, JSON.stringify(policy), priority, now])
+    const [made] = await on.run<Submission>(create, [name, key, kind, queue, JSON.stringify(policy), priority, now])
     if (made) return { ...made, created: true }
-    await db.run(freeKey, [name, key, now])
-    const [held] = await db.run<Submission>(holder, [name, key])
+    await on.run(freeKey, [name, key, now])
+    const [held] = await on.run<Submission>(holder, [name, key])
     if (held) return { ...held, created: false }
   }
 }
 
-const one = { name: 'batch_submission', text: `select ${columns} from retoma.batch where id = $1` }
+const one = { name: 'batch_submission', text: `select ${columns} from retoma.batch where id = $1::bigint` }
 
-export async function submissionOf(db: Db, id: string): Promise<Submission | undefined> {
-  const [row] = await db.run<Submission>(one, [id])
+export async function submissionOf(on: Runs, id: string): Promise<Submission | undefined> {
+  const [row] = await on.run<Submission>(one, [id])
   return row
 }
 
@@ -86,7 +89,7 @@ export async function submissionOf(db: Db, id: string): Promise<Submission | und
 const open = `
   open as materialized (
     select id, chunks, priority, kind, queue from retoma.batch
-    where id = $1 and taken = $2 and submitted_at is null and state in ('submitting', 'paused', 'stalled')
+    where id = $1::bigint and taken = $2::int and submitted_at is null and state in ('submitting', 'paused', 'stalled')
     for update
   )`
 const runAt = `greatest(coalesce($3::timestamptz, coalesce($5::timestamptz, now())) + make_interval(secs => $4::float8 / 1000), coalesce($5::timestamptz, now()))`
@@ -167,7 +170,7 @@ export interface Shared {
  * items.
  */
 export async function addUniformItems(
-  db: Db,
+  on: Runs,
   id: string,
   from: number,
   shared: Shared,
@@ -191,13 +194,13 @@ export async function addUniformItems(
     storedVersion(version),
     trace,
   ]
-  const [row] = await db.run<Submission>(alike, values)
+  const [row] = await on.run<Submission>(alike, values)
   return row
 }
 
 /** Adds items that differ in more than input and ref. An item whose unique key another job has is left out. */
 export async function addVariedItems(
-  db: Db,
+  on: Runs,
   id: string,
   from: number,
   kind: string,
@@ -208,8 +211,8 @@ export async function addVariedItems(
 ): Promise<Submission | undefined> {
   const column = <K extends keyof VariedItem>(name: K) => items.map(item => item[name])
   const keys = column('key').filter(key => key !== null)
-  if (keys.length > 0) await db.run(freeOldKeys, [keys.map(() => kind), keys, now])
-  const [row] = await db.run<Submission>(different, [
+  if (keys.length > 0) await on.run(freeOldKeys, [keys.map(() => kind), keys, now])
+  const [row] = await on.run<Submission>(different, [
     id, from, column('runAt'), column('delayMs'), now, items.length, column('key'), column('keyHold'), column('ref'),
     column('priority'), column('groupKey'), column('input'), storedVersion(version), trace,
   ]) // biome-ignore format: the columns in their order
@@ -222,16 +225,16 @@ const close = {
   text: `
     update retoma.batch b
     set submitted_at = coalesce($3::timestamptz, now()), state = case when state = 'submitting' then 'running' else state end
-    where id = $1 and taken = $2 and submitted_at is null and state in ('submitting', 'paused', 'stalled')
+    where id = $1::bigint and taken = $2::int and submitted_at is null and state in ('submitting', 'paused', 'stalled')
     returning ${columns}`,
 }
 
 export async function closeSubmit(
-  db: Db,
+  on: Runs,
   id: string,
   taken: number,
   now: Date | null,
 ): Promise<Submission | undefined> {
-  const [row] = await db.run<Submission>(close, [id, taken, now])
+  const [row] = await on.run<Submission>(close, [id, taken, now])
   return row
 }

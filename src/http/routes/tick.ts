@@ -1,15 +1,34 @@
-/** Runs one pass of the watchdog, the scheduler and the janitor, for hosts without a long-running process. */
+/**
+ * Runs one pass of the watchdog, the scheduler and the janitor, for hosts without a long-running process. With `work` the request also
+ * runs ready jobs for a bounded time.
+ */
 import { z } from 'zod'
+import type { Engine, RunUntilEmptyResult } from '../../engine/create-engine.ts'
+import { internalsOf } from '../../engine/internals.ts'
+import { localized, RetomaError } from '../../errors/errors.ts'
 import { maintenanceReportWire } from '../../json-views.ts'
+import { type Duration, minutes, parseDuration, seconds } from '../../lib/values/duration.ts'
 import { cronRoutes } from '../cron-routes.ts'
 import type { Route } from '../route.ts'
 
 const ids = z.array(z.string())
+const count = z.int().min(0)
+
+/** The longest time of a function on the hosts that limit the time. */
+const longestWork = minutes(15)
+/** After the pass, a second round of work begins only with at least this much time left. */
+const leastWork = seconds(1)
 
 export const tickRoutes: readonly Route[] = cronRoutes({
   path: '/api/v1/cron/tick',
   name: 'cronTick',
-  summary: 'One pass of watchdog, scheduler and janitor; takes ten seconds where a worker is silent',
+  summary:
+    'One pass of watchdog, scheduler and janitor; with work, ready jobs run too; takes ten seconds where a worker is silent',
+  query: {
+    work: z.string().max(20).optional().meta({
+      description: 'run ready jobs for at most this time, from 1s to 15m, such as 20s; without it no job runs',
+    }),
+  },
   answer: z.object({
     dead: ids.meta({ description: 'workers that were declared dead' }),
     recovered: ids,
@@ -18,6 +37,52 @@ export const tickRoutes: readonly Route[] = cronRoutes({
     overdue: ids,
     batches: z.array(z.looseObject({ id: z.string() })),
     findings: z.array(z.looseObject({})),
+    work: z
+      .object({
+        attempts: count,
+        succeeded: count,
+        skipped: count,
+        failed: count,
+        retried: count,
+        deferred: count,
+        released: count.meta({ description: 'jobs put back because the time was up' }),
+        empty: z.boolean().meta({ description: 'no job was ready at the end' }),
+      })
+      .nullable()
+      .meta({ description: 'the attempts of this request; null without work' }),
   }),
-  run: async ({ engine }) => maintenanceReportWire(await engine.watch({ once: true })),
+  async run({ engine, query }) {
+    const { work } = query as { work?: string }
+    const time = work === undefined ? undefined : workTime(work)
+    return time === undefined
+      ? { ...maintenanceReportWire(await engine.watch({ once: true })), work: null }
+      : tickAndWork(engine, time)
+  },
 })
+
+function workTime(text: string): Duration {
+  const time = parseDuration(text)
+  if (time !== undefined && time >= leastWork && time <= longestWork) return time
+  const problem = localized('it is a time from 1s to 15m, such as 20s', 'é um tempo de 1s a 15m, como 20s')
+  throw new RetomaError('bad_request', { field: 'work', problem })
+}
+
+/**
+ * Works during the pass, which takes ten seconds if a worker is silent, and once more afterwards: the pass may have recovered jobs and
+ * enqueued the jobs of schedules.
+ */
+async function tickAndWork(engine: Engine, time: Duration) {
+  const { clock } = internalsOf(engine)
+  const end = clock.elapsed() + time
+  const [report, first] = await Promise.all([engine.watch({ once: true }), engine.runUntilEmpty({ maxMs: time })])
+  const left = end - clock.elapsed()
+  const second = left >= leastWork ? await engine.runUntilEmpty({ maxMs: left }) : undefined
+  return { ...maintenanceReportWire(report), work: second === undefined ? first : sumOf(first, second) }
+}
+
+function sumOf(first: RunUntilEmptyResult, second: RunUntilEmptyResult): RunUntilEmptyResult {
+  const sum = { ...second }
+  for (const name of ['attempts', 'succeeded', 'skipped', 'failed', 'retried', 'deferred', 'released'] as const)
+    sum[name] += first[name]
+  return sum
+}

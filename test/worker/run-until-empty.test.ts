@@ -1,0 +1,111 @@
+/** Work without a permanent process: `engine.runUntilEmpty` works until nothing is ready or the time is up. */
+import { expect, test } from 'vitest'
+import { defineBatch, defineJob, hours, seconds, skip } from '../../src/index.ts'
+import { aborted, engineOf, engineWith, gate, liveEngine, until } from '../support/engine.ts'
+
+const none = { attempts: 0, succeeded: 0, skipped: 0, failed: 0, retried: 0, deferred: 0, released: 0 }
+
+test('it runs whatever is ready, the jobs of its own handlers too, and counts the attempts by outcome', async () => {
+  const leaf = defineJob({ kind: 'leaf', run: () => 1 })
+  const way = defineJob<string>({
+    kind: 'way',
+    maxAttempts: 2,
+    backoff: { first: hours(1) },
+    run: async (_, how) => {
+      if (how === 'fails') throw new Error('no')
+      if (how === 'enqueues') await engine.enqueueMany(leaf, [undefined, undefined])
+      return how === 'skips' ? skip('none') : how
+    },
+  })
+  const { engine } = await engineWith(way, leaf)
+  await engine.enqueueMany(way, ['fails', 'enqueues', 'skips'])
+  await engine.enqueue(leaf, undefined, { delay: hours(2) })
+  expect(await engine.runUntilEmpty()).toEqual({
+    ...none,
+    attempts: 5,
+    succeeded: 3,
+    skipped: 1,
+    retried: 1,
+    empty: true,
+  })
+  expect(await engine.runUntilEmpty({ maxMs: 20_000 })).toEqual({ ...none, empty: true })
+})
+
+test('the onComplete job of a batch that it ends runs in the same call', async () => {
+  const ends: unknown[] = []
+  const report = defineJob<unknown>({ kind: 'report', run: (_, end) => void ends.push(end) })
+  const batch = defineBatch({ name: 'b', job: defineJob<number>({ kind: 'item', run: () => 1 }), onComplete: report })
+  const { engine } = await engineOf({ batches: [batch] })
+  await engine.submit(batch, [1, 2, 3])
+  expect(await engine.runUntilEmpty()).toMatchObject({ succeeded: 4, empty: true })
+  expect(ends).toHaveLength(1)
+})
+
+test('when the time is up, signals abort, what has not ended goes back uncounted, and the next call goes on', async () => {
+  const [begun, heard] = [gate(), gate<unknown>()]
+  let attempts = 0
+  const endless = defineJob({
+    kind: 'endless',
+    run: async ctx => {
+      if (++attempts > 1) return 'done'
+      begun.open()
+      heard.open(await aborted(ctx.signal))
+      return new Promise<string>(() => {})
+    },
+  })
+  const { engine, clock } = await engineWith(endless)
+  const { id } = await engine.enqueue(endless, undefined)
+  const working = engine.runUntilEmpty({ maxMs: 20_000 })
+  await begun.passed
+  await clock.advance(seconds(15))
+  expect(await heard.passed).toMatchObject({ code: 'worker_stopping' })
+  await clock.advance(seconds(5))
+  expect(await working).toEqual({ ...none, attempts: 1, released: 1, empty: false })
+  expect(await engine.job(id)).toMatchObject({ state: 'waiting', failures: 0 })
+  expect(await engine.workers.list()).toEqual([])
+  expect(await engine.runUntilEmpty({ maxMs: 20_000 })).toMatchObject({ succeeded: 1, empty: true })
+})
+
+test('a slow job does not keep others waiting, and its worker is there with heartbeats meanwhile', async () => {
+  const slow = gate()
+  const done: string[] = []
+  const job = defineJob<string>({
+    kind: 'mixed',
+    run: async (_, name) => {
+      if (name === 'slow') await slow.passed
+      done.push(name)
+    },
+  })
+  const { engine } = await liveEngine([job])
+  await engine.enqueueMany(job, ['slow', ...Array.from({ length: 60 }, (_, n) => `quick ${n}`)])
+  const working = engine.runUntilEmpty({ queues: { default: 2 } })
+  await until(() => done.length === 60)
+  expect(await engine.workers.list()).toMatchObject([{ dead: false, running: 1 }])
+  slow.open()
+  expect(await working).toMatchObject({ succeeded: 61, empty: true })
+})
+
+test('a call ends when its engine closes', async () => {
+  const begun = gate()
+  const job = defineJob({
+    kind: 'waits',
+    run: async ctx => {
+      begun.open()
+      await aborted(ctx.signal)
+    },
+  })
+  const { engine } = await liveEngine([job])
+  await engine.enqueue(job, undefined)
+  const working = engine.runUntilEmpty()
+  await begun.passed
+  await engine.close()
+  expect((await working).empty).toBe(false)
+})
+
+test.each([[0], [-1], [Number.NaN], ['20s'], [Number.POSITIVE_INFINITY]])('maxMs %s is refused', async maxMs => {
+  const { engine } = await engineWith()
+  await expect(engine.runUntilEmpty({ maxMs: maxMs as number })).rejects.toMatchObject({
+    code: 'bad_option',
+    facts: { option: 'maxMs' },
+  })
+})
