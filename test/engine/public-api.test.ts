@@ -102,7 +102,8 @@ function methodsOf(engine: Engine): Method[] {
 
 test('an engine has the methods of its type and no others', async () => {
   const { engine } = await engineWith(work)
-  const flat = 'enqueue enqueueMany submit job batch wait explain events work watch query transaction limit files close'
+  const flat =
+    'enqueue enqueueMany submit job batch wait explain events work runUntilEmpty watch query transaction limit files close'
   expect(Object.keys(engine).sort()).toEqual([...new Set([...flat.split(' '), ...namespaces])].sort())
   const names = Object.fromEntries(namespaces.map(name => [name, Object.keys(engine[name]).sort().join(' ')]))
   expect(names).toEqual({
