@@ -34,7 +34,7 @@ export function classifier({ openRouter = readOpenRouter() }: ClassifierOptions 
     schedules: [runs.tidy],
     limits,
     queues,
-    routes: routesOf(runs),
+    routes: routesOf(runs).map(route => ({ ...route, language: 'pt' as const })),
     errors,
     simulated: isSimulated ? ['openrouter'] : [],
     attach: engine => {

@@ -19,7 +19,7 @@ export function quotes({ settings = readQuotesSettings() }: QuotesOptions = {}):
   return {
     name: 'quotes',
     migrations,
-    routes: systemRoutes,
+    routes: systemRoutes.map(route => ({ ...route, language: 'pt' as const })),
     errors,
     simulated: simulatedOf(settings),
   }

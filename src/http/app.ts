@@ -9,7 +9,7 @@
 import { Hono } from 'hono'
 import type { Engine } from '../engine/create-engine.ts'
 import { internalsOf } from '../engine/internals.ts'
-import { RetomaError } from '../errors/errors.ts'
+import { type Language, RetomaError } from '../errors/errors.ts'
 import { refuseOption, refuseUnknownOptions } from '../errors/invalid-option.ts'
 import { systemClock } from '../lib/clock.ts'
 import { type Log, silentLog } from '../lib/logging/log.ts'
@@ -52,6 +52,8 @@ export type FetchHandler = App & ((request: Request) => Promise<Response>)
 
 interface Bindings {
   Bindings: { place: ClientAddress }
+  /** The language of the route, for an error of the route. */
+  Variables: { language: Language }
 }
 
 /** Returns all routes, including the documentation pages. */
@@ -71,6 +73,9 @@ const known = Object.keys({
   publicUrl: true,
   trustProxy: true,
 } satisfies Record<keyof AppOptions, true>)
+
+/** The paths of the engine, below any base path. */
+const enginePath = /\/(?:api\/(?:v1|docs|openapi\.json)|health|ready|metrics)(?:\/|$)/
 
 export function createApp(engine: Engine, options: AppOptions = {}): FetchHandler {
   if (typeof engine?.enqueue !== 'function' || internalsOf(engine) === undefined)
@@ -92,10 +97,14 @@ export function createApp(engine: Engine, options: AppOptions = {}): FetchHandle
 
   const routes = routesOf(options)
   refuseRouteConflicts(routes)
+  // A path without a route is most likely a misspelled path of an application, except below the paths of the engine.
+  const ofApplication = routes.find(each => each.language !== undefined)?.language ?? 'en'
+  const languageAt = (path: string): Language => (enginePath.test(path) ? 'en' : ofApplication)
   for (const route of routes) {
     door.on(route.method.toUpperCase(), route.path.replace(/\{(\w+)\}/g, ':$1'), async context => {
       const { raw: request } = context.req
       const { place } = context.env
+      context.set('language', route.language ?? 'en')
       const who = await authenticator.authenticate(request, place, route)
       const readmit = () => authenticator.authenticate(request, place, route)
       return handleRequest(route, {
@@ -114,18 +123,19 @@ export function createApp(engine: Engine, options: AppOptions = {}): FetchHandle
   }
   door.get('/', context => {
     context.header('content-security-policy', welcomePolicy)
-    return context.html(welcomePage(languageOf(context.req.raw)))
+    return context.html(welcomePage(languageOf(context.req.raw, ofApplication)))
   })
 
   app.notFound(context => {
     const { method, path } = context.req
     const allowed = methodsAt(routes, path.slice(basePath.length))
-    if (allowed === '') return errorResponse(new RetomaError('no_such_route', { method, path }), context.req.raw, log)
-    const answer = errorResponse(new RetomaError('method_not_allowed', { method, path, allowed }), context.req.raw, log)
+    const respond = (error: RetomaError) => errorResponse(error, context.req.raw, log, languageAt(path))
+    if (allowed === '') return respond(new RetomaError('no_such_route', { method, path }))
+    const answer = respond(new RetomaError('method_not_allowed', { method, path, allowed }))
     answer.headers.set('allow', allowed)
     return answer
   })
-  app.onError((error, context) => errorResponse(error, context.req.raw, log))
+  app.onError((error, context) => errorResponse(error, context.req.raw, log, context.get('language')))
 
   /** Returns the response to a GET without the body. A streaming body is cancelled, because no client reads the body. */
   async function head(request: Request, place: ClientAddress): Promise<Response> {

@@ -97,6 +97,8 @@ export interface RouteOptions<P extends z.ZodType, Q extends z.ZodType, B extend
   mostValues?: number
   /** The route makes the database work for long: only a few such requests run at the same time (http/request/heavy-requests.ts). */
   heavy?: true
+  /** The language of errors and texts for a request without an Accept-Language that names en or pt. Default: en. */
+  language?: Language
   /** Returns a value for JSON, or a Response for any other type. */
   run(call: Call<z.output<P>, z.output<Q>, z.output<B>>): unknown
 }
@@ -124,6 +126,7 @@ const known = Object.keys({
   largest: true,
   mostValues: true,
   heavy: true,
+  language: true,
   run: true,
 } satisfies Record<keyof Route, true>)
 
@@ -149,6 +152,8 @@ export const route = <
   if (typeof given?.path !== 'string' || typeof given.method !== 'string' || typeof given.run !== 'function')
     refuse('it needs method, path and run', 'faltam method, path ou run')
   refuseUnknown(given, known, refuse)
+  if (given.language !== undefined && given.language !== 'en' && given.language !== 'pt')
+    refuse('language must be "en" or "pt"', 'language deve ser "en" ou "pt"')
   if (given.upload !== undefined) refuseUnknown(given.upload, ofUpload, refuse, 'upload.')
   if (given.limit !== undefined) refuseUnknown(given.limit, ['bucket', 'limit', 'per'], refuse, 'limit.')
   return given as unknown as Route

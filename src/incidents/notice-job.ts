@@ -25,7 +25,7 @@ export interface NotifyOptions {
   secret?: string | undefined
   /** Public address of Retoma, for the links in notices. */
   link?: string | undefined
-  /** Default: pt. */
+  /** The language of the sentences. Default: en. */
   language?: Language | undefined
 }
 
@@ -38,8 +38,8 @@ export function checkNotify(options: NotifyOptions): Notify {
   if (options === null || typeof options !== 'object')
     refuseOption('notify', 'it is an object with url', 'é um objeto com url')
   refuseUnknownOptions(options, ['url', 'secret', 'link', 'language'], 'notify.')
-  const { url, secret, link, language = 'pt' } = options
-  if (language !== 'pt' && language !== 'en') refuseOption('notify.language', 'it is "pt" or "en"', 'é "pt" ou "en"')
+  const { url, secret, link, language = 'en' } = options
+  if (language !== 'pt' && language !== 'en') refuseOption('notify.language', 'it is "en" or "pt"', 'é "en" ou "pt"')
   if (secret !== undefined && typeof secret !== 'string') refuseOption('notify.secret', 'it is a text', 'é um texto')
   if (!isWebAddress(url))
     throw new RetomaError('bad_option', {

@@ -102,9 +102,9 @@ export const variables = define({
     read: text,
   },
   RETOMA_NOTIFY_LANGUAGE: {
-    meaning: 'The language it is told in: pt or en',
-    default: 'pt',
-    read: oneOf('pt', 'en'),
+    meaning: 'The language of notices: en or pt',
+    default: 'en',
+    read: oneOf('en', 'pt'),
   },
   UPSTASH_REDIS_REST_URL: {
     meaning: 'Rate limits in Upstash Redis; goes with UPSTASH_REDIS_REST_TOKEN',

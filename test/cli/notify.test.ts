@@ -10,14 +10,19 @@ test('it posts one notice and says what came back', async () => {
   const { code, stdout } = await run(['notify', 'test', '--json'], { folder, env })
   expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 0, told: true, status: 204, signed: true })
   expect(hook.posts.map(each => each.notice)).toMatchObject([
-    { event: 'test', severity: 'info', link: 'https://retoma.example.com', sentence: expect.stringContaining('teste') },
+    {
+      event: 'test',
+      severity: 'info',
+      link: 'https://retoma.example.com',
+      sentence: expect.stringContaining('This is a test'),
+    },
   ])
-  const english = await run(['notify', 'test'], {
+  const portuguese = await run(['notify', 'test'], {
     folder,
-    env: { RETOMA_NOTIFY_URL: hook.url, RETOMA_NOTIFY_LANGUAGE: 'en' },
+    env: { RETOMA_NOTIFY_URL: hook.url, RETOMA_NOTIFY_LANGUAGE: 'pt' },
   })
-  expect(english).toMatchObject({ code: 0, stdout: expect.stringMatching(/answered 204 within \d+ ms; unsigned/) })
-  expect(hook.posts[1]!.notice.sentence).toContain('This is a test')
+  expect(portuguese).toMatchObject({ code: 0, stdout: expect.stringMatching(/answered 204 within \d+ ms; unsigned/) })
+  expect(hook.posts[1]!.notice.sentence).toContain('Isto é um teste')
 })
 
 test('without an address it is wrong use; a webhook that refuses, or that nobody answers for, is a failure that does not name it', async () => {

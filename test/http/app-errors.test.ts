@@ -37,6 +37,26 @@ test('an error of an application leaves as one of Retoma does, and the OpenAPI d
   expect(JSON.stringify(refusal.content)).toContain('"enum":["sold_out"]')
 })
 
+test('without Accept-Language an application answers in English, or in the language of its route; the engine always in English', async () => {
+  const messages = async (routes: Route[], ...paths: string[]) => {
+    const { ask } = await doorWith([], { app: { routes } })
+    const answers = paths.map(path => ask('POST', path, { headers: { 'accept-language': '' } }))
+    return (await Promise.all(answers)).map(each => each.body.error.message)
+  }
+  const english = 'seat 4F is sold'
+  expect(await messages([seats('/seats')], '/seats', '/seatz')).toEqual([
+    english,
+    expect.stringMatching(/^there is no/),
+  ])
+  const both = [seats('/seats'), seats('/assentos', { language: 'pt' })]
+  expect(await messages(both, '/seats', '/assentos', '/assento', '/api/v1/no-such')).toEqual([
+    english,
+    'o assento 4F já foi vendido',
+    expect.stringMatching(/^não /),
+    expect.stringMatching(/^there is no/),
+  ])
+})
+
 test('routes that cannot live together are refused when the door is made, and not when one is asked', async () => {
   const { engine } = await engineOf({ jobs: [] })
   const others = defineErrors({ sold_out: { status: 410, en: 'gone', pt: 'acabou' } })

@@ -11,7 +11,7 @@ import { promtool } from '../support/promtool.ts'
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
 const rules = read('ops/prometheus/alerts.yml')
 const ruleTests = read('ops/prometheus/alerts.test.yml')
-const runbook = read('docs/operations-alerts.md')
+const runbooks = [read('docs/operations-alerts.md'), read('docs/operations-alerts.pt-BR.md')]
 const alerts = [...rules.matchAll(/- alert: (\w+)\n([\s\S]*?)(?=\n\n|\n {2}- name|$)/g)].map(
   ([, name = '', text = '']) => ({ name, text }),
 )
@@ -49,6 +49,13 @@ test('the dashboard is JSON, its panels have room, and every metric of it is in 
   expect(used.filter(name => !there.includes(name))).toEqual([])
 })
 
+test('the dashboard is in English', () => {
+  const texts = [...read('ops/grafana/retoma.json').matchAll(/"(?:title|description|label|legendFormat)": "([^"]*)"/g)]
+  expect(
+    texts.map(([, text = '']) => text).filter(text => /[^ -~]|\b(?:por|fila|filas|espera|atraso)\b/i.test(text)),
+  ).toEqual([])
+})
+
 test('the page on metrics lists every one, and no other', () => {
   const listed = [...read('docs/metrics.md').matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name)
   const there = [...Object.values(systemMetrics), ...Object.values(processMetrics)].map(metric => metric.name)
@@ -56,12 +63,12 @@ test('the page on metrics lists every one, and no other', () => {
 })
 
 describe.each(alerts)('the alert $name', ({ name, text }) => {
-  test('says how bad it is, in one Portuguese sentence, and where to read on', () => {
+  test('says how bad it is, in one sentence in English and one in Portuguese, and where to read on', () => {
     expect(text).toMatch(/severity: (warning|critical)\n/)
-    expect(text).toMatch(/summary: ".+"\n/)
+    expect(text).toMatch(/summary: "[ -~]+"\n *summary_pt: ".+"\n/)
     expect(text).toContain(`runbook: docs/operations-alerts.md#${name.toLowerCase()}`)
     const severity = /severity: (\w+)/.exec(text)?.[1]
-    expect(runbook).toContain(`### ${name}\n\n*${severity}* · `)
+    for (const runbook of runbooks) expect(runbook).toContain(`### ${name}\n\n*${severity}* · `)
     expect(read('docs/operations.md')).toContain(`\n| [${name}](operations-alerts.md#${name.toLowerCase()}) | `)
   })
 

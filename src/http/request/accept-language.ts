@@ -3,15 +3,12 @@ import type { Language } from '../../errors/errors.ts'
 
 const range = /^\s*([a-z]{1,8}|\*)(?:-[a-z0-9-]*)?\s*(?:;\s*q=(0(?:\.\d*)?|1(?:\.0*)?)\s*)?$/i
 
-/** The engine's own routes, below any base path. All other routes belong to systems. */
-const engineRoute = /\/(?:api\/(?:v1|docs|openapi\.json)|health|ready|metrics)(?:\/|$)/
-
 /**
  * Returns the language with the greater weight; with equal weights, the first. Unsupported languages are ignored. Without a supported
- * language: English on the engine's routes, Portuguese on the routes of the systems.
+ * language: `otherwise`, the language of the route.
  */
-export function languageOf(request: Request): Language {
-  let [best, wanted]: [Language, number] = [engineRoute.test(new URL(request.url).pathname) ? 'en' : 'pt', 0]
+export function languageOf(request: Request, otherwise: Language = 'en'): Language {
+  let [best, wanted]: [Language, number] = [otherwise, 0]
   for (const part of (request.headers.get('accept-language') ?? '').split(',')) {
     const [, name, weight = '1'] = range.exec(part) ?? []
     const language = name?.toLowerCase()

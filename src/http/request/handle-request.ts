@@ -47,7 +47,7 @@ export async function handleRequest(route: Route, { bodies, heavyWork, ...asked 
   if (route.limit === undefined) return answered()
   const left = await limited(asked, route.limit)
   // The request was counted, so the response carries the RateLimit headers even if the request is then refused.
-  return withHeaders(await answered().catch(error => errorResponse(error, request, log)), left)
+  return withHeaders(await answered().catch(error => errorResponse(error, request, log, route.language)), left)
 }
 
 async function answerTo(route: Route, asked: Asked, shares: Shares): Promise<Response> {
@@ -62,7 +62,7 @@ async function answerTo(route: Route, asked: Asked, shares: Shares): Promise<Res
     query: checkedQuery(route, request),
     body: upload === undefined ? await bodyOf(route, request, shares) : undefined,
     upload,
-    language: languageOf(request),
+    language: languageOf(request, route.language),
     headers: new Headers({ 'cache-control': 'no-store' }),
   }
   if (route.heavy) await shares.turn.take()

@@ -4,7 +4,7 @@
  *
  * Invariant: a response never contains a stack, nor the message of a foreign error.
  */
-import { isRetomaError, localized, RetomaError } from '../../errors/errors.ts'
+import { isRetomaError, type Language, localized, RetomaError } from '../../errors/errors.ts'
 import { type Log, silentLog } from '../../lib/logging/log.ts'
 import { languageOf } from '../request/accept-language.ts'
 import { refusedHeaders } from '../security/route-rate-limit.ts'
@@ -15,11 +15,17 @@ import { refusedHeaders } from '../security/route-rate-limit.ts'
  */
 const expected: ReadonlySet<string> = new Set(['cron_unset', 'watchdog_missing'])
 
-export function errorResponse(error: unknown, request: Request, log: Log = silentLog): Response {
+/** `otherwise`: the language for a reader without an Accept-Language that names a supported language. */
+export function errorResponse(
+  error: unknown,
+  request: Request,
+  log: Log = silentLog,
+  otherwise: Language = 'en',
+): Response {
   const known = isRetomaError(error) ? unplaced(error) : unknown(error)
   if (known.status >= 500 && !expected.has(known.code))
     log.error({ err: error, path: new URL(request.url).pathname }, 'a request failed')
-  const language = languageOf(request)
+  const language = languageOf(request, otherwise)
   const headers = new Headers({ 'cache-control': 'no-store' })
   const { retryAfterSeconds = known.status === 503 ? patienceOf(known) : undefined } = known
   if (retryAfterSeconds !== undefined) headers.set('retry-after', String(Math.ceil(retryAfterSeconds)))
