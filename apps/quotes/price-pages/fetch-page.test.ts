@@ -1,0 +1,191 @@
+/** Pages of a shop that misbehaves, over real sockets. */
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import {
+  type Behaviour,
+  drips,
+  garbage,
+  gzipBomb,
+  gzipped,
+  half,
+  huge,
+  late,
+  never,
+  raw,
+  redirectLoop,
+  redirects,
+  refuses,
+} from '../test/servers/behaviours.ts'
+import { type ShopServer, shopServer } from '../test/servers/shop.ts'
+import { localHostTurns } from './host-turns.ts'
+import { createPriceReader, type PriceReaderOptions } from './price-reader.ts'
+
+let shop: ShopServer
+const seenAt = new Date('2026-11-16T12:00:00Z')
+
+beforeAll(async () => {
+  shop = await shopServer()
+})
+beforeEach(() => {
+  shop.setRobots(null)
+  shop.behave()
+})
+afterAll(() => shop.close())
+
+const signal = () => new AbortController().signal
+const reader = (options: Partial<PriceReaderOptions> = {}) =>
+  createPriceReader({ now: () => seenAt, allow: [shop.allow], ...options })
+const read = (path: string, options: Partial<PriceReaderOptions> = {}) =>
+  reader(options).read(`${shop.origin}${path}`, signal())
+/** The behaviour of pages; robots.txt is answered well. */
+const behave = (behaviour: Behaviour) => shop.behave(({ about }) => (about === '/robots.txt' ? null : behaviour))
+
+test('the price comes with its link, instant, snippet, title and the bytes of the page, and the request names us', async () => {
+  const found = await read('/p/tv')
+  expect(found).toMatchObject({
+    found: true,
+    price: shop.priceOf('/p/tv'),
+    currency: 'BRL',
+    source: 'json-ld',
+    title: 'Produto /p/tv',
+    finalUrl: `${shop.origin}/p/tv`,
+    contentType: 'text/html; charset=utf-8',
+    seenAt,
+  })
+  if (!found.found) return
+  expect(found.snippet).toContain(shop.priceOf('/p/tv'))
+  expect(Buffer.from(found.page).toString()).toContain(found.snippet)
+  const { headers } = shop.pages().at(-1)!.asked
+  expect(headers['user-agent']).toMatch(/^RetomaQuotes\//)
+  expect([headers.cookie, headers.authorization, headers.referer]).toEqual([undefined, undefined, undefined])
+})
+
+test.each([
+  ['50 MB', huge(), {}, 'too_large', false],
+  [
+    '50 MB that are announced',
+    raw('x', 200, { 'content-type': 'text/html', 'content-length': '52428800' }, ''),
+    {},
+    'too_large',
+    false,
+  ],
+  ['a gzip bomb of 1 GB', gzipBomb(), {}, 'too_large', false],
+  ['endless drips', drips(1), { timeoutMs: 100 }, 'timeout', true],
+  ['never', never(), { timeoutMs: 50 }, 'timeout', true],
+  ['half', half(), {}, 'unreachable', true],
+  ['a redirect loop', redirectLoop(), {}, 'too_many_redirects', false],
+  ['a redirect to itself', redirects(path => path), {}, 'too_many_redirects', false],
+  ['a redirect to a private address', redirects('http://10.0.0.1/'), {}, 'forbidden_address', false],
+  ['a redirect without a location', raw('x', 302, {}, ''), {}, 'http_status', false],
+  ['403', refuses(403), {}, 'http_status', false],
+  ['404', refuses(404), {}, 'http_status', false],
+  ['429', refuses(429, { retryAfter: '7' }), {}, 'http_status', true],
+  ['500', refuses(500), {}, 'http_status', true],
+  ['503', refuses(503), {}, 'http_status', true],
+  ['JSON', garbage('{"price": 1}', 'application/json'), {}, 'not_html', false],
+  [
+    'an unknown encoding',
+    raw('x', 200, { 'content-type': 'text/html', 'content-encoding': 'zip' }, 'x'),
+    {},
+    'bad_encoding',
+    false,
+  ],
+  [
+    'a false gzip',
+    raw('x', 200, { 'content-type': 'text/html', 'content-encoding': 'gzip' }, 'no gzip'),
+    {},
+    'bad_encoding',
+    false,
+  ],
+  ['an endless header', raw('x', 200, { 'x-long': 'a'.repeat(60_000) }, ''), {}, 'unreachable', true],
+  ['garbage', garbage(Buffer.from([0, 255, 254, 60, 0])), {}, 'no_price', false],
+  ['an empty page', garbage(''), {}, 'no_price', false],
+] as [string, Behaviour, Partial<PriceReaderOptions>, string, boolean][])(
+  '%s',
+  async (_, behaviour, options, reason, temporary) => {
+    behave(behaviour)
+    const none = await read('/p/1', options)
+    expect(none).toMatchObject({ found: false, reason, temporary })
+    expect((none as { sentence: string }).sentence).not.toMatch(/[{}]/)
+    while (shop.inFlight() > 0) await new Promise(resolve => setImmediate(resolve))
+  },
+)
+
+test('a shop without a listener is unreachable', async () => {
+  const other = await shopServer()
+  await other.close()
+  const none = await reader({ allow: [other.allow] }).read(`${other.origin}/p/1`, signal())
+  expect(none).toMatchObject({ found: false, reason: 'unreachable', temporary: true })
+  expect((none as { sentence: string }).sentence).toContain('ECONNREFUSED')
+})
+
+test('a compressed page, a page in another charset and a page behind five redirects are read', async () => {
+  behave(gzipped())
+  expect(await read('/p/1')).toMatchObject({ found: true, price: shop.priceOf('/p/1') })
+  const page =
+    '<title>Máquina</title><meta property="og:price:amount" content="1.234,50"><meta property="og:price:currency" content="BRL">'
+  behave(raw('x', 200, { 'content-type': 'text/html; charset=utf-8' }, Buffer.from(page, 'latin1')))
+  expect(await read('/p/1')).toMatchObject({ found: true, price: '1234.50', title: 'Máquina' })
+  shop.behave(({ about, asked }) => {
+    const hop = Number(asked.url.searchParams.get('hop') ?? 0)
+    return about === '/robots.txt' || hop === 5 ? null : redirects(`/p/1?hop=${hop + 1}`)
+  })
+  expect(await read('/p/1')).toMatchObject({ found: true, finalUrl: `${shop.origin}/p/1?hop=5` })
+})
+
+test('robots.txt is obeyed, is fetched once an hour, and allows nothing while the shop cannot send the file', async () => {
+  let now = seenAt.getTime()
+  const polite = reader({ now: () => new Date(now) })
+  const ask = (path: string) => polite.read(`${shop.origin}${path}`, signal())
+  shop.setRobots('User-agent: RetomaQuotes\nDisallow: /p/secret\n')
+  const before = shop.of('/robots.txt').length
+  expect(await ask('/p/secret/1')).toMatchObject({ found: false, reason: 'robots', temporary: false })
+  expect(shop.of('/p/secret/1')).toEqual([])
+  expect(await ask('/p/other')).toMatchObject({ found: true })
+  expect(shop.of('/robots.txt').length - before).toBe(1)
+  now += 3_600_001
+  shop.behave(({ about }) => (about === '/robots.txt' ? refuses(500) : null))
+  expect(await ask('/p/other')).toMatchObject({ found: false, reason: 'robots', temporary: true })
+  shop.behave(({ about }) => (about === '/robots.txt' ? huge(2_000_000, 'text/plain') : null))
+  expect(await ask('/p/other')).toMatchObject({ found: true })
+})
+
+test('a host has at most two requests at once, and every page is read', async () => {
+  const own = await shopServer()
+  const turns = localHostTurns()
+  const one = createPriceReader({ now: () => seenAt, allow: [own.allow], turns })
+  const other = createPriceReader({ now: () => seenAt, allow: [own.allow], turns })
+  own.behave(() => late(5))
+  const links = Array.from({ length: 12 }, (_, n) => `${own.origin}/p/${n}`)
+  const read = await Promise.all(links.map((link, n) => (n % 2 ? one : other).read(link, signal())))
+  expect(read.every(each => each.found)).toBe(true)
+  expect(own.mostAtOnce()).toBe(2)
+  await own.close()
+})
+
+test('an abort ends the request with its reason, also while the page waits for its turn', async () => {
+  behave(never())
+  const turns = localHostTurns(1)
+  const slow = reader({ turns })
+  const [first, second] = [new AbortController(), new AbortController()]
+  const calls = shop.pages().length
+  const started = shop.calls.length
+  const one = slow.read(`${shop.origin}/p/1`, first.signal)
+  await shop.called(started + 2)
+  const two = slow.read(`${shop.origin}/p/2`, second.signal)
+  const reason = new Error('enough')
+  second.abort(reason)
+  await expect(two).rejects.toBe(reason)
+  first.abort(reason)
+  await expect(one).rejects.toBe(reason)
+  expect(shop.pages().length - calls).toBe(1)
+  shop.behave()
+  expect(await slow.read(`${shop.origin}/p/3`, signal())).toMatchObject({ found: true })
+})
+
+test('an error of the turns reaches the caller unchanged, and no request is sent', async () => {
+  const busy = new Error('no turn')
+  const calls = shop.calls.length
+  const turns = { enter: () => Promise.reject(busy) }
+  await expect(read('/p/1', { turns })).rejects.toBe(busy)
+  expect(shop.calls.length).toBe(calls)
+})

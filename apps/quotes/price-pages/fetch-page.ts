@@ -1,0 +1,267 @@
+/**
+ * Fetches the page of a shop: politely, and without reaching into the network of the worker. Every hop (the link, each redirect, each
+ * robots.txt) is checked before a connection: the form of the link, each address of the name, the robots.txt of the host.
+ *
+ * Invariant: no socket connects to an address that isPublicAddress refuses, except for the hosts and ports of `allow`. A fetch ends within
+ * `timeoutMs` of network time, and each host has at most two requests at once (host-turns.ts, or the turns of the engine).
+ */
+import { lookup } from 'node:dns/promises'
+import type { FetchedPage, HostTurns, NoPriceReason } from '../providers/types.ts'
+import { localHostTurns } from './host-turns.ts'
+import { type Address, BadEncoding, type Dial, get, type Received, type Target, TooLarge } from './http-get.ts'
+import { type CheckedLink, checkLink } from './link.ts'
+import { isPublicAddress } from './public-address.ts'
+import { isAllowedBy, type RobotsRules, readRobots } from './robots.ts'
+
+/** Names us, and tells a shop which token its robots.txt may use. */
+export const userAgent = 'RetomaQuotes/0.1 (price quotes; obeys robots.txt)'
+const robotsToken = 'RetomaQuotes'
+
+/** A turn at a host never lasts longer. A turn that is not given back within this time belongs to a dead process. In milliseconds. */
+export const longestTurn = 30_000
+
+export interface FetchOptions {
+  /** The instant of `seenAt`, such as `() => engine.clock.now()`. */
+  now: () => Date
+  /** Entries of RETOMA_FETCH_ALLOW: `127.0.0.1:8080`. */
+  allow?: readonly string[] | undefined
+  /** Default: two at once per host in this process only. Give turns over all workers here. */
+  turns?: HostTurns | undefined
+  /** Network time of a page with all redirects. Default 20 s, at most `longestTurn`. */
+  timeoutMs?: number | undefined
+  /** Default 5 MB. */
+  mostBytes?: number | undefined
+  /** Default: the resolver of the system. */
+  resolve?: ((host: string) => Promise<readonly Address[]>) | undefined
+  /** For tests: opens the connections. */
+  dial?: Dial | undefined
+}
+
+export type Fetched =
+  | ({ ok: true } & FetchedPage)
+  | {
+      ok: false
+      reason: NoPriceReason
+      /** The status, the error code, the number of seconds. */
+      fact: string | number | null
+      temporary: boolean
+      finalUrl: string | null
+      seenAt: Date
+    }
+
+export interface PageFetcher {
+  /** Rejects only with the reason of `signal` and with an error of the turns. */
+  fetch(link: string, signal: AbortSignal): Promise<Fetched>
+}
+
+const mostRedirects = 5
+const megabyte = 1024 * 1024
+const mostRobotsBytes = 512 * 1024
+const robotsKept = 60 * 60 * 1000
+const mostHosts = 500
+
+export function createPageFetcher(options: FetchOptions): PageFetcher {
+  const { now, turns = localHostTurns(), timeoutMs = 20_000, mostBytes = 5 * megabyte } = options
+  const allow = (options.allow ?? []).map(entry => entry.toLowerCase())
+  const resolve = options.resolve ?? resolveBySystem
+  const robots = new Map<string, { rules: RobotsRules; until: number }>()
+
+  async function fetch(link: string, signal: AbortSignal): Promise<Fetched> {
+    const budget = new Budget(timeoutMs, signal)
+    let at: URL | undefined
+    try {
+      let next = link
+      for (let hop = 0; hop <= mostRedirects; hop++) {
+        const checked = checkedLink(next, at)
+        at = checked.url
+        const received = await inTurn(checked, budget, signal)
+        const location = redirectOf(received)
+        if (location === null) return arrived(received, at)
+        next = location
+      }
+      throw new Refused('too_many_redirects', mostRedirects)
+    } catch (error) {
+      signal.throwIfAborted()
+      const refused = refusalOf(error, { budget, mostBytes, timeoutMs })
+      if (refused === undefined) throw error
+      const { reason, fact, temporary } = refused
+      return { ok: false, reason, fact, temporary, finalUrl: at?.href ?? null, seenAt: now() }
+    }
+  }
+
+  function checkedLink(link: string, base: URL | undefined): CheckedLink {
+    const checked = checkLink(link, allow, base)
+    if (typeof checked === 'string') throw new Refused(checked)
+    return checked
+  }
+
+  async function inTurn(link: CheckedLink, budget: Budget, signal: AbortSignal): Promise<Received> {
+    const leave = await turns.enter(link.host, signal).catch(error => {
+      throw new TurnError(error)
+    })
+    try {
+      return await budget.spend(async within => {
+        const target = await targetOf(link, within)
+        const rules = await robotsOf(target, link, within)
+        if (!isAllowedBy(rules, link.url)) throw new Refused('robots')
+        return await get(target, { headers: pageHeaders, mostBytes, ...dialOf(options) }, within)
+      })
+    } finally {
+      await leave()
+    }
+  }
+
+  /** Resolves the name once. A name with a private address among its addresses is refused as a whole. */
+  async function targetOf(link: CheckedLink, signal: AbortSignal): Promise<Target> {
+    const { url, host, port, isSecure, isOpened } = link
+    const addresses = await withSignal(resolve(host), signal)
+    if (addresses.length === 0) throw Object.assign(new Error('no address'), { code: 'ENOTFOUND' })
+    if (!isOpened && !addresses.every(({ address }) => isPublicAddress(address))) throw new Refused('forbidden_address')
+    return { url, host, port, isSecure, addresses }
+  }
+
+  /** The rules of the origin. An unreachable robots.txt allows nothing for now; an absent one allows everything (RFC 9309). */
+  async function robotsOf(target: Target, link: CheckedLink, signal: AbortSignal): Promise<RobotsRules> {
+    const { origin } = target.url
+    const known = robots.get(origin)
+    if (known !== undefined && known.until > now().getTime()) return known.rules
+    const rules = await fetchRobots(target, link, signal)
+    if (robots.size >= mostHosts) robots.delete(robots.keys().next().value!)
+    robots.delete(origin)
+    robots.set(origin, { rules, until: now().getTime() + robotsKept })
+    return rules
+  }
+
+  async function fetchRobots(from: Target, link: CheckedLink, signal: AbortSignal): Promise<RobotsRules> {
+    let target: Target = { ...from, url: new URL('/robots.txt', link.url) }
+    for (let hop = 0; hop <= mostRedirects; hop++) {
+      const read = { headers: robotsHeaders, mostBytes: mostRobotsBytes, isCutLong: true, ...dialOf(options) }
+      const received = await get(target, read, signal)
+      const location = redirectOf(received)
+      if (location !== null) {
+        const checked = checkLink(location, allow, target.url)
+        // A robots.txt that leads nowhere is absent.
+        if (typeof checked === 'string') return []
+        target = await targetOf(checked, signal)
+        continue
+      }
+      const { status, body } = received
+      if (status >= 500 || status === 429) throw new Refused('robots', status, true)
+      if (status < 200 || status >= 300) return []
+      return readRobots(new TextDecoder().decode(body), robotsToken)
+    }
+    return []
+  }
+
+  function arrived({ status, header, body }: Received, url: URL): Fetched {
+    const isBusy = status === 408 || status === 429 || status >= 500
+    if (status < 200 || status >= 300) throw new Refused('http_status', status, isBusy)
+    const contentType = header('content-type')
+    const type = contentType?.split(';')[0]?.trim().toLowerCase() ?? ''
+    if (type !== '' && !/^(?:text\/html|application\/xhtml\+xml)$/.test(type))
+      throw new Refused('not_html', /^[\w.+/-]{1,60}$/.test(type) ? type : 'unknown')
+    return { ok: true, finalUrl: url.href, contentType, page: body, seenAt: now() }
+  }
+
+  return { fetch }
+}
+
+const dialOf = ({ dial }: FetchOptions) => (dial === undefined ? {} : { dial })
+
+const pageHeaders = {
+  'user-agent': userAgent,
+  accept: 'text/html, application/xhtml+xml',
+  'accept-language': 'pt-BR, pt;q=0.9, en;q=0.5',
+  'accept-encoding': 'gzip, br',
+}
+const robotsHeaders = { 'user-agent': userAgent, accept: 'text/plain, */*', 'accept-encoding': 'gzip, br' }
+
+/** The reason of a page that was not fetched. */
+class Refused extends Error {
+  readonly reason: NoPriceReason
+  readonly fact: string | number | null
+  readonly temporary: boolean
+
+  constructor(reason: NoPriceReason, fact: string | number | null = null, temporary = false) {
+    super(reason)
+    this.reason = reason
+    this.fact = fact
+    this.temporary = temporary
+  }
+}
+
+/** An error of the turns, which the caller of `fetch` gets unchanged. */
+class TurnError extends Error {
+  override readonly cause: unknown
+
+  constructor(cause: unknown) {
+    super('turn')
+    this.cause = cause
+  }
+}
+
+/** Counts the time on the network; waits for a turn do not count. */
+class Budget {
+  #left: number
+  readonly #signal: AbortSignal
+  isOver = false
+
+  constructor(ms: number, signal: AbortSignal) {
+    this.#left = ms
+    this.#signal = signal
+  }
+
+  async spend<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const began = performance.now()
+    const deadline = AbortSignal.timeout(Math.max(Math.ceil(this.#left), 1))
+    try {
+      return await work(AbortSignal.any([this.#signal, deadline]))
+    } finally {
+      this.#left -= performance.now() - began
+      this.isOver = deadline.aborted
+    }
+  }
+}
+
+/** Rethrows an error of the turns. undefined: a fault of this code. */
+function refusalOf(
+  error: unknown,
+  { budget, mostBytes, timeoutMs }: { budget: Budget; mostBytes: number; timeoutMs: number },
+): Pick<Refused, 'reason' | 'fact' | 'temporary'> | undefined {
+  if (error instanceof TurnError) throw error.cause
+  if (error instanceof Refused) return error
+  if (budget.isOver) return { reason: 'timeout', fact: timeoutMs / 1000, temporary: true }
+  if (error instanceof TooLarge) return { reason: 'too_large', fact: mostBytes / megabyte, temporary: false }
+  if (error instanceof BadEncoding) return { reason: 'bad_encoding', fact: error.message, temporary: false }
+  const { code } = error as { code?: unknown }
+  if (typeof code !== 'string') return undefined
+  if (/^(?:Z_|ERR_BROTLI|ERR__ERROR)/.test(code)) return { reason: 'bad_encoding', fact: code, temporary: false }
+  return { reason: 'unreachable', fact: /^[A-Z0-9_]{2,60}$/.test(code) ? code : 'unknown', temporary: true }
+}
+
+/** Redirects with a new location; another status of the 300s is an answer. */
+function redirectOf({ status, header }: Received): string | null {
+  const location = header('location')
+  return [301, 302, 303, 307, 308].includes(status) ? location : null
+}
+
+async function resolveBySystem(host: string): Promise<Address[]> {
+  const found = await lookup(host, { all: true, verbatim: true })
+  return found.map(({ address, family }) => ({ address, family: family === 6 ? 6 : 4 }))
+}
+
+/** A name server may be silent for longer than the signal allows. */
+async function withSignal<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted()
+  let leave = () => {}
+  const left = new Promise<never>((_, reject) => {
+    leave = () => reject(signal.reason)
+    signal.addEventListener('abort', leave, { once: true })
+  })
+  try {
+    return await Promise.race([work, left])
+  } finally {
+    signal.removeEventListener('abort', leave)
+    work.catch(() => {})
+  }
+}
