@@ -84,8 +84,8 @@ async function resumeAll(world: World): Promise<void> {
 async function gates(world: World): Promise<void> {
   const { rows } = await world.client.query(`
     select g.queue, g.group_key, g.running,
-      (select count(*)::int from retoma.job j where j.queue = g.queue and j.state = 'running' and j.gate_key = g.group_key) as counted
-    from retoma.gate g`)
+      (select count(*)::int from retoma.job j where j.queue = g.queue and j.state = 'running' and j.limit_key = g.group_key) as counted
+    from retoma.limit_counter g`)
   for (const { queue, group_key, running, counted } of rows)
     if (running !== counted) world.wrong('I9', `gate ${queue}/${group_key} says ${running} run, and ${counted} do`)
 }

@@ -41,10 +41,10 @@ create table retoma.queue (
   name text collate "C" primary key,
   paused boolean not null default false,      -- true: no worker claims jobs of this queue
   limits jsonb not null default '{}',         -- concurrency, rate and depth, as configured
-  swept_at timestamptz not null default '-infinity', -- time of the last full scan: a claim from the start of the queue
-  gated boolean not null default false,       -- the queue has a concurrency or a rate: its jobs are limited
+  full_scan_at timestamptz not null default '-infinity', -- time of the last full scan: a claim from the start of the queue
+  limited boolean not null default false,     -- the queue has a concurrency or a rate: its jobs are limited
   grouped boolean not null default false,     -- the limits also count for each group_key
-  unheld integer not null default 0           -- increases when blocked jobs become claimable: each worker then claims once from the start
+  unblock_seq integer not null default 0      -- increases when blocked jobs become claimable: each worker then claims once from the start
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 200, fillfactor = 50);
 
 -- Workers ------------------------------------------------------------------------------------------------------------------------
@@ -58,35 +58,35 @@ create table retoma.worker (
   queues jsonb not null,                      -- queue name to concurrency
   kinds text[] not null,                      -- kinds the worker can run
   started_at timestamptz not null,            -- start of the incarnation
-  beat_at timestamptz not null,               -- last heartbeat
+  heartbeat_at timestamptz not null,          -- last heartbeat
   suspected_at timestamptz,                   -- first step of the orphan verdict; a heartbeat clears the value
   dead_at timestamptz,                        -- second step; a worker that finds its row dead starts a new incarnation
   blocked_since timestamptz,                  -- the event loop is blocked since this time; null: it turns
   loop_lag_ms integer,                        -- last measured lag of the event loop
   memory_bytes bigint,                        -- resident memory of the process
-  suspected_looks integer not null default 0, -- checks without a heartbeat: the verdict if checks are too far apart to measure a silence
+  missed_checks integer not null default 0,   -- checks without a heartbeat: the verdict if checks are too far apart to measure a silence
   versions jsonb not null default '{}',       -- kind to [oldest, newest] version, if that is not [1, 1]
   in_flight integer not null default 0,       -- attempts whose handler runs
   abandoned integer not null default 0,       -- handlers that still run although their attempt ended
   free_slots jsonb not null default '{}',     -- queue to the number of further jobs the worker could run now
-  unwritten_ms integer not null default 0,    -- waiting time of the oldest outcome or step that is not written yet
+  write_lag_ms integer not null default 0,    -- waiting time of the oldest outcome or step that is not written yet
   unblocked_at timestamptz,                   -- last time the main loop turned again after a block of seconds; deadlines discount the block
   blocked_job bigint,                         -- job on the stack of the blocked loop, if known
   blocked_attempt integer,                    -- attempt of that job
   blocked_stack text,                         -- stack of the blocked loop
   supervised boolean not null default false,  -- a supervisor restarts the process
-  death jsonb,                                -- crash report of the supervisor (src/supervisor/model/crash-report.ts)
+  crash_report jsonb,                         -- crash report of the supervisor (src/supervisor/model/crash-report.ts)
   process jsonb                               -- identity of the process and of its supervisor: another process can prove that both ended
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 200, fillfactor = 50);
 
 -- One row per periodic task. Any number of processes may run the task: one conditional update wins, the others do nothing.
-create table retoma.tick (
-  name text collate "C" primary key,          -- watchdog, sample, floor, notify
+create table retoma.periodic_lease (
+  name text collate "C" primary key,          -- watchdog, job_count_sample, job_floor, notify
   at timestamptz not null,                    -- last run
   since timestamptz not null default '-infinity' -- watchdog: checks without a gap since; an outage counts against no job. Others: next run
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 200, fillfactor = 50);
 
-insert into retoma.tick (name, at) values ('watchdog', '-infinity'), ('sample', '-infinity'), ('floor', '-infinity');
+insert into retoma.periodic_lease (name, at) values ('watchdog', '-infinity'), ('job_count_sample', '-infinity'), ('job_floor', '-infinity');
 
 -- Jobs ---------------------------------------------------------------------------------------------------------------------------
 
@@ -95,11 +95,11 @@ create table retoma.job (
   queue text collate "C" not null,
   kind text collate "C" not null,
   key text collate "C",                       -- unique key within the kind
-  key_hold text collate "C",                  -- how long the key is taken. 'day': until 24 h after the end; 'final': until the end; null: free
+  unique_until text collate "C",              -- how long the key is taken. 'day': until 24 h after the end; 'final': until the end; null: free
   batch_id bigint,                            -- batch of the job; null: a single job
   ref text collate "C",                       -- the caller's own code for the job, such as the code of a document
   state text collate "C" not null default 'waiting',
-  rank smallint not null,                     -- claim order: priority * 2, + 1 if the job never ran. Jobs that come back go first
+  claim_rank smallint not null,               -- claim order: priority * 2, + 1 if the job never ran. Jobs that come back go first
   run_at timestamptz not null,                -- earliest start. Never in the past when the job starts to wait, so every claim cursor finds the job
   input jsonb not null,
   result jsonb,                               -- value that the handler returned
@@ -114,29 +114,29 @@ create table retoma.job (
   progress jsonb,                             -- last value of ctx.progress
   checkpoint text,                            -- name of the last checkpoint
   group_key text collate "C",                 -- group for limits per group
-  gated boolean not null default false,       -- the queue has limits: claimed through job_gated by gate_key, not through job_ready
+  limited boolean not null default false,     -- the queue has limits: claimed through job_limited by limit_key, not through job_ready
   error jsonb,                                -- last error, or the reason of a skip
   created_at timestamptz not null,
   finished_at timestamptz,                    -- time of the final state
-  gate_key text collate "C" not null default '', -- group_key if the queue is grouped; '' otherwise
-  resume json,                                -- data of the last ctx.checkpoint
+  limit_key text collate "C" not null default '', -- group_key if the queue is grouped; '' otherwise
+  checkpoint_data json,                       -- data of the last ctx.checkpoint
   version integer,                            -- version of the kind's code that enqueued the job; null: 1, as for most kinds
-  care jsonb,                                 -- crash suspicion (src/jobs/model/crash-suspicion.ts); null for nearly every job
+  crash_suspicion jsonb,                      -- crash suspicion (src/jobs/model/crash-suspicion.ts); null for nearly every job
   trace text collate "C",                     -- W3C traceparent of the enqueue; null: none
-  unspent integer not null default 0,         -- attempts that do not count: released before the start, or deferred by a provider's wait
+  uncounted_attempts integer not null default 0, -- attempts that do not count: released before the start, or deferred by a provider's wait
   constraint job_state check (state in ('waiting', 'running', 'stalled', 'succeeded', 'failed', 'skipped', 'cancelled')),
   constraint job_leased_while_running check ((state = 'running') = (worker_id is not null)),
   constraint job_finished_when_final check ((finished_at is not null) = (state in ('succeeded', 'failed', 'skipped', 'cancelled'))),
-  constraint job_rank check (rank between 0 and 19),
-  constraint job_key_hold check (key_hold is null or (key is not null and key_hold in ('day', 'final')))
+  constraint job_claim_rank check (claim_rank between 0 and 19),
+  constraint job_unique_until check (unique_until is null or (key is not null and unique_until in ('day', 'final')))
 ) with (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 5000,
   autovacuum_analyze_scale_factor = 0.02, autovacuum_analyze_threshold = 5000);
 
 -- Claims of queues without limits, and of queues with limits.
-create index job_ready on retoma.job (queue, rank, run_at, id) where state = 'waiting' and not gated;
-create index job_gated on retoma.job (queue, gate_key, rank, run_at, id) where state = 'waiting' and gated;
+create index job_ready on retoma.job (queue, claim_rank, run_at, id) where state = 'waiting' and not limited;
+create index job_limited on retoma.job (queue, limit_key, claim_rank, run_at, id) where state = 'waiting' and limited;
 -- Unique keys.
-create unique index job_key on retoma.job (kind, key) where key_hold is not null;
+create unique index job_key on retoma.job (kind, key) where unique_until is not null;
 -- Running jobs are read worker by worker, from the oldest attempt of the worker.
 create index job_running on retoma.job (worker_id, started_at) where state = 'running';
 create index job_stalled on retoma.job (id) where state = 'stalled';
@@ -152,14 +152,14 @@ create index job_poison on retoma.job (finished_at) where state = 'failed' and e
 
 -- Lower bounds of the live entries of job_ready and job_running, so that counts do not read entries that a long transaction keeps.
 -- Written at most once a second, and only after claims found such entries.
-create table retoma.floor (
-  what text collate "C" not null,             -- 'waiting': bound of run_at of a queue and rank; 'running': bound of started_at of a worker
+create table retoma.job_floor (
+  state text collate "C" not null,            -- 'waiting': bound of run_at of a queue and claim rank; 'running': bound of started_at of a worker
   name text collate "C" not null,             -- the queue or the worker
-  rank smallint not null,
+  claim_rank smallint not null,
   at timestamptz not null,                    -- the bound
   searched_at timestamptz not null,           -- last search for the first live entry from the start of the index
-  primary key (what, name, rank),
-  constraint floor_what check (what in ('waiting', 'running'))
+  primary key (state, name, claim_rank),
+  constraint job_floor_state check (state in ('waiting', 'running'))
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 200);
 
 -- Attempts -----------------------------------------------------------------------------------------------------------------------
@@ -179,7 +179,7 @@ create table retoma.checkpoint (
 create table retoma.failure (
   job_id bigint not null references retoma.job on delete cascade,
   attempt integer not null,
-  what text collate "C" not null,             -- error, timeout, crash, orphan, hung, stalled
+  failure_type text collate "C" not null,     -- error, timeout, crash, orphan, hung, stalled
   code text,                                  -- code of the error, if it has one
   message text not null,
   stack text,
@@ -193,7 +193,7 @@ create table retoma.failure (
 
 -- Counters of the limits of a queue: one row for the queue and one for each group. The claim reads the counter in the statement that has
 -- locked the row. A count of running jobs would be older than the lock and let too many jobs start.
-create table retoma.gate (
+create table retoma.limit_counter (
   queue text collate "C" not null,
   group_key text collate "C" not null,        -- '': the queue as a whole
   running integer not null default 0,         -- leases that count against the concurrency
@@ -226,48 +226,48 @@ create table retoma.batch (
   id bigint primary key,
   name text collate "C" not null,             -- name of the batch definition
   key text collate "C",                       -- unique key within the name
-  key_held boolean not null default false,    -- the key is taken: until 24 h after the end, then the next submit with the key frees it
+  key_reserved boolean not null default false, -- the key is taken: until 24 h after the end, then the next submit with the key frees it
   kind text collate "C" not null,             -- kind of the items
   queue text collate "C" not null,            -- queue of the items
   policy jsonb not null,                      -- policy at the submit: processes without the code read the policy here
   state text collate "C" not null default 'submitting',
-  held boolean not null default false,        -- claims blocked: no worker claims items. True in paused and stalled, and while a cascade runs
+  claims_blocked boolean not null default false, -- claims blocked: no worker claims items. True in paused and stalled, and while a cascade runs
   priority smallint not null,                 -- priority of the items
-  taken integer not null default 0,           -- items the submit has read; a continued submit skips as many
-  total integer not null default 0,           -- jobs of the batch; less than taken if another job had a key
+  items_received integer not null default 0,  -- items the submit has read; a continued submit skips as many
+  total integer not null default 0,           -- jobs of the batch; less than items_received if another job had a key
   chunks integer not null default 0,          -- rows in batch_chunk
-  epoch integer not null default 0,           -- increases when a finished item waits again: an end that was seen before does not count
-  ends integer not null default 0,            -- number of completions
+  reopen_count integer not null default 0,    -- increases when a finished item waits again: an end that was seen before does not count
+  completions integer not null default 0,     -- number of completions
   complete_job bigint,                        -- onComplete job of the last completion; retention may have removed the job
   resumes integer not null default 0,         -- resumes after a stall
   reason jsonb,                               -- reason of paused, stalled or failed: { "code", facts }
-  stop_failed integer not null default 0,     -- failed items that stopAfter has already counted
-  stop_ended integer not null default 0,      -- finished items that stopAfter has already counted
-  todo text collate "C",                      -- cascade in progress: cancel, fail, retry or prune, done in chunks by an action or the watchdog
-  todo_at timestamptz,                        -- start of the cascade
-  todo_chunk integer not null default 0,      -- next chunk of the cascade; not for retry
-  todo_cause text collate "C",                -- retry: error fingerprint of the items; null: all
-  todo_place text collate "C",                -- retry: fingerprint of the next item
-  todo_id bigint,                             -- retry: id of the next item
+  stop_baseline_failed integer not null default 0, -- failed items that stopAfter has already counted
+  stop_baseline_finished integer not null default 0, -- finished items that stopAfter has already counted
+  cascade text collate "C",                   -- cascade in progress: cancel, fail, retry or prune, done in chunks by an action or the watchdog
+  cascade_at timestamptz,                     -- start of the cascade
+  cascade_chunk integer not null default 0,   -- next chunk of the cascade; not for retry
+  cascade_cause text collate "C",             -- retry: error fingerprint of the items; null: all
+  cascade_place text collate "C",             -- retry: fingerprint of the next item
+  cascade_id bigint,                          -- retry: id of the next item
   retries integer not null default 0,         -- number of retries of the failed items
   retried integer not null default 0,         -- items that the last retry moved
-  retried_held integer not null default 0,    -- items that the last retry left because another job has the key
-  sample_at timestamptz[] not null default '{}',  -- recent samples of the progress, for rate and remaining time: the times
-  sample_done integer[] not null default '{}',    -- and the number of finished items at each time
+  retry_conflicts integer not null default 0, -- items that the last retry left because another job has the key
+  throughput_at timestamptz[] not null default '{}', -- recent samples of the progress, for rate and remaining time: the times
+  throughput_done integer[] not null default '{}', -- and the number of finished items at each time
   created_at timestamptz not null,
   submitted_at timestamptz,                   -- end of the submit
   finished_at timestamptz,                    -- time of the final state
-  stall_from timestamptz not null default 'infinity', -- start of the stall clock; infinity: stopped (all items wait for run_at, paused, final)
+  stall_clock_started_at timestamptz not null default 'infinity', -- start of the stall clock; infinity: stopped (all items wait for run_at, paused, final)
   streak jsonb,                               -- last failures in a row with one cause, for stopAfter.sameCause: { "cause", "answered", "jobs" }
   constraint batch_state check (state in ('submitting', 'running', 'paused', 'stalled', 'succeeded', 'failed', 'cancelled')),
-  constraint batch_held_by_state check (held or state not in ('paused', 'stalled')),
+  constraint batch_claims_blocked_by_state check (claims_blocked or state not in ('paused', 'stalled')),
   constraint batch_finished_when_final check ((finished_at is not null) = (state in ('succeeded', 'failed', 'cancelled'))),
-  constraint batch_todo check (todo is null or todo in ('cancel', 'fail', 'retry', 'prune'))
+  constraint batch_cascade check (cascade is null or cascade in ('cancel', 'fail', 'retry', 'prune'))
 ) with (fillfactor = 50);
 
-create unique index batch_key on retoma.batch (name, key) where key_held;
-create index batch_held on retoma.batch (id) where held;
-create index batch_open on retoma.batch (id) where finished_at is null or todo is not null;
+create unique index batch_key on retoma.batch (name, key) where key_reserved;
+create index batch_claims_blocked on retoma.batch (id) where claims_blocked;
+create index batch_open on retoma.batch (id) where finished_at is null or cascade is not null;
 create index batch_finished on retoma.batch (finished_at, id) where finished_at is not null;
 
 -- Counters of a batch, one row per shard of the workers: a single row would be a queue of locks. The statement that changes a job changes
@@ -280,8 +280,8 @@ create table retoma.batch_count (
   skipped integer not null default 0,
   cancelled integer not null default 0,
   stalled integer not null default 0,
-  begun integer not null default 0,           -- claims; begun - freed is the number of running items
-  freed integer not null default 0,           -- ends and releases of claims
+  started integer not null default 0,         -- claims; started - released is the number of running items
+  released integer not null default 0,        -- ends and releases of claims
   progress_at timestamptz,                    -- last end of an attempt, failed attempts included
   last_ref text collate "C",                  -- ref of the job whose attempt ended last
   primary key (batch_id, shard)
@@ -309,11 +309,11 @@ create table retoma.file (
   size bigint not null,                       -- bytes; 0 during the upload
   sha256 bytea,                               -- null during the upload
   batch_id bigint references retoma.batch (id) on delete set null, -- batch that keeps the file
-  job_id bigint references retoma.job (id) on delete set null,     -- job that keeps the file
+  job_id bigint references retoma.job (id) on delete set null, -- job that keeps the file
   created_at timestamptz not null
 );
 
-create index file_unkept on retoma.file (created_at) where batch_id is null and job_id is null;
+create index file_without_owner on retoma.file (created_at) where batch_id is null and job_id is null;
 create index file_batch on retoma.file (batch_id) where batch_id is not null;
 create index file_job on retoma.file (job_id) where job_id is not null;
 
@@ -350,7 +350,7 @@ create table retoma.provider (
   name text collate "C" primary key,
   kinds text[] not null default '{}',         -- kinds whose jobs met the wait or the stop
   wait_until timestamptz not null default '-infinity', -- end of the wait
-  waits integer not null default 0,           -- waits in a row without a response between them
+  consecutive_waits integer not null default 0, -- waits in a row without a response between them
   stopped_at timestamptz,                     -- start of the stop
   probe_at timestamptz,                       -- stop: time of the next probe
   probe_job bigint,                           -- stop: job that may probe, although its batch is paused
@@ -358,10 +358,10 @@ create table retoma.provider (
   message text,                               -- message of the provider's last refusal
   at timestamptz not null,                    -- time of that refusal
   cleared_at timestamptz,                     -- last end of a wait or stop: requests sent before then stop the provider no more
-  backoffs integer not null default 0,        -- waits in a row without a stated length: each makes the next longer
-  trouble text,                               -- stop: result of the last probe, other than a response
-  trouble_at timestamptz,                     -- time of that result
-  probe_last bigint,                          -- job of the last probe
+  backoff_step integer not null default 0,    -- waits in a row without a stated length: each makes the next longer
+  probe_error text,                           -- stop: result of the last probe, other than a response
+  probe_error_at timestamptz,                 -- time of that result
+  last_probe_job bigint,                      -- job of the last probe
   waited_until timestamptz,                   -- end of a wait that was ended early: deferred jobs are found by this time. null: none is left
   waits_since timestamptz                     -- start of the waits without a response; after half an hour the provider counts as stopped
 );
@@ -369,11 +369,11 @@ create table retoma.provider (
 create index provider_probe on retoma.provider (probe_job) where probe_job is not null;
 
 -- Rules of the watchdog over tables of the user. Only processes with the guard in their code write the row; the process that advances
--- ticked_at runs the sweep.
+-- swept_at runs the sweep.
 create table retoma.guard (
   name text collate "C" primary key,
   about jsonb not null,                       -- the rule, as the code of the last sweep defines it
-  ticked_at timestamptz,                      -- last sweep; null: never
+  swept_at timestamptz,                       -- last sweep; null: never
   last_marked integer not null default 0,     -- rows marked by the last sweep
   total bigint not null default 0,            -- rows marked by all sweeps
   last_error jsonb,                           -- {"code", "en", "pt"} if the last sweep failed
@@ -388,7 +388,7 @@ create table retoma.guard (
 -- is not skipped (docs/adr/0013-events.md). No foreign keys: their checks would lock the job's row again.
 create table retoma.event (
   id bigint generated by default as identity primary key,
-  pos bigint,                                 -- position in the stream; null: not given yet
+  seq bigint,                                 -- position in the stream; null: not given yet
   at timestamptz not null,
   type text collate "C" not null,             -- state: of a job or a batch; action: of a person; warning
   job_id bigint,
@@ -397,19 +397,19 @@ create table retoma.event (
   constraint event_type check (type in ('state', 'action', 'warning'))
 );
 
-create sequence retoma.event_pos_seq as bigint owned by retoma.event.pos;
+create sequence retoma.event_seq_seq as bigint owned by retoma.event.seq;
 
-create index event_unplaced on retoma.event (id) where pos is null;
-create unique index event_pos on retoma.event (pos);
-create index event_job on retoma.event (job_id, pos) where job_id is not null;
-create index event_batch on retoma.event (batch_id, pos) where batch_id is not null;
+create index event_without_seq on retoma.event (id) where seq is null;
+create unique index event_seq on retoma.event (seq);
+create index event_job on retoma.event (job_id, seq) where job_id is not null;
+create index event_batch on retoma.event (batch_id, seq) where batch_id is not null;
 
 -- One row: the last position that retention removed. A reader at an earlier position has missed events.
-create table retoma.event_removed (
-  pos bigint primary key
+create table retoma.event_pruned (
+  seq bigint primary key
 );
 
-insert into retoma.event_removed (pos) values (0);
+insert into retoma.event_pruned (seq) values (0);
 
 -- Problems that the watchdog reports and does not mend (hung, slow, starved, late). A row exists as long as the problem.
 create table retoma.finding (
@@ -430,20 +430,20 @@ create table retoma.incident (
   facts jsonb not null,
   since timestamptz not null,                 -- start of the problem
   found_at timestamptz not null,              -- time the incident was found
-  told_job bigint,                            -- job that sends the notice; null: counted in one notice for many incidents
-  gone_at timestamptz,                        -- the problem is absent since, if it must stay absent for a while to be over
-  cleared_at timestamptz,                     -- end of the incident
-  cleared_job bigint                          -- job that sends the notice of the end
+  opened_job bigint,                          -- job that sends the notice; null: counted in one notice for many incidents
+  resolving_since timestamptz,                -- the problem is absent since, if it must stay absent for a while to be over
+  resolved_at timestamptz,                    -- end of the incident
+  resolved_job bigint                         -- job that sends the notice of the end
 );
 
-create unique index incident_open on retoma.incident (event, subject) where cleared_at is null;
+create unique index incident_open on retoma.incident (event, subject) where resolved_at is null;
 create index incident_found on retoma.incident (found_at);
-create index incident_cleared on retoma.incident (cleared_at) where cleared_at is not null;
+create index incident_resolved on retoma.incident (resolved_at) where resolved_at is not null;
 
 -- Metrics ------------------------------------------------------------------------------------------------------------------------
 
 -- Counts of unfinished jobs, sampled periodically, so that /metrics, stats and depth limits count nothing themselves.
-create table retoma.sample (
+create table retoma.job_count_sample (
   queue text collate "C" not null,
   kind text collate "C" not null,
   state text collate "C" not null,            -- ready, scheduled, running, stalled
@@ -498,7 +498,7 @@ create table retoma.idempotency (
   key text collate "C" not null,              -- value of the header
   body_hash bytea not null,                   -- hash of the request body: another body with the same key is refused
   status integer,                             -- status of the response; null: the request is in progress
-  answer jsonb,                               -- body of the response
+  response jsonb,                             -- body of the response
   at timestamptz not null,
   primary key (who, route, key)
 );

@@ -118,10 +118,10 @@ test('a project that goes leaves nothing in the answer that was kept for its key
   expect((await ask('DELETE', `/projetos/${gone.id}`)).status).toBe(204)
   expect(await send('k')).toMatchObject({ status: 404, body: { error: { code: 'not_found', id: gone.id } } })
   expect((await send('l')).body).toEqual(stays)
-  const { rows } = await engine.query<{ key: string; answer: string }>(
-    `select key, answer #>> '{}' as answer from retoma.idempotency order by key`,
+  const { rows } = await engine.query<{ key: string; response: string }>(
+    `select key, response #>> '{}' as response from retoma.idempotency order by key`,
   )
-  expect(rows[0]).toEqual({ key: 'k', answer: `{"id":"${gone.id}"}` })
+  expect(rows[0]).toEqual({ key: 'k', response: `{"id":"${gone.id}"}` })
   expect((await ask('GET', '/projetos')).body.items).toEqual([stays])
 })
 

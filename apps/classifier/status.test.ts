@@ -84,7 +84,7 @@ test('a provider without credit pauses it in its own words, and continuar goes o
   const { status: now, erros, diagnostico } = await told(door, id)
   expect({ now, erros }).toEqual({ now: 'PAUSADO', erros: 0 })
   expect(diagnostico).toMatch(/^pausada pelo provedor openrouter: "Insufficient credits": .* pressione continuar;/)
-  await engine.transaction(tx => tx.query(`update retoma.provider set trouble = '500: boom'`))
+  await engine.transaction(tx => tx.query(`update retoma.provider set probe_error = '500: boom'`))
   expect((await told(door, id)).diagnostico).toContain('uma vez por minuto (na última vez: "500: boom") e, quando')
   down = false
   expect((await press(id, 'continuar')).body.status).toBe('EM_ANDAMENTO')

@@ -15,14 +15,14 @@ export async function openFinished(room, { rows, waiting = 0, say }) {
   room.atEnd(() => engine.close())
   const at = performance.now()
   await database.sql(
-    `insert into retoma.job (queue, kind, state, rank, run_at, input, attempt, last_worker, result, started_at, created_at, finished_at)
+    `insert into retoma.job (queue, kind, state, claim_rank, run_at, input, attempt, last_worker, result, started_at, created_at, finished_at)
      select 'bench', 'noop', 'succeeded', 9, t, '{}', 1, 'w-gone', 'null', t, t, t
      from (select now() - n * interval '1 second' as t from generate_series(1, $1::int) as n) s`,
     [rows],
   )
   if (waiting > 0)
     await database.sql(
-      `insert into retoma.job (queue, kind, state, rank, run_at, input, created_at)
+      `insert into retoma.job (queue, kind, state, claim_rank, run_at, input, created_at)
        select 'later', 'noop', 'waiting', 9, now() + interval '1 day' + n * interval '1 millisecond', '{}', now()
        from generate_series(1, $1::int) as n`,
       [waiting],

@@ -24,7 +24,7 @@ const db = openDb({ url, log: silentLog })
 const engines = await Promise.all(
   Array.from({ length: callers }, () => createEngine({ databaseUrl: url, connections: 2, migrate: false })),
 )
-const fine = new Set(['batch_state', 'batch_cancelled', 'batch_paused', 'resumes_spent', 'wrong_state', 'key_held'])
+const fine = new Set(['batch_state', 'batch_cancelled', 'batch_paused', 'resumes_spent', 'wrong_state', 'key_reserved'])
 const seen = { pressed: {}, changed: {}, refused: {}, errors: [] }
 
 const someItem = async (engine, id, state) => {

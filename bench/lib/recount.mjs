@@ -8,7 +8,7 @@ const all = [...states, 'running']
 
 const text = `
   with kept as (
-    select batch_id, ${states.map(state => `sum(${state})::int as ${state}`).join(', ')}, sum(begun - freed)::int as running
+    select batch_id, ${states.map(state => `sum(${state})::int as ${state}`).join(', ')}, sum(started - released)::int as running
     from retoma.batch_count group by 1
   ), found as (
     select batch_id, count(*)::int as total, ${all.map(state => `count(*) filter (where state = '${state}')::int as ${state}`).join(', ')}
@@ -16,7 +16,7 @@ const text = `
   ), chunked as (
     select batch_id, sum(items)::int as total from retoma.batch_chunk group by 1
   )
-  select b.id::text as id, b.state, b.todo, b.total, coalesce(f.total, 0) as "foundTotal", coalesce(c.total, 0) as "chunkTotal",
+  select b.id::text as id, b.state, b.cascade, b.total, coalesce(f.total, 0) as "foundTotal", coalesce(c.total, 0) as "chunkTotal",
     array[${all.map(state => `coalesce(k.${state}, 0)`).join(', ')}] as kept,
     array[${all.map(state => `coalesce(f.${state}, 0)`).join(', ')}] as found
   from retoma.batch b
@@ -29,7 +29,7 @@ export async function recount(sql) {
   const rows = await sql(text)
   const sum = list => list.reduce((all, n) => all + n, 0)
   const endedOf = ({ found: [succeeded, failed, skipped, cancelled] }) => succeeded + failed + skipped + cancelled
-  const isOver = ({ state, todo }) => ['succeeded', 'failed', 'cancelled'].includes(state) && todo === null
+  const isOver = ({ state, cascade }) => ['succeeded', 'failed', 'cancelled'].includes(state) && cascade === null
   const isRight = row =>
     row.kept.every((n, i) => n === row.found[i]) &&
     row.total === row.foundTotal &&

@@ -92,7 +92,7 @@ async function fill({ sql }, rows) {
   const bite = 250_000
   for (let done = 0; done < rows; done += bite) {
     await sql(
-      `insert into retoma.job (queue, kind, state, rank, run_at, input, result, attempt, last_worker, created_at, started_at, finished_at)
+      `insert into retoma.job (queue, kind, state, claim_rank, run_at, input, result, attempt, last_worker, created_at, started_at, finished_at)
        select 'default', 'noop', 'succeeded', 9, now(), '{"n": 1}', '"done"', 1, 'w', now(), now(), now() from generate_series(1, $1)`,
       [Math.min(bite, rows - done)],
     )

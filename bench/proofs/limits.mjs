@@ -146,8 +146,8 @@ async function burnOthers({ database, engine, noop }, jobs) {
   await engine.enqueueMany(noop, inputs, { each: ({ key }) => ({ groupKey: key }) })
   await until(async () => {
     const [{ left }] = await database.sql(
-      `select exists (select from retoma.job where queue = 'crowd' and state = 'waiting' and gated and gate_key > 'full')
-        or exists (select from retoma.job where state = 'running' and gate_key > 'full') as left`,
+      `select exists (select from retoma.job where queue = 'crowd' and state = 'waiting' and limited and limit_key > 'full')
+        or exists (select from retoma.job where state = 'running' and limit_key > 'full') as left`,
     )
     return !left
   })

@@ -21,12 +21,12 @@ export async function prove({ room, scale, say, hold, atMost }) {
   say(`a scrape: median ${median(times).toFixed(1)} ms, slowest of ${rounds} ${times.at(-1).toFixed(1)} ms`)
   atMost('a scrape at the median', median(times), 100, ' ms')
 
-  await database.sql(`update retoma.tick set since = '-infinity' where name = 'sample'`)
+  await database.sql(`update retoma.periodic_lease set since = '-infinity' where name = 'job_count_sample'`)
   const at = performance.now()
   await internalsOf(engine).sample()
   const took = performance.now() - at
   const [{ pause }] = await database.sql(
-    `select extract(epoch from since - at)::float8 as pause from retoma.tick where name = 'sample'`,
+    `select extract(epoch from since - at)::float8 as pause from retoma.periodic_lease where name = 'job_count_sample'`,
   )
   say(`counting ${grouped(waiting)} that wait: ${took.toFixed(0)} ms; again after ${pause.toFixed(1)} s`)
   atMost('of the time', took / 1000 / pause, 0.06)

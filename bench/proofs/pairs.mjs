@@ -80,7 +80,7 @@ export async function prove({ room, scale, say, hold, atMost, atLeast }) {
   atLeast('pairs whose outcomes did not see each other, of a hundred', (simultaneous / rows.length) * 100, 10)
   none(
     'batches that did not succeed, or not once',
-    rows.filter(row => row.state !== 'succeeded' || row.ends !== 1 || row.items !== 2),
+    rows.filter(row => row.state !== 'succeeded' || row.completions !== 1 || row.items !== 2),
   )
   none(
     'batches without one onComplete job that ran once',
@@ -98,7 +98,7 @@ export async function prove({ room, scale, say, hold, atMost, atLeast }) {
 // An outcome's finished_at is the begin of its transaction; nobody sees it before the 2 ms of its commit are over, which
 // begin at the instant the server keeps.
 const look = `
-  select b.id::text as id, b.state, b.ends, p.*, c.completes, c.ran,
+  select b.id::text as id, b.state, b.completions, p.*, c.completes, c.ran,
     extract(epoch from pg_xact_commit_timestamp(b.xmin) - p.last)::float8 * 1000 as lag
   from retoma.batch b
     cross join lateral (

@@ -86,9 +86,9 @@ export async function prove({ room, scale, say, hold, atMost, atLeast }) {
   const { wrong } = await recount(database.sql)
   hold(`its counters equal a recount${wrong.length > 0 ? `: ${wrong}` : ''}`, wrong.length === 0)
   const [row] = await database.sql(
-    `select count(*)::int as n, (select ends from retoma.batch) as ends from retoma.job where kind = 'done'`,
+    `select count(*)::int as n, (select completions from retoma.batch) as completions from retoma.job where kind = 'done'`,
   )
-  hold(`it ended once, with one onComplete: ${row.ends}, ${row.n}`, row.ends === 1 && row.n === 1)
+  hold(`it ended once, with one onComplete: ${row.completions}, ${row.n}`, row.completions === 1 && row.n === 1)
   const [{ charged }] = await database.sql(`select sum(failures + crashes)::int as charged from retoma.job`)
   atMost('failures or crashes charged', charged, 0)
 }

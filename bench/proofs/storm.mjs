@@ -116,7 +116,7 @@ async function calm(engine, database) {
   for (const { id } of await database.sql(`select id::text as id from retoma.job where state = 'stalled'`))
     await engine.jobs.resume(id)
   const [{ left }] = await database.sql(
-    `select exists (select from retoma.batch where finished_at is null or todo is not null)
+    `select exists (select from retoma.batch where finished_at is null or cascade is not null)
        or exists (select from retoma.job where finished_at is null) as left`,
   )
   return !left
@@ -154,15 +154,15 @@ async function judge({ say, hold, atLeast, scale }, { server, database, audited,
   say(`${count('succeeded')} batches succeeded, ${count('cancelled')} were cancelled, ${count('failed')} failed`)
   none(
     'batches that succeeded without an end',
-    rows.filter(row => row.state === 'succeeded' && row.ends < 1),
+    rows.filter(row => row.state === 'succeeded' && row.completions < 1),
   )
   none(
     'batches of which nothing ran again and that ended more than once',
-    rows.filter(row => row.epoch === 0 && row.ends > 1),
+    rows.filter(row => row.reopen_count === 0 && row.completions > 1),
   )
   none(
     'batches with another number of onComplete jobs than ends',
-    rows.filter(row => row.completes !== row.ends || row.numbers !== row.ends),
+    rows.filter(row => row.completes !== row.completions || row.numbers !== row.completions),
   )
   none(
     'onComplete jobs that did not succeed',
@@ -174,7 +174,7 @@ async function judge({ say, hold, atLeast, scale }, { server, database, audited,
 }
 
 const look = `
-  select b.id::text as id, b.state, b.ends, b.epoch, c.*
+  select b.id::text as id, b.state, b.completions, b.reopen_count, c.*
   from retoma.batch b
     cross join lateral (
       select count(*)::int as completes, count(distinct input ->> 'end')::int as numbers,

@@ -17,7 +17,7 @@ const tables = {
   empty: { rows: 0 },
   finished: {
     rows: 5_000_000,
-    fill: `insert into retoma.job (queue, kind, state, rank, run_at, input, attempt, last_worker, result, started_at, created_at, finished_at)
+    fill: `insert into retoma.job (queue, kind, state, claim_rank, run_at, input, attempt, last_worker, result, started_at, created_at, finished_at)
       select 'bench', 'noop', 'succeeded', 9, now() - n * interval '1 second', '{}', 1, 'w-gone', 'null',
         now() - n * interval '1 second', now() - n * interval '1 second', now() - n * interval '1 second'
       from generate_series(1, $1::int) as n`,
@@ -25,7 +25,7 @@ const tables = {
   tomorrow: {
     rows: 1_000_000,
     priority: 9,
-    fill: `insert into retoma.job (queue, kind, state, rank, run_at, input, created_at)
+    fill: `insert into retoma.job (queue, kind, state, claim_rank, run_at, input, created_at)
       select 'bench', 'noop', 'waiting', (array[1, 9, 19])[n % 3 + 1], now() + interval '1 day' + n * interval '1 millisecond', '{}', now()
       from generate_series(1, $1::int) as n`,
   },
@@ -33,7 +33,7 @@ const tables = {
     rows: 1_000_000,
     fill: `with held as (insert into retoma.queue (name, paused) values ('held', true)
         on conflict (name) do update set paused = true)
-      insert into retoma.job (queue, kind, state, rank, run_at, input, created_at)
+      insert into retoma.job (queue, kind, state, claim_rank, run_at, input, created_at)
       select 'held', 'noop', 'waiting', 9, now() - n * interval '1 millisecond', '{}', now()
       from generate_series(1, $1::int) as n`,
   },

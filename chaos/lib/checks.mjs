@@ -7,7 +7,7 @@ export async function checkEnds(stage, { expected }) {
   const rows = await stage.sql(
     `select id::text, state, attempt, last_worker, worker_id, failures, restarts, result from retoma.job`,
   )
-  const failures = await stage.sql(`select job_id::text as id, attempt, what, worker from retoma.failure`)
+  const failures = await stage.sql(`select job_id::text as id, attempt, failure_type, worker from retoma.failure`)
   const ledger = stage.ledger.read()
   const started = groupBy(ledger.start, nameOf)
   const ended = new Set(ledger.end.map(each => `${nameOf(each)} ${each.worker}`))
@@ -37,7 +37,7 @@ export async function checkEnds(stage, { expected }) {
       .filter(each => each.length > 1)
       .map(each => each.map(({ id, attempt, worker }) => ({ id, attempt, worker }))),
   )
-  const errors = failures.filter(each => each.what !== 'orphan')
+  const errors = failures.filter(each => each.failure_type !== 'orphan')
   stage.brokeEach(
     'failures were noted that nobody threw',
     errors.filter(each => !thrown.has(`${nameOf(each)} ${each.worker}`)),
@@ -58,9 +58,9 @@ async function checkBatches(stage) {
   stage.brokeEach(
     'batches did not succeed, or not once',
     await stage.sql(
-      `select b.id::text as id, b.state, b.ends
+      `select b.id::text as id, b.state, b.completions
        from retoma.batch b
-       where b.state <> 'succeeded' or b.ends <> 1
+       where b.state <> 'succeeded' or b.completions <> 1
          or 1 <> (select count(*) from retoma.job where kind = 'over' and input ->> 'batch' = b.id::text)`,
     ),
   )

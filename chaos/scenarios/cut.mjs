@@ -24,10 +24,10 @@ export async function play(stage) {
 
     const landed = new Set([
       ...rows.map(row => `${nameOf(row)} ${row.last_worker}`),
-      ...failures.filter(each => each.what !== 'orphan').map(each => `${nameOf(each)} ${each.worker}`),
+      ...failures.filter(each => each.failure_type !== 'orphan').map(each => `${nameOf(each)} ${each.worker}`),
     ])
     // A snooze that landed shows in the next attempt only: nobody else took it away.
-    const orphans = new Set(failures.filter(each => each.what === 'orphan').map(nameOf))
+    const orphans = new Set(failures.filter(each => each.failure_type === 'orphan').map(nameOf))
     for (const each of ledger.snooze) if (!orphans.has(nameOf(each))) landed.add(`${nameOf(each)} ${each.worker}`)
     const said = workers.flatMap(worker => leaseLostIn(worker.logLines()))
     stage.brokeEach(

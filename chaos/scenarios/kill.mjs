@@ -27,7 +27,7 @@ export async function play(stage) {
   await until(async () => (await unfinished(stage)) === 0)
   const tail = (performance.now() - killed) / 1000
   const { rows, failures, starts } = await checkEnds(stage, { expected })
-  const orphans = failures.filter(each => each.what === 'orphan').length
+  const orphans = failures.filter(each => each.failure_type === 'orphan').length
   stage.say(
     `${rows.length} jobs in ${((performance.now() - began) / 1000).toFixed(1)} s, ${kills} kills, ${starts} starts, ` +
       `${orphans} orphaned attempts, the last end ${tail.toFixed(1)} s after the last kill`,

@@ -18,10 +18,10 @@ export async function play(stage) {
   const bound = undisturbed * 1.5 + 25
   stage.say(`undisturbed ${undisturbed.toFixed(1)} s, with every worker killed ${disturbed.toFixed(1)} s`)
   if (disturbed > bound) stage.broke(`longer than ${bound.toFixed(1)} s`)
-  const rows = await stage.sql(`select id::text, state, failures, crashes, restarts, care from retoma.job`)
+  const rows = await stage.sql(`select id::text, state, failures, crashes, restarts, crash_suspicion from retoma.job`)
   stage.brokeEach(
     'jobs paid or are set apart',
-    rows.filter(row => row.state !== 'succeeded' || row.failures + row.crashes > 0 || row.care !== null),
+    rows.filter(row => row.state !== 'succeeded' || row.failures + row.crashes > 0 || row.crash_suspicion !== null),
   )
   const again = rows.filter(row => row.restarts > 0).length
   stage.say(`${again} jobs begun again`)

@@ -62,7 +62,7 @@ export async function play(stage) {
 const over = ({ state }) => !['waiting', 'running'].includes(state)
 const live = stage =>
   stage.sql(
-    `select id, pid from retoma.worker where dead_at is null and beat_at > now() - interval '8 seconds' order by started_at desc`,
+    `select id, pid from retoma.worker where dead_at is null and heartbeat_at > now() - interval '8 seconds' order by started_at desc`,
   )
 const states = (stage, ids) =>
   stage.sql(

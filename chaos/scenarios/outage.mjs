@@ -91,7 +91,7 @@ export async function play(stage) {
 }
 
 const orphans = stage =>
-  stage.sql(`select job_id::text as id, attempt, worker from retoma.failure where what = 'orphan'`)
+  stage.sql(`select job_id::text as id, attempt, worker from retoma.failure where failure_type = 'orphan'`)
 
 async function inFlight(stage) {
   const { start, end } = stage.ledger.read()

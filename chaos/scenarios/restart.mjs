@@ -36,7 +36,7 @@ export async function play(stage) {
     'acknowledged jobs are gone',
     [...acknowledged].filter(id => !there.has(id)),
   )
-  const orphans = failures.filter(each => each.what === 'orphan').length
+  const orphans = failures.filter(each => each.failure_type === 'orphan').length
   stage.say(
     `${acknowledged.size} jobs acknowledged, ${rows.length} there, ${starts} starts, ${orphans} orphaned; away for ${away.join(', ')}; ` +
       `all ended ${tail.toFixed(1)} s after the last came in`,

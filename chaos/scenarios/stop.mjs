@@ -42,7 +42,7 @@ export async function play(stage) {
 
   const { failures, ledger } = await checkEnds(stage, { expected: jobs + holding.size })
   const ratio = during / before
-  const lost = failures.filter(each => each.what === 'orphan')
+  const lost = failures.filter(each => each.failure_type === 'orphan')
   stage.say(
     `${jobs} jobs; the other two did ${before.toFixed(0)} jobs/s before and ${during.toFixed(0)} meanwhile (ratio ${ratio.toFixed(2)}); ${lost.length} attempts taken away`,
   )
@@ -52,7 +52,9 @@ export async function play(stage) {
 
 /** It heard that it was declared dead, said so once for each attempt it had begun, and its handlers heard it too. */
 function checkReturned(stage, worker, { failures, ledger, holding }) {
-  const taken = new Set(failures.filter(each => each.what === 'orphan' && each.worker === worker.id).map(nameOf))
+  const taken = new Set(
+    failures.filter(each => each.failure_type === 'orphan' && each.worker === worker.id).map(nameOf),
+  )
   const begun = ledger.start.filter(each => each.worker === worker.id && taken.has(nameOf(each)))
   const lines = worker.logLines()
   const said = leaseLostIn(lines)

@@ -31,8 +31,8 @@ export async function batchTick({ db, clock, checkCompletion: ask }: BatchTickOp
     const some = await openBatches(db, after, chunkSize)
     if (some.length === 0) break
     after = some.at(-1)!.id
-    for (const { id, todo } of some) {
-      if (todo === null) continue
+    for (const { id, cascade } of some) {
+      if (cascade === null) continue
       await continueCascade(db, clock, id, until).catch(error => {
         // Without an answer from the database the other batches cannot be processed either.
         if (sqlState(error) === undefined && !isLockTimeout(error)) throw error

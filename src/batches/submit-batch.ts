@@ -151,7 +151,7 @@ export function createBatchSubmitter(given: {
       const { created, ...found } = await createBatch(on, made, clock.instant())
       const { id } = found
       let known: Submission = found
-      const answer = (): Submitted => ({ id, created, total: known.total, held: known.taken - known.total })
+      const answer = (): Submitted => ({ id, created, total: known.total, held: known.itemsReceived - known.total })
       if (known.submitted) return answer()
       refuseOver(known)
 
@@ -170,9 +170,10 @@ export function createBatchSubmitter(given: {
           )
           known = landed ?? (await look())
           if (known.submitted) return
-          if (known.taken < from) throw new RetomaError('batch_went_back', { id, taken: known.taken, sent: from })
+          if (known.itemsReceived < from)
+            throw new RetomaError('batch_went_back', { id, received: known.itemsReceived, sent: from })
           // Received from an earlier call with a lost answer, or from another process that continues the same list.
-          place = Math.min(known.taken, from + chunk.length)
+          place = Math.min(known.itemsReceived, from + chunk.length)
         }
         if (tx === undefined)
           for (const wait of dueTimesOf(each === undefined ? [same] : chunk, clock.now())) wake(queue, wait)
@@ -199,7 +200,7 @@ export function createBatchSubmitter(given: {
       let chunk: VariedItem[] = []
       let bytes = 0
       let index = 0
-      const skipped = known.taken
+      const skipped = known.itemsReceived
       try {
         for await (const item of abortableIterable(items, signal)) {
           signal?.throwIfAborted()
@@ -221,7 +222,7 @@ export function createBatchSubmitter(given: {
       }
       if (chunk.length > 0) await send(index - chunk.length, chunk)
       known = (await surely(() => closeSubmit(on, id, index, clock.instant()), signal)) ?? (await look())
-      if (!known.submitted) throw new RetomaError('other_list', { id, taken: known.taken, given: index })
+      if (!known.submitted) throw new RetomaError('other_list', { id, received: known.itemsReceived, given: index })
       if (tx === undefined) await ask(id)
       // An empty batch is complete at once. If the commit comes later, the watchdog finds this out.
       else

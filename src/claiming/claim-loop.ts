@@ -179,7 +179,7 @@ export class ClaimLoop {
   /** Frees the slot of an ended handler after `restMs`. `ms` is the duration; undefined: the duration says nothing about the kind. */
   ended(claimed: ClaimedJob, ms: number | undefined, restMs = 0): void {
     this.#running--
-    if (claimed.care === null || !this.#suspects.ended(claimed)) {
+    if (claimed.crash_suspicion === null || !this.#suspects.ended(claimed)) {
       const slots = this.#slotsOf(claimed.queue)
       if (restMs > 0 && slots !== undefined && this.#loop !== undefined) void this.#rest(slots, restMs)
       else slots?.ended(claimed.kind, ms)
@@ -198,7 +198,7 @@ export class ClaimLoop {
   /** A lease has ended. If the lease counted against a limit, another job may start, here or elsewhere. */
   leaseEnded(queue: string): void {
     const slots = this.#slotsOf(queue)
-    if (slots?.gated) {
+    if (slots?.limited) {
       slots.more = true
       this.#options.hint(queue, 0)
     }
@@ -253,9 +253,9 @@ export class ClaimLoop {
   }
 
   async #lookAhead(): Promise<void> {
-    const { gated, anew } = await this.#lookahead.look()
+    const { limited, anew } = await this.#lookahead.look()
     for (const queue of anew) this.#claimer.forget(queue)
-    for (const slots of this.#slots) slots.gated = gated.includes(slots.queue)
+    for (const slots of this.#slots) slots.limited = limited.includes(slots.queue)
   }
 
   async #claim(): Promise<number> {
@@ -279,7 +279,7 @@ export class ClaimLoop {
         taken.set(each.queue, (taken.get(each.queue) ?? 0) + 1)
         const attempt = incarnation.hold(each, this.#options.jobs.get(each.kind)!)
         if (attempt === undefined) continue
-        if (!isSuspect(each.care)) {
+        if (!isSuspect(each.crash_suspicion)) {
           this.#slotsOf(each.queue)?.add(attempt, each.input_bytes)
           continue
         }
@@ -295,7 +295,7 @@ export class ClaimLoop {
       await this.#ask(incarnation.id, wants, took)
       for (const { slots, queue, want } of wants) {
         slots.more = taken.get(queue) === want
-        if (!slots.more && !slots.gated && seen !== undefined) this.#claimer.sawAll(queue, seen)
+        if (!slots.more && !slots.limited && seen !== undefined) this.#claimer.sawAll(queue, seen)
       }
     } finally {
       await incarnation.leases.refuse(late)
@@ -306,10 +306,10 @@ export class ClaimLoop {
   }
 
   async #ask(worker: string, wants: readonly Want[], took: (claimed: readonly ClaimedJob[]) => void): Promise<void> {
-    const open = wants.filter(each => !each.slots.gated)
+    const open = wants.filter(each => !each.slots.limited)
     if (open.length > 0) took(await this.#claimer.claim(worker, open))
     for (const { slots, queue, want } of wants) {
-      if (!slots.gated || this.#isClosed) continue
+      if (!slots.limited || this.#isClosed) continue
       this.#lookahead.dueIn(await this.#gatedClaimer.claim(worker, queue, want, took))
     }
   }

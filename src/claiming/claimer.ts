@@ -101,15 +101,15 @@ export class Claimer {
   #remember(claimed: readonly ClaimedJob[], at: number): void {
     const lanes = new Map<string, ClaimedJob[]>()
     for (const each of claimed) {
-      const name = `${each.rank} ${each.queue}`
+      const name = `${each.claim_rank} ${each.queue}`
       const lane = lanes.get(name)
       if (lane === undefined) lanes.set(name, [each])
       else lane.push(each)
     }
     for (const lane of lanes.values()) {
-      const { queue, rank } = lane[0]!
+      const { queue, claim_rank } = lane[0]!
       const marks = lane.map(each => ({ runAt: each.run_at, id: each.id }))
-      this.#cursors.took(queue, rank, marks, at)
+      this.#cursors.took(queue, claim_rank, marks, at)
     }
   }
 }

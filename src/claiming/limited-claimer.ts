@@ -81,7 +81,7 @@ export class LimitedClaimer {
 
 /** Keys that received jobs come last in the next claim; but if no other key waits, the same keys are not visited twice. */
 function turnAfter({ claimed, last, lanes }: LimitedClaim, asked: number): ClaimTurn {
-  const key = claimed.map(each => each.gate_key).reduce((a, b) => (isBefore(a, b) ? b : a))
+  const key = claimed.map(each => each.limit_key).reduce((a, b) => (isBefore(a, b) ? b : a))
   return lanes < asked && key === last?.key ? firstTurn : claimTurnAfter(key)
 }
 

@@ -18,7 +18,7 @@ export class Lookahead {
   #dueAt = Number.POSITIVE_INFINITY
   #askedAt = Number.NEGATIVE_INFINITY
   #seen: string | undefined
-  #unheld: Record<string, number> = {}
+  #unblockSeq: Record<string, number> = {}
 
   constructor(db: Db, clock: Clock, queues: readonly string[], pollMs: number) {
     this.#db = db
@@ -50,13 +50,13 @@ export class Lookahead {
     this.#askedAt = Number.NEGATIVE_INFINITY
   }
 
-  /** `gated`: the queues with limits. `anew`: the queues with outdated claim cursors. */
-  async look(): Promise<{ gated: readonly string[]; anew: readonly string[] }> {
+  /** `limited`: the queues with limits. `anew`: the queues with outdated claim cursors. */
+  async look(): Promise<{ limited: readonly string[]; anew: readonly string[] }> {
     const before = this.#askedAt
     // Set before the answer arrives, so that a `forget` during the query causes another lookahead.
     this.#askedAt = this.#clock.elapsed()
     this.#dueAt = Number.POSITIVE_INFINITY
-    const { dueMs, gated, seen, unheld } = await lookAhead(this.#db, this.#queues, this.#clock.instant()).catch(
+    const { dueMs, limited, seen, unblockSeq } = await lookAhead(this.#db, this.#queues, this.#clock.instant()).catch(
       error => {
         this.#askedAt = Math.min(before, this.#askedAt)
         throw error
@@ -64,10 +64,10 @@ export class Lookahead {
     )
     // After a failover to a slower clock, new jobs may sort before every job seen so far.
     const back = this.#seen !== undefined && seen < this.#seen
-    const anew = this.#queues.filter(queue => back || unheld[queue] !== this.#unheld[queue])
+    const anew = this.#queues.filter(queue => back || unblockSeq[queue] !== this.#unblockSeq[queue])
     this.#seen = seen
-    this.#unheld = unheld
+    this.#unblockSeq = unblockSeq
     if (dueMs !== null) this.dueIn(dueMs)
-    return { gated, anew }
+    return { limited, anew }
   }
 }

@@ -17,7 +17,7 @@ export class Slots {
   /** True if the last claim received all wanted jobs, or this queue was not part of the claim. A freed slot is then worth another claim. */
   more = false
   /** The queue has limits. */
-  gated = false
+  limited = false
   /** Separate for each queue: the durations of one queue say nothing about another queue. */
   readonly #prefetch = new PrefetchSizing()
   #used = 0
@@ -51,7 +51,7 @@ export class Slots {
   want(): number {
     // No prefetch of limited jobs, because a limited job should run at once; and none while slots are paused, because ready jobs may be
     // deferred too.
-    const ahead = this.#blocked || this.gated || this.#resting > 0 ? 0 : this.#prefetch.ahead(this.size, mostAhead)
+    const ahead = this.#blocked || this.limited || this.#resting > 0 ? 0 : this.#prefetch.ahead(this.size, mostAhead)
     const missing = this.free + ahead - this.waiting
     if (missing <= 0 || (this.waiting > 0 && missing < ahead / 2)) return 0
     const fitting = this.#largest === 0 ? missing : Math.max(this.free, Math.floor(maxBytes / this.#largest))

@@ -26,7 +26,8 @@ const mostPatienceMs = 15 * 60_000
 const delayMs = 1000
 const restingDelayMs = 5000
 
-export const isSuspect = (care: Partial<CrashSuspicion> | null): boolean => care !== null && (care.level ?? 0) > 0
+export const isSuspect = (suspicion: Partial<CrashSuspicion> | null): boolean =>
+  suspicion !== null && (suspicion.level ?? 0) > 0
 
 export class SuspectJobs {
   readonly #clock: Clock
@@ -70,7 +71,7 @@ export class SuspectJobs {
   }
 
   #mustBeAlone({ claimed, job }: Attempt): boolean {
-    return claimed.care?.level === 2 && !this.#isolationMode.runsInProcess(job)
+    return claimed.crash_suspicion?.level === 2 && !this.#isolationMode.runsInProcess(job)
   }
 
   /** The next attempt to start, counted as running from here on. `quiet`: no handler runs here, and no outcome is under way. */
@@ -84,9 +85,9 @@ export class SuspectJobs {
 
   #mayStart(attempt: Attempt, quiet: boolean): boolean {
     if (this.#alone !== undefined) return this.#alone.attempt === attempt && quiet
-    if (attempt.claimed.care!.level === 2) return true
-    const { death } = attempt.claimed.care!
-    return ![...this.#running.values()].some(({ claimed }) => claimed.care!.death === death)
+    if (attempt.claimed.crash_suspicion!.level === 2) return true
+    const { death } = attempt.claimed.crash_suspicion!
+    return ![...this.#running.values()].some(({ claimed }) => claimed.crash_suspicion!.death === death)
   }
 
   /** The handler has ended, or never began; returns false for an attempt that is not in quarantine. */

@@ -40,15 +40,15 @@ const insertJobs = {
     with given as materialized (
       select nextval('retoma.job_id_seq') as id, g.*
       from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::smallint[], $7::timestamptz[], $8::float8[], $9::jsonb[], $10::text[], $12::int[], $13::text[])
-        with ordinality as g (queue, kind, key, key_hold, ref, priority, run_at, delay_ms, input, group_key, version, trace, ord)
+        with ordinality as g (queue, kind, key, unique_until, ref, priority, run_at, delay_ms, input, group_key, version, trace, ord)
     ), made as (
-      insert into retoma.job (id, queue, kind, key, key_hold, ref, state, rank, run_at, input, group_key, gated, gate_key, version, trace, created_at)
-      select id, queue, kind, key, key_hold, ref, 'waiting', priority * 2 + 1,
+      insert into retoma.job (id, queue, kind, key, unique_until, ref, state, claim_rank, run_at, input, group_key, limited, limit_key, version, trace, created_at)
+      select id, queue, kind, key, unique_until, ref, 'waiting', priority * 2 + 1,
         greatest(coalesce(run_at, coalesce($11::timestamptz, now())) + make_interval(secs => delay_ms / 1000), coalesce($11::timestamptz, now())),
-        input, group_key, coalesce(q.gated, false), case when q.grouped then coalesce(group_key, '') else '' end, version, trace, coalesce($11::timestamptz, now())
+        input, group_key, coalesce(q.limited, false), case when q.grouped then coalesce(group_key, '') else '' end, version, trace, coalesce($11::timestamptz, now())
       from given left join retoma.queue q on q.name = given.queue
       order by kind, key, ord
-      on conflict (kind, key) where key_hold is not null do nothing
+      on conflict (kind, key) where unique_until is not null do nothing
       returning id
     )
     select given.id::text as id, made.id is not null as created
@@ -60,11 +60,11 @@ const insertJobs = {
 const insertAlike = {
   name: 'enqueue_alike',
   text: `
-    insert into retoma.job (queue, kind, state, rank, run_at, input, group_key, gated, gate_key, version, trace, created_at)
+    insert into retoma.job (queue, kind, state, claim_rank, run_at, input, group_key, limited, limit_key, version, trace, created_at)
     select $1, $2, 'waiting', $3::smallint * 2 + 1,
       greatest(coalesce($4::timestamptz, coalesce($8::timestamptz, now())) + make_interval(secs => $5::float8 / 1000), coalesce($8::timestamptz, now())),
       input, $6,
-      coalesce((select gated from retoma.queue where name = $1), false),
+      coalesce((select limited from retoma.queue where name = $1), false),
       coalesce((select $6::text from retoma.queue where name = $1 and grouped), ''),
       $9::int,
       $10::text,
@@ -101,12 +101,12 @@ export const freeOldKeys = {
         ) g
         cross join lateral (
           select id from retoma.job
-          where kind = g.kind and key = g.key and key_hold is not null
+          where kind = g.kind and key = g.key and unique_until is not null
             and finished_at < coalesce($3::timestamptz, now()) - interval '24 hours'
           for update
         ) j
     )
-    update retoma.job j set key_hold = null
+    update retoma.job j set unique_until = null
     where j.id = any (array(select id from old))`,
 }
 
@@ -116,7 +116,7 @@ const findHolders = {
     select g.kind, g.key, j.id::text as id
     from unnest($1::text[], $2::text[]) as g (kind, key)
       cross join lateral (
-        select id from retoma.job where kind = g.kind and key = g.key and key_hold is not null limit 1
+        select id from retoma.job where kind = g.kind and key = g.key and unique_until is not null limit 1
       ) j`,
 }
 

@@ -688,15 +688,15 @@ export const errorTable = define({
   },
   other_list: {
     status: 409,
-    en: 'batch {id} has taken {taken} items already, and this list has {given}; continue it with the list it began with',
-    pt: 'o lote {id} já recebeu {taken} itens, e esta lista tem {given}; continue com a lista com que ele começou',
+    en: 'batch {id} has taken {received} items already, and this list has {given}; continue it with the list it began with',
+    pt: 'o lote {id} já recebeu {received} itens, e esta lista tem {given}; continue com a lista com que ele começou',
   },
   batch_went_back: {
     status: 409,
-    en: 'batch {id} has {taken} items where {sent} were sent: the database has gone back, as after a failover; submit the whole list again with the same key, and it goes on from there',
-    pt: 'o lote {id} tem {taken} itens onde {sent} foram enviados: o banco voltou atrás, como depois de um failover; envie a lista inteira de novo com a mesma chave, e ele continua dali',
+    en: 'batch {id} has {received} items where {sent} were sent: the database has gone back, as after a failover; submit the whole list again with the same key, and it goes on from there',
+    pt: 'o lote {id} tem {received} itens onde {sent} foram enviados: o banco voltou atrás, como depois de um failover; envie a lista inteira de novo com a mesma chave, e ele continua dali',
   },
-  key_held: {
+  key_reserved: {
     status: 409,
     en: 'job {id} cannot run again: job {holder} has its key by now',
     pt: 'o job {id} não pode rodar de novo: o job {holder} já tem a chave dele',

@@ -22,7 +22,7 @@ export interface DerivedStep {
 
 /** `place`: the reader's place before the event. */
 export function deriveEvents(
-  { pos, at, type, jobId, batchId, data }: EventRow,
+  { seq, at, type, jobId, batchId, data }: EventRow,
   of: Subject,
   place: EventPosition,
 ): DerivedStep[] {
@@ -31,23 +31,23 @@ export function deriveEvents(
   const isItem = type === 'state' && jobId !== null && batchId !== null && of.job === undefined
   if (isItem) {
     const { to, ...more } = data
-    return [{ told: { type: 'item', ...ids, data: { ...more, state: to } } as Told, change: { pos } }]
+    return [{ told: { type: 'item', ...ids, data: { ...more, state: to } } as Told, change: { seq } }]
   }
   const { from, to, attempt } = data
   const isOfIt = of.job !== undefined || (of.batch !== undefined && jobId === null)
-  if (!isOfIt || typeof from !== 'string' || typeof to !== 'string') return [{ told: itself, change: { pos } }]
+  if (!isOfIt || typeof from !== 'string' || typeof to !== 'string') return [{ told: itself, change: { seq } }]
 
   const state = (data: { from: string; to: string; reason: string | null }): Told => ({ type: 'state', ...ids, data })
   const phase = phaseOf(to, of.job && attempt)
-  const wasTold = place.half === true && place.pos === pos
+  const wasTold = place.half === true && place.seq === seq
   const steps: DerivedStep[] = []
   // A batch changes from `submitting` to `running` without an event.
   const before = stateOf(place.phase)
   if (of.batch !== undefined && !wasTold && before !== null && before !== from)
     steps.push({ told: state({ from: before, to: from, reason: null }), change: { phase: phaseOf(from) } })
-  if (type !== 'action' || from === to) return [...steps, { told: itself, change: { pos, phase } }]
+  if (type !== 'action' || from === to) return [...steps, { told: itself, change: { seq, phase } }]
   // The reader may leave between the two events; the reader then gets the second event after coming back.
-  if (!wasTold) steps.push({ told: itself, change: { pos, half: true } })
-  steps.push({ told: state({ from, to, reason: 'person' }), change: { pos, phase } })
+  if (!wasTold) steps.push({ told: itself, change: { seq, half: true } })
+  steps.push({ told: state({ from, to, reason: 'person' }), change: { seq, phase } })
   return steps
 }

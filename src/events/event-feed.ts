@@ -81,11 +81,11 @@ export class EventFeed {
     return this.#frontier
   }
 
-  /** Delivers events after `pos` from now on. false: a gap would result, because the feed is already further. */
-  join(listener: FeedListener, pos: number): boolean {
-    if (this.#session !== undefined && this.#frontier > pos) return false
+  /** Delivers events after `seq` from now on. false: a gap would result, because the feed is already further. */
+  join(listener: FeedListener, seq: number): boolean {
+    if (this.#session !== undefined && this.#frontier > seq) return false
     this.#listeners.set(listener, {})
-    if (this.#session === undefined) this.#begin(pos)
+    if (this.#session === undefined) this.#begin(seq)
     else this.#session.loop?.wake()
     return true
   }
@@ -106,8 +106,8 @@ export class EventFeed {
     await this.#ended
   }
 
-  #begin(pos: number): void {
-    this.#frontier = pos
+  #begin(seq: number): void {
+    this.#frontier = seq
     const session: Session = { ending: new AbortController() }
     this.#session = session
     session.loop = loop({
@@ -146,7 +146,7 @@ export class EventFeed {
   async #publish(poll: EventPoll, asked: ReadonlySet<string>, ending: AbortSignal): Promise<number> {
     const { events, jobs, batches, removed, given, at } = poll
     const begun = this.#clock.elapsed()
-    this.#frontier = events.at(-1)?.pos ?? Math.min(this.#frontier, given)
+    this.#frontier = events.at(-1)?.seq ?? Math.min(this.#frontier, given)
     const glances = new Map([...jobs.map(snapshotOfJob), ...batches.map(snapshotOfBatch)].map(each => [each.id, each]))
     const isAll = events.length < chunkSize
     const glance = (id: string) => (isAll && asked.has(id) ? (glances.get(id) ?? null) : undefined)

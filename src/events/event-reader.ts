@@ -31,7 +31,7 @@ export class EventReader implements FeedListener {
   readonly #eventFeed: EventFeed
   readonly #signal: AbortSignal
   #queue: { event: EngineEvent; place: EventPosition }[] = []
-  #given: EventPosition = { pos: 0, phase: null, stamp: null }
+  #given: EventPosition = { seq: 0, phase: null, stamp: null }
   /** The place after all queued events. */
   #ahead: EventPosition = this.#given
   #joined = false
@@ -90,7 +90,7 @@ export class EventReader implements FeedListener {
     const bounds = await this.#ask(() => boundsOfEvents(this.#db, this.of))
     if (bounds === undefined) return
     if (!bounds.there) throw notFound(this.of)
-    this.#startAt(after ?? { pos: bounds.last, phase: null, stamp: null })
+    this.#startAt(after ?? { seq: bounds.last, phase: null, stamp: null })
     if (after === undefined) this.#joined = this.#eventFeed.join(this, bounds.last)
   }
 
@@ -99,9 +99,9 @@ export class EventReader implements FeedListener {
     this.#given = this.#ahead = place
   }
 
-  /** Events were missed: continues from `pos`. */
-  #reset(pos: number, at: Date): void {
-    this.#startAt({ pos, phase: null, stamp: null })
+  /** Events were missed: continues from `seq`. */
+  #reset(seq: number, at: Date): void {
+    this.#startAt({ seq, phase: null, stamp: null })
     this.#push({ type: 'reset', at, jobId: this.of.job ?? null, batchId: this.of.batch ?? null, data: {} }, {})
   }
 
@@ -109,14 +109,14 @@ export class EventReader implements FeedListener {
     // Read before the query, so that the query sees all events the feed has seen.
     const { frontier } = this.#eventFeed
     // An event whose first half was delivered is read again for the second half.
-    const from = this.#given.half ? this.#given.pos - 1 : this.#given.pos
+    const from = this.#given.half ? this.#given.seq - 1 : this.#given.seq
     const page = await this.#ask(() => readEvents(this.#db, this.of, from, pageSize))
     if (page === undefined) return
     if (page.removed > from) return this.#reset(page.last, this.#clock.now())
     for (const row of page.events) this.#pushRow(row)
     if (page.events.length === pageSize) return
     this.#moveTo(Math.max(page.last, frontier))
-    this.#joined = this.#eventFeed.join(this, this.#ahead.pos)
+    this.#joined = this.#eventFeed.join(this, this.#ahead.seq)
   }
 
   take(news: FeedUpdate): void {
@@ -127,9 +127,9 @@ export class EventReader implements FeedListener {
       this.#fallBehind()
       return
     }
-    if (news.removed > this.#ahead.pos || news.given < this.#ahead.pos) this.#reset(news.frontier, news.at)
+    if (news.removed > this.#ahead.seq || news.given < this.#ahead.seq) this.#reset(news.frontier, news.at)
     this.#news = news
-    for (const row of news.events) if (row.pos > this.#ahead.pos && this.#isOf(row)) this.#pushRow(row)
+    for (const row of news.events) if (row.seq > this.#ahead.seq && this.#isOf(row)) this.#pushRow(row)
     this.#lookAt(news)
     this.#news = undefined
     this.#wake()
@@ -189,7 +189,7 @@ export class EventReader implements FeedListener {
 
   #push(told: Told, change: Partial<EventPosition>): void {
     const before = cursorOf(this.#ahead)
-    this.#ahead = { ...this.#ahead, ...(change.pos === undefined ? {} : { half: false }), ...change }
+    this.#ahead = { ...this.#ahead, ...(change.seq === undefined ? {} : { half: false }), ...change }
     const event = this.#shared(told, before, cursorOf(this.#ahead))
     // A later progress replaces the previous queued progress.
     if (told.type === 'progress' && this.#queue.at(-1)?.event.type === 'progress') this.#queue.pop()
@@ -204,10 +204,10 @@ export class EventReader implements FeedListener {
     return made
   }
 
-  /** No event of this stream lies before `pos`: a reader that continues from here need not read the range again. */
-  #moveTo(pos: number): void {
-    if (pos <= this.#ahead.pos) return
-    this.#ahead = { ...this.#ahead, pos, half: false }
+  /** No event of this stream lies before `seq`: a reader that continues from here need not read the range again. */
+  #moveTo(seq: number): void {
+    if (seq <= this.#ahead.seq) return
+    this.#ahead = { ...this.#ahead, seq, half: false }
     if (this.#queue.length === 0) this.#given = this.#ahead
   }
 

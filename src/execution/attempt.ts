@@ -278,7 +278,7 @@ export class Attempt {
   async #work(input: unknown): Promise<Ended | IsolatedAttempt> {
     const { job, claimed } = this
     const { childPool, isolationMode, currentJob, log } = this.#options
-    const isolation = childPool === undefined ? 'inline' : isolationMode.isolationOf(job, claimed.care)
+    const isolation = childPool === undefined ? 'inline' : isolationMode.isolationOf(job, claimed.crash_suspicion)
     if (isolation === 'inline') {
       const run = job.run ?? (await isolationMode.handlerOf(job))
       return {

@@ -33,7 +33,7 @@ interface Running {
     readonly id: string
     readonly attempt: number
     readonly kind: string
-    readonly resume: unknown
+    readonly checkpoint_data: unknown
     readonly version: number | null
   }
   readonly signal: AbortSignal
@@ -95,8 +95,8 @@ export class Context implements JobContext {
   }
 
   get resumeData(): unknown {
-    const { resume } = this.#running.claimed
-    return resume === null ? undefined : decodeValue(resume)
+    const { checkpoint_data } = this.#running.claimed
+    return checkpoint_data === null ? undefined : decodeValue(checkpoint_data)
   }
 
   // Verbs are getters, so that a handler can destructure the context: `run: ({ step }) => step(…)`.
@@ -141,7 +141,7 @@ export class Context implements JobContext {
     const { progress } = options
     const encoded = encodeValue(data, { root: 'data' })
     if (!encoded.ok) throw unkept(dataOf(name), encoded.problem)
-    const noted = { checkpoint: checkStepName(name), resume: encoded.text }
+    const noted = { checkpoint: checkStepName(name), checkpointData: encoded.text }
     const how = await this.#host.progress.keep(
       progress === undefined ? noted : { ...noted, progress: progressText(progress) },
     )

@@ -44,7 +44,7 @@ export function runIsolated(
   const facts = { job: claimed.id, kind: claimed.kind, attempt: claimed.attempt }
   const errand: ChildTask = {
     job: { ...claimed, version: job.version, policy },
-    claimed: { ...claimed, input: null, care: null, started_ms: now, trace: attempt.trace },
+    claimed: { ...claimed, input: null, crash_suspicion: null, started_ms: now, trace: attempt.trace },
     input: textOf(job.kind, input),
     work: isolationMode.workOf(job)!,
   }

@@ -13,7 +13,7 @@ import type { WriteResult } from './model/write-result.ts'
 
 export interface ProgressNote {
   checkpoint?: string
-  resume?: string
+  checkpointData?: string
   progress?: string
 }
 

@@ -72,7 +72,7 @@ function find(guards: readonly Guard[], name: string): Guard {
 /** A guard without any sweep so far. */
 function notYet(guard: Guard): GuardView {
   const { name } = guard
-  const nothing = { lastTickAt: null, lastMarked: 0, total: 0, lastError: null, failingSince: null, warnings: [] }
+  const nothing = { lastSweepAt: null, lastMarked: 0, total: 0, lastError: null, failingSince: null, warnings: [] }
   return { name, ...aboutOf(guard), ...nothing, active: false, late: false }
 }
 

@@ -13,7 +13,7 @@ export const slot = {
   running: 2,
   abandoned: 3,
   /** Written by the main loop: the age of the oldest write at the last turn. */
-  unwrittenMs: 4,
+  writeLagMs: 4,
   /** Written by the main loop: the first deadline; 0 if no attempt runs. */
   dueAt: 5,
   /** Written by the main loop: job and attempt of the only running handler; 0 if unknown. */

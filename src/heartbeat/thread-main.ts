@@ -55,7 +55,7 @@ function vitals(): HeartbeatPayload {
     abandoned: sharedState[slot.abandoned]!,
     // A blocked loop starts no attempts.
     freeSlots: Object.fromEntries(task.queues.map((queue, n) => [queue, stood > 1000 ? 0 : freeOf(sharedState, n)])),
-    unwrittenMs: sharedState[slot.unwrittenMs]!,
+    writeLagMs: sharedState[slot.writeLagMs]!,
     supervised: task.papers !== undefined,
     blocked: processWatch.blocked,
     unblockedMs: processWatch.unblockedMs,

@@ -30,7 +30,7 @@ const take = {
     insert into retoma.idempotency (who, route, key, body_hash, at)
     values ($1, $2, $3, $4, ${now})
     on conflict (who, route, key) do update
-      set body_hash = excluded.body_hash, status = null, answer = null, at = excluded.at
+      set body_hash = excluded.body_hash, status = null, response = null, at = excluded.at
       where idempotency.at <= ${now} - interval '24 hours'
         or idempotency.status is null and idempotency.at <= ${now} - interval '1 minute' and idempotency.body_hash = excluded.body_hash
     returning at::text as at`,
@@ -47,7 +47,7 @@ const keep = {
   name: 'idempotency_keep',
   text: `
     update retoma.idempotency
-    set status = $6, answer = to_jsonb($7::text)
+    set status = $6, response = to_jsonb($7::text)
     where who = $1 and route = $2 and key = $3 and body_hash = $4 and at = $5::timestamptz`,
 }
 
@@ -75,7 +75,7 @@ export async function dropKey(run: Run, once: IdempotencyKey, at: string): Promi
 const read = {
   name: 'idempotency_read',
   text: `
-    select body_hash = $4 as same, status, answer #>> '{}' as body
+    select body_hash = $4 as same, status, response #>> '{}' as body
     from retoma.idempotency
     where who = $1 and route = $2 and key = $3 and at > ${now} - interval '24 hours'`,
 }
@@ -98,9 +98,9 @@ const forget = {
   name: 'idempotency_forget',
   text: `
     update retoma.idempotency
-    set status = ${forgotten}, answer = to_jsonb('{"id":' || to_json($2::text) || '}')
+    set status = ${forgotten}, response = to_jsonb('{"id":' || to_json($2::text) || '}')
     where route = $1 and status is not null and at > coalesce($3::timestamptz, now()) - interval '24 hours'
-      and case when route = $1 then (answer #>> '{}')::jsonb ->> 'id' end = $2`,
+      and case when route = $1 then (response #>> '{}')::jsonb ->> 'id' end = $2`,
 }
 
 /** Replaces the stored responses of the route for the resource `id` by a 404 with the id only. */

@@ -31,8 +31,8 @@ export class IsolationMode {
     return this.workOf(job) !== undefined
   }
 
-  isolationOf(job: AnyJob, care: Parameters<typeof crashSuspicionOf>[0]): Isolation {
-    return crashSuspicionOf(care).level === 2 && this.runsInProcess(job) ? 'process' : job.policy.isolation
+  isolationOf(job: AnyJob, suspicion: Parameters<typeof crashSuspicionOf>[0]): Isolation {
+    return crashSuspicionOf(suspicion).level === 2 && this.runsInProcess(job) ? 'process' : job.policy.isolation
   }
 
   /** The location of the handler for a child. */

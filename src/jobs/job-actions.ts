@@ -196,7 +196,7 @@ export function createJobActions(given: {
     const result = isId(id) ? await pressSurely(verb, id, { ...pressing, by }) : undefined
     if (result === undefined) throw new RetomaError('not_found', { what: 'job', id: String(id) })
     const { state, moved, queue, heldBy, batch } = result
-    if (heldBy !== undefined && !fine.includes(state)) throw new RetomaError('key_held', { id, holder: heldBy })
+    if (heldBy !== undefined && !fine.includes(state)) throw new RetomaError('key_reserved', { id, holder: heldBy })
     if (!moved && !fine.includes(state)) throw new RetomaError('wrong_state', { id, state, verb })
     // A cancelled job may have freed capacity under the limit of the queue.
     if (moved) wake(queue)

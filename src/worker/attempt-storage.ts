@@ -58,8 +58,8 @@ export function createAttemptStorage(given: {
     transact: ({ id, attempt }, name, work, signal) =>
       runStepTransaction({ db, clock, worker, job: { id, attempt }, name, work, signal }),
     warn: ({ id, attempt }, what, facts) => warnOfAttempt(db, { id, attempt, worker }, what, facts, clock.instant()),
-    note: ({ id, attempt }, { checkpoint = null, resume = null, progress = null }) =>
-      outcomeWriter.note({ id, attempt, checkpoint, resume, progress }),
+    note: ({ id, attempt }, { checkpoint = null, checkpointData = null, progress = null }) =>
+      outcomeWriter.note({ id, attempt, checkpoint, checkpointData, progress }),
   }
   return storage
 }

@@ -152,8 +152,8 @@ export class WorkerIncarnation {
     return this.#overrunning.size > 0 ? Math.max(last ?? 0, now) : last
   }
 
-  get unwrittenMs(): number {
-    return this.#outcomeWriter.unwrittenMs
+  get writeLagMs(): number {
+    return this.#outcomeWriter.writeLagMs
   }
 
   /** Discounts a blocked loop of `ms` milliseconds for all attempts except `culprit`, if known. */

@@ -151,7 +151,7 @@ export class MainLoopHeartbeat {
     if (late > sharedState[slot.lagMs]!) sharedState[slot.lagMs] = late
     if (late >= blockedMs) this.#stood(present, late, now)
     sharedState[slot.abandoned] = abandoned()
-    sharedState[slot.unwrittenMs] = present.unwrittenMs
+    sharedState[slot.writeLagMs] = present.writeLagMs
     for (const [n, queue] of queues.entries()) setFree(sharedState, n, free(queue))
     this.#show(present, present.sole)
     const allDue = present.allDue(clock.elapsed()) ?? (abandoned() > 0 ? clock.elapsed() : undefined)
@@ -223,7 +223,7 @@ export class MainLoopHeartbeat {
       inFlightCount: incarnation.handling,
       abandoned: abandoned(),
       freeSlots: Object.fromEntries(queues.map(queue => [queue, free(queue)])),
-      unwrittenMs: incarnation.unwrittenMs,
+      writeLagMs: incarnation.writeLagMs,
       supervised: supervision.reportFolder !== undefined,
     }
     const { alive } = await beatWorker(db, { id: incarnation.id, inFlight: [], ...vitals }, deadlineMs, clock.instant())

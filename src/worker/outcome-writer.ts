@@ -25,7 +25,7 @@ export interface OutcomeWriter {
   /** Pauses the batch of the job if the lease still holds. */
   pause(pausing: ProviderPause): Promise<WriteResult>
   /** Milliseconds that the oldest write has waited. */
-  readonly unwrittenMs: number
+  readonly writeLagMs: number
   /** Stops waiting for a failing database: unwritten items are left to the watchdog. */
   giveUp(): void
 }
@@ -61,7 +61,7 @@ export function createOutcomeWriter(options: {
     log,
     what: 'notes of progress',
     write: items => noteProgress(db, worker, items, clock.instant()),
-    weigh: ({ resume, progress }) => (resume?.length ?? 0) + (progress?.length ?? 0),
+    weigh: ({ checkpointData, progress }) => (checkpointData?.length ?? 0) + (progress?.length ?? 0),
     oneOfJob: true,
     instead: () => undefined,
   })
@@ -106,7 +106,7 @@ export function createOutcomeWriter(options: {
     save: checkpoint => checkpoints.add(checkpoint),
     note: note => notes.add(note),
     pause: pausing => pauses.add(pausing),
-    get unwrittenMs() {
+    get writeLagMs() {
       const now = clock.elapsed()
       return Math.max(...all.map(each => now - (each.waitingSince ?? now)))
     },

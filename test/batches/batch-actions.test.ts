@@ -333,7 +333,7 @@ test('a retry that broke off is finished by a tick, and only then can the batch 
     )
     await run()
     await sql(
-      `update retoma.batch set state = 'running', finished_at = null, epoch = epoch + 1, todo = 'retry', todo_at = now() + interval '10 years', todo_place = '', todo_id = 0 where id = $1`,
+      `update retoma.batch set state = 'running', finished_at = null, reopen_count = reopen_count + 1, cascade = 'retry', cascade_at = now() + interval '10 years', cascade_place = '', cascade_id = 0 where id = $1`,
       [id],
     )
     expect(await engine.batch(id)).toMatchObject({ state: 'running', failed: 10, following: true })
@@ -353,9 +353,9 @@ test('cancel is at once; what was claimed loses its lease, and a broken-off canc
       `update retoma.job set state = 'running', worker_id = 'w', attempt = 1, started_at = now() where id in (select id from retoma.job where batch_id = $1 limit 10)`,
       [id],
     )
-    await sql(`insert into retoma.batch_count (batch_id, shard, begun) values ($1, 16, 10)`, [id])
+    await sql(`insert into retoma.batch_count (batch_id, shard, started) values ($1, 16, 10)`, [id])
     await sql(
-      `update retoma.batch set state = 'cancelled', held = true, finished_at = $2, todo = 'cancel', todo_at = $2 where id = $1`,
+      `update retoma.batch set state = 'cancelled', claims_blocked = true, finished_at = $2, cascade = 'cancel', cascade_at = $2 where id = $1`,
       [id, clock.instant()],
     )
     expect(await here.run()).toBe(0)
@@ -368,7 +368,7 @@ test('cancel is at once; what was claimed loses its lease, and a broken-off canc
       following: false,
     })
     expect(await sql(`select from retoma.job where worker_id is not null`)).toEqual([])
-    expect(await sql(`select from retoma.batch where held`)).toEqual([])
+    expect(await sql(`select from retoma.batch where claims_blocked`)).toEqual([])
   }))
 
 test('nothing of a paused batch is claimed, from the commit on; resumed, all of it is', () =>
@@ -393,7 +393,7 @@ test('a batch that was paused when its last item ended is over once the pause is
     expect(await engine.batch(id)).toMatchObject({ state: 'paused', skipped: 1, waiting: 0 })
     expect(await engine.batches.resume(id)).toMatchObject({ changed: true })
     expect(await engine.batch(id)).toMatchObject({ state: 'succeeded', skipped: 1 })
-    expect(await sql(`select from retoma.batch where held`)).toEqual([])
+    expect(await sql(`select from retoma.batch where claims_blocked`)).toEqual([])
   }))
 
 test('the progress time of a batch is the end of its last attempt, of one that failed as well, and no verb moves it', () =>

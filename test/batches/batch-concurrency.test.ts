@@ -54,9 +54,9 @@ test('a thousand batches of two items, settled by two workers at once: each ends
   expect(ends.toSorted()).toEqual(ids.toSorted())
   expect(
     await sql(
-      `select state, ends, count(*)::int as n, count(distinct complete_job)::int as jobs from retoma.batch group by 1, 2`,
+      `select state, completions, count(*)::int as n, count(distinct complete_job)::int as jobs from retoma.batch group by 1, 2`,
     ),
-  ).toEqual([{ state: 'succeeded', ends: 1, n: 1000, jobs: 1000 }])
+  ).toEqual([{ state: 'succeeded', completions: 1, n: 1000, jobs: 1000 }])
   expect(await sql(`select count(*)::int as n from retoma.job where kind = 'over'`)).toEqual([{ n: 1000 }])
   expect(await deadlocks()).toBe(before)
 })

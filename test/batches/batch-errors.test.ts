@@ -78,7 +78,7 @@ test('a batch whose rows cannot follow does not keep others from ending', async 
   await withClient(databaseUrl, async client => {
     // Rows of it that no statement can move, and another's end that nobody has asked about.
     await client.query(
-      `update retoma.batch set todo = 'retry', todo_place = '', todo_id = 0, todo_at = now() + interval '10 years' where id = ${stuck.id}`,
+      `update retoma.batch set cascade = 'retry', cascade_place = '', cascade_id = 0, cascade_at = now() + interval '10 years' where id = ${stuck.id}`,
     )
     await client.query(`create function retoma.no() returns trigger language plpgsql as $$ begin raise 'no'; end $$`)
     await client.query(
@@ -114,7 +114,7 @@ test('a database that has gone back behind what was taken is told, and nothing i
           // As after a failover that lost the last commits.
           await client.query(`delete from retoma.job`)
           await client.query(`delete from retoma.batch_chunk`)
-          await client.query(`update retoma.batch set taken = 0, total = 0, chunks = 0`)
+          await client.query(`update retoma.batch set items_received = 0, total = 0, chunks = 0`)
         })
       yield item
     }
@@ -152,7 +152,7 @@ test('a list that gives nothing more is left when the signal says so', async () 
   stop.abort(new Error('enough'))
   await expect(submit).rejects.toThrow('enough')
   expect(left).toBe(true)
-  expect((await engine.batches.list()).items).toMatchObject([{ state: 'submitting', taken: 0 }])
+  expect((await engine.batches.list()).items).toMatchObject([{ state: 'submitting', itemsReceived: 0 }])
 })
 
 test('what is no list, no batch or no function is refused at the door, before a batch is made of it', async () => {

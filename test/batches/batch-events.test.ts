@@ -139,7 +139,7 @@ describe('progress', () => {
     const t = await submitted(...Array.from({ length: 100 }, (_, n) => `a${n}`))
     const at = (ago: number) => new Date(t.clock.now().getTime() - ago * 1000).toISOString()
     await t.sql(
-      `update retoma.batch set sample_at = array['${at(20)}', '${at(10)}']::timestamptz[], sample_done = array[0, 10] where id = ${t.id}`,
+      `update retoma.batch set throughput_at = array['${at(20)}', '${at(10)}']::timestamptz[], throughput_done = array[0, 10] where id = ${t.id}`,
     )
     await t.sql(`insert into retoma.batch_count (batch_id, shard, succeeded) values (${t.id}, 3, 40)`)
     const [, progress] = await take(t, t.events(), 2)
@@ -153,7 +153,7 @@ test('a state that is stored and in the row as well is told once', async () => {
   await until(() => stream.seen.length === 2)
   const move = (to: string, held: boolean) =>
     `moved as (
-       update retoma.batch b set state = '${to}', held = ${held}, reason = '{"code": "stop_after"}' from retoma.batch was
+       update retoma.batch b set state = '${to}', claims_blocked = ${held}, reason = '{"code": "stop_after"}' from retoma.batch was
        where b.id = ${t.id} and was.id = b.id
        returning b.id, was.state as was, b.state, b.reason
      )`
@@ -174,7 +174,7 @@ test('one that is cancelled is over when its items are, too', async () => {
   const stream = follow(t.events())
   await until(() => stream.seen.length === 2)
   await t.sql(
-    `update retoma.batch set state = 'cancelled', held = true, finished_at = now(), todo = 'cancel' where id = ${t.id}`,
+    `update retoma.batch set state = 'cancelled', claims_blocked = true, finished_at = now(), cascade = 'cancel' where id = ${t.id}`,
   )
   await t.clock.advance(seconds(1))
   expect(stream.brief().slice(2)).toEqual(['running -> cancelled'])

@@ -105,7 +105,7 @@ test.each([
   if (statement === 'batch_submission') db.fail('batch_chunk_alike', 'after', unreachable())
   const { id, total } = await submit(batch, list(3500))
   expect(total).toBe(3500)
-  expect(await desk.batch(id)).toMatchObject({ state: 'waiting', total: 3500, taken: 3500 })
+  expect(await desk.batch(id)).toMatchObject({ state: 'waiting', total: 3500, itemsReceived: 3500 })
   expect(await sql(`select count(distinct input)::int as n from retoma.job where batch_id = $1`, [id])).toEqual([
     { n: 3500 },
   ])
@@ -123,7 +123,7 @@ test('a submit that gives up can be continued: what is there stays', async () =>
   db.fail('batch_chunk_alike', 'after', new Error('a mistake'), { matches: values => values[1] === 1000 })
   await expect(submit(batch, list(3500), { key: 'k' })).rejects.toThrow('a mistake')
   const [left] = (await desk.batches.list()).items
-  expect(left).toMatchObject({ state: 'submitting', taken: 2000, total: 2000 })
+  expect(left).toMatchObject({ state: 'submitting', itemsReceived: 2000, total: 2000 })
   expect(await submit(batch, list(3500), { key: 'k' })).toMatchObject({ id: left!.id, total: 3500, created: false })
 })
 
@@ -175,7 +175,7 @@ test('an end that was seen before an item waits again does not end the batch', a
     await client.query(`select from retoma.batch where id = $1 for update`, [id])
     const asking = completion.check([id])
     await waitsFor(sql)
-    await client.query(`update retoma.batch set epoch = epoch + 1 where id = $1`, [id])
+    await client.query(`update retoma.batch set reopen_count = reopen_count + 1 where id = $1`, [id])
     await client.query(
       `with moved as (update retoma.job set state = 'waiting', finished_at = null where batch_id = $1 returning id)
        update retoma.batch_count set failed = 0 where batch_id = $1`,
@@ -219,7 +219,7 @@ test('a verdict of stall that meets the last outcome leaves nothing for a person
   expect(await stallBatch(db, id, { code: 'no_progress' }, clock.instant())).toBe('stalled')
   await tick()
   expect(await desk.batch(id)).toMatchObject({ state: 'succeeded', succeeded: 1, failed: 1, reason: null })
-  expect(await sql(`select held from retoma.batch where id = $1`, [id])).toEqual([{ held: false }])
+  expect(await sql(`select claims_blocked from retoma.batch where id = $1`, [id])).toEqual([{ claims_blocked: false }])
   expect(await auditBatches(url)).toEqual([])
 })
 

@@ -20,14 +20,14 @@ describe('of a batch', () => {
     const { begin, enqueueMany, sql, clock, asleep, runs } = await faultyWorker()
     const ids = await enqueueMany(3)
     await put(sql, ids)
-    await sql(`update retoma.batch set held = true, state = 'paused'`)
+    await sql(`update retoma.batch set claims_blocked = true, state = 'paused'`)
     const worker = await begin()
     await asleep()
     // A poll sees them all and passes them by; the sweep after it has just been.
     await clock.advance(seconds(5))
     await asleep()
-    await sql(`update retoma.batch set held = false, state = 'running'`)
-    await sql(`update retoma.queue set unheld = unheld + 1`)
+    await sql(`update retoma.batch set claims_blocked = false, state = 'running'`)
+    await sql(`update retoma.queue set unblock_seq = unblock_seq + 1`)
     worker.claimsUnblocked('q')
     await until(() => runs.length === 3)
   })
@@ -35,7 +35,7 @@ describe('of a batch', () => {
   test('that is no longer held, said while the worker looks, is looked for once more', async () => {
     const { begin, enqueueMany, sql, clock, asleep, runs, db } = await faultyWorker()
     await put(sql, await enqueueMany(3))
-    await sql(`update retoma.batch set held = true, state = 'paused'`)
+    await sql(`update retoma.batch set claims_blocked = true, state = 'paused'`)
     const [looked, told] = [gate(), gate()]
     let slow = false
     const worker = await begin({
@@ -56,8 +56,8 @@ describe('of a batch', () => {
     worker.claimsUnblocked('q')
     await looked.passed
     // Its answer is on its way, and knows nothing of this.
-    await sql(`update retoma.batch set held = false, state = 'running'`)
-    await sql(`update retoma.queue set unheld = unheld + 1`)
+    await sql(`update retoma.batch set claims_blocked = false, state = 'running'`)
+    await sql(`update retoma.queue set unblock_seq = unblock_seq + 1`)
     worker.claimsUnblocked('q')
     told.open()
     await until(() => runs.length === 3)
@@ -84,7 +84,7 @@ describe('of a batch', () => {
     const running = async () =>
       (await sql<{ n: number }>(`select count(*)::int as n from retoma.job where state = 'running'`))[0]!.n
     await until(async () => runs.length === 302 && (await running()) > 2)
-    await sql(`update retoma.batch set held = true, state = 'paused'`)
+    await sql(`update retoma.batch set claims_blocked = true, state = 'paused'`)
     await worker.returnUnstarted('q', '1000000')
     expect(await running()).toBe(2)
     expect(

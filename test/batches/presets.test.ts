@@ -183,7 +183,7 @@ test('planner: a job whose process died is FAILED with the seed’s own words be
   const client = new pg.Client({ connectionString: t.databaseUrl })
   await client.connect()
   await client.query(
-    `insert into retoma.worker (id, host, pid, version, queues, kinds, started_at, beat_at)
+    `insert into retoma.worker (id, host, pid, version, queues, kinds, started_at, heartbeat_at)
      values ('w-gone', 'h', 1, '0', '{}', '{generate_schedule_job}', $1, $1)`,
     [t.clock.instant()],
   )

@@ -27,18 +27,18 @@ test('a claim is a lease: a new attempt, this worker, and everything a handler n
       input: { a: [1] },
       failures: 0,
       crashes: 0,
-      care: null,
+      crash_suspicion: null,
       override: null,
       ref: 'doc-1',
       batch_id: null,
       group_key: 'ana',
-      gate_key: '',
+      limit_key: '',
       input_bytes: expect.any(Number),
       input_marked: false,
       tries_for: null,
-      rank: 9,
+      claim_rank: 9,
       run_at: '2030-01-01 12:00:00',
-      resume: null,
+      checkpoint_data: null,
       trace: null,
       version: null,
       started_ms: at(0).getTime(),
@@ -78,12 +78,12 @@ test('a job is not claimed before its time, and is at its instant', async () => 
   expect(await claim(10, { now: new Date(at(5).getTime() - 1) })).toEqual([])
   expect(await lookAhead(store.db, ['q'], at(2))).toEqual({
     dueMs: 3000,
-    gated: [],
+    limited: [],
     seen: '2030-01-01 12:00:01.75',
-    unheld: {},
+    unblockSeq: {},
   })
   expect(ids(await claim(10, { now: at(5) }))).toEqual([id])
-  expect(await lookAhead(store.db, ['q'], at(5))).toMatchObject({ dueMs: null, gated: [] })
+  expect(await lookAhead(store.db, ['q'], at(5))).toMatchObject({ dueMs: null, limited: [] })
 })
 
 test('no more than wanted are claimed, the first priorities first, and what comes first within one', async () => {
@@ -147,9 +147,9 @@ test('a claim that was never begun goes back by its fence alone, and costs nothi
     restarts: 0,
     run_at: at(9),
   })
-  // A claim that was given back is no start: what a person sees as attempts is attempt less unspent.
-  expect(await store.sql(`select attempt, unspent from retoma.job where id = $1`, [mine!.id])).toEqual([
-    { attempt: 1, unspent: 1 },
+  // A claim that was given back is no start: what a person sees as attempts is attempt less uncounted_attempts.
+  expect(await store.sql(`select attempt, uncounted_attempts from retoma.job where id = $1`, [mine!.id])).toEqual([
+    { attempt: 1, uncounted_attempts: 1 },
   ])
   expect(await store.job(theirs!.id)).toMatchObject({ state: 'running', worker_id: 'other' })
   await releaseClaims(store.db, 'other', [{ id: theirs!.id, attempt: 7 }], at(9))

@@ -45,7 +45,7 @@ async function workerWith(given: { queues?: Record<string, number> } = {}) {
   const suspect = async (care: Partial<CrashSuspicion>) => {
     const id = await made.enqueue()
     const kept = { level: 1, death: 'w-dead', deaths: 1, fruitless: 0, ...care }
-    await made.sql(`update retoma.job set care = $2 where id = $1`, [id, JSON.stringify(kept)])
+    await made.sql(`update retoma.job set crash_suspicion = $2 where id = $1`, [id, JSON.stringify(kept)])
     return id
   }
   const { clock } = made
@@ -116,7 +116,7 @@ describe('suspects', () => {
     expect(await row(second!)).toMatchObject({ state: 'running' })
     gateOf(first!).open()
     await worker.stop()
-    expect(await row(second!)).toMatchObject({ state: 'waiting', restarts: 0, care: { level: 1 } })
+    expect(await row(second!)).toMatchObject({ state: 'waiting', restarts: 0, crash_suspicion: { level: 1 } })
   })
 
   test('that wait go back when their batch is held', async () => {
@@ -125,7 +125,7 @@ describe('suspects', () => {
     await sql(`update retoma.job set batch_id = 7`)
     const worker = await begin()
     const [first, second] = (await runs()).includes(a) ? [a, b] : [b, a]
-    await sql(`update retoma.job set care = null where id = $1`, [second])
+    await sql(`update retoma.job set crash_suspicion = null where id = $1`, [second])
     await worker.returnUnstarted('q', '7')
     await until(async () => (await row(second!)).attempt === 2)
     expect((await runs()).toSorted()).toEqual([first, second].toSorted())
@@ -202,7 +202,7 @@ describe('a suspect that must be alone', () => {
     const { attempt } = await row(dangerous)
     const next = await enqueue()
     expect(await runs(20)).toEqual([long, next])
-    expect(await row(dangerous)).toMatchObject({ restarts: 0, failures: 0, care: { level: 2 } })
+    expect(await row(dangerous)).toMatchObject({ restarts: 0, failures: 0, crash_suspicion: { level: 2 } })
     // Asked for now and then meanwhile, and not every second.
     expect((await row(dangerous)).attempt - attempt).toBeLessThan(6)
   })
@@ -324,12 +324,14 @@ test('a worker driven by hand runs suspects, too, and they are cleared by their 
   const { default: pg } = await import('pg')
   const client = new pg.Client({ connectionString: databaseUrl })
   await client.connect()
-  await client.query(`update retoma.job set care = '{"level": 2, "death": "w-1", "deaths": 2, "fruitless": 0}'`)
+  await client.query(
+    `update retoma.job set crash_suspicion = '{"level": 2, "death": "w-1", "deaths": 2, "fruitless": 0}'`,
+  )
   for (let round = 0; round < 4; round++) {
     await run()
     await clock.advance(seconds(2))
   }
   expect(ran.toSorted()).toEqual(ids)
-  expect((await client.query(`select from retoma.job where care is not null`)).rows).toEqual([])
+  expect((await client.query(`select from retoma.job where crash_suspicion is not null`)).rows).toEqual([])
   await client.end()
 })

@@ -19,7 +19,7 @@ const pt = { LANG: 'pt_BR.UTF-8' }
 
 /** Of so many bytes each, which cost gzip some time: what repeats lies further back than it can see. */
 const jobs = (count: number, size: number) => `
-  insert into retoma.job (queue, kind, rank, run_at, input, created_at)
+  insert into retoma.job (queue, kind, claim_rank, run_at, input, created_at)
   select 'q', 'k', 9, now(), jsonb_build_object('x', ${text(size)}), now()
   from generate_series(1, ${count}) i`
 const block = 65_536

@@ -33,7 +33,7 @@ const running: BatchView = {
   lastRef: 'A-1000',
   resumes: 0,
   maxResumes: 3,
-  taken: 2000,
+  itemsReceived: 2000,
   following: false,
   completeJob: null,
   createdAt: start,

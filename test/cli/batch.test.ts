@@ -136,7 +136,7 @@ describe('a batch that is over with failures', () => {
       last_ref: expect.stringMatching(/^A-/),
       resumes: 0,
       max_resumes: 2,
-      taken: 6,
+      items_received: 6,
       following: false,
       complete_job: null,
       created_at: expect.stringMatching(/Z$/),
@@ -380,7 +380,7 @@ test('a million items and the longest names fit into 80 columns, in both languag
 
 const million = `
   with made as (
-    insert into retoma.batch (id, name, kind, queue, policy, state, priority, taken, total, created_at, submitted_at, sample_at, sample_done)
+    insert into retoma.batch (id, name, kind, queue, policy, state, priority, items_received, total, created_at, submitted_at, throughput_at, throughput_done)
     values (899999999, repeat('n', 100), 'classify', 'classifier', '{"maxResumes":3}', 'running', 4, 1000000, 1000000,
       now() - interval '3 hours', now(), array[now() - interval '40 seconds'], array[812000])
   )

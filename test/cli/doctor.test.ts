@@ -21,11 +21,11 @@ async function doctor(url: string, env: Record<string, string> = {}): Promise<Re
 }
 
 const worker = (id: string, ago: string, kinds = ['k']) => `
-  insert into retoma.worker (id, host, pid, version, queues, kinds, started_at, beat_at)
+  insert into retoma.worker (id, host, pid, version, queues, kinds, started_at, heartbeat_at)
   values ('${id}', 'secret-host', 1, '0', '{"q": 1}', '{${kinds}}', now(), now() - interval '${ago}')`
 
 const job = (kind: string, state = 'waiting', by: string | null = null) => `
-  insert into retoma.job (queue, kind, key, key_hold, state, rank, run_at, input, attempt, worker_id, created_at)
+  insert into retoma.job (queue, kind, key, unique_until, state, claim_rank, run_at, input, attempt, worker_id, created_at)
   values ('q', '${kind}', 'private-key', null, '${state}', 9, now(), '{"name": "private-input"}', 1, ${by === null ? 'null' : `'${by}'`}, now())`
 
 async function queue(from: Place, paused = false): Promise<void> {
@@ -36,7 +36,7 @@ test('a sound database: exit 0, whatever is only a warning', async () => {
   const well = await place('ours')
   await queue(well)
   await well.sql(worker('w', '1 s'))
-  await well.sql(`update retoma.tick set at = now()`)
+  await well.sql(`update retoma.periodic_lease set at = now()`)
   const { code, stdout } = await run(['doctor'], { folder: folderWith(), env: { DATABASE_URL: well.url } })
   expect(code).toBe(0)
   expect(stdout).toMatch(/^ok +settings: every setting is usable\nok +database: the database at \S+ \S+ answers\n/)
@@ -69,7 +69,7 @@ test('many starved jobs are counted up to a bound', async () => {
   const ill = await place('ours')
   await queue(ill)
   await ill.sql(
-    `insert into retoma.job (queue, kind, rank, run_at, input, created_at) select 'q', 'k', 9, now(), '{}', now() from generate_series(1, 10100)`,
+    `insert into retoma.job (queue, kind, claim_rank, run_at, input, created_at) select 'q', 'k', 9, now(), '{}', now() from generate_series(1, 10100)`,
   )
   expect((await doctor(ill.url)).starved).toContain('q/k 10000+ (')
 })
@@ -77,7 +77,7 @@ test('many starved jobs are counted up to a bound', async () => {
 test('a watchdog that is late is a failure while workers live', async () => {
   const ill = await place('ours')
   const tick = (ago: string) =>
-    ill.sql(`update retoma.tick set at = now() - $1::interval where name = 'watchdog'`, [ago])
+    ill.sql(`update retoma.periodic_lease set at = now() - $1::interval where name = 'watchdog'`, [ago])
   await ill.sql(worker('w', '1 s'))
   await tick('2 s')
   expect((await doctor(ill.url)).watchdog).toMatch(/^ok: its last tick was \d s ago/)

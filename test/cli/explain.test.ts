@@ -34,9 +34,9 @@ const emPortugues = (...args: string[]) => run(args, { folder, env: { ...env, LA
 async function hung(): Promise<string> {
   const { id } = await here.engine.enqueue(send, { do: 'ok' })
   await client.query(
-    `insert into retoma.worker (id, host, pid, version, queues, kinds, started_at, beat_at, blocked_since, blocked_job, blocked_attempt, blocked_stack)
+    `insert into retoma.worker (id, host, pid, version, queues, kinds, started_at, heartbeat_at, blocked_since, blocked_job, blocked_attempt, blocked_stack)
      values ('w-1', 'host-a', 4711, '0', '{"mail":2}', '{send}', now(), now(), now() - interval '12 seconds', $1, 1, $2)
-     on conflict (id) do update set beat_at = now(), blocked_job = excluded.blocked_job`,
+     on conflict (id) do update set heartbeat_at = now(), blocked_job = excluded.blocked_job`,
     [id, `spin (/app/spin.js:3) < run (/app/job.js:9)`],
   )
   await client.query(
@@ -78,7 +78,7 @@ test('a failed job shows its evidence, and an end that needs nothing shows no mo
   const fine = (await here.engine.enqueue(send, { do: 'ok' })).id
   await here.run()
   await client.query(
-    `update retoma.failure set what = 'crash', evidence = '{"signal":"SIGSEGV","exitCode":null,"memoryBytes":62914560,"stderr":"first\\nlast words\\n"}' where job_id = $1`,
+    `update retoma.failure set failure_type = 'crash', evidence = '{"signal":"SIGSEGV","exitCode":null,"memoryBytes":62914560,"stderr":"first\\nlast words\\n"}' where job_id = $1`,
     [id],
   )
   const { stdout } = await retoma('explain', 'job', id)

@@ -194,7 +194,7 @@ test('guard NAME runs the one that is configured, and its row counts', async () 
   const { items } = await answer<{ items: object[] }>(['guard', '--list'], { folder, env })
   expect(items).toMatchObject([
     { name: 'documents', last_marked: 2, total: 2, last_error: null, after_ms: 600_000, every_ms: 1000 },
-    { name: 'syncs', kind: 'again', last_tick_at: null, total: 0 },
+    { name: 'syncs', kind: 'again', last_sweep_at: null, total: 0 },
   ])
 })
 
@@ -229,7 +229,7 @@ test('guard alone runs all of them; one that fails is told and keeps no other ba
 })
 
 test('up names its guards and keeps them: rows are marked by themselves, and their jobs run', async () => {
-  await client.query(`update syncs set state = 'RUNNING'; update retoma.guard set ticked_at = null`)
+  await client.query(`update syncs set state = 'RUNNING'; update retoma.guard set swept_at = null`)
   const up = start(['up'], { folder, env })
   try {
     await up.said('Ctrl-C')
@@ -257,9 +257,9 @@ test('a guard that no process has kept for a while is late, and doctor says so; 
     const { checks } = await answer<{ checks: { check: string; sentence: string }[] }>(['doctor'], { folder, env })
     return checks.find(each => each.check === 'guards')!.sentence
   }
-  await client.query(`update retoma.guard set ticked_at = now() - interval '5 minutes' where name = 'documents'`)
+  await client.query(`update retoma.guard set swept_at = now() - interval '5 minutes' where name = 'documents'`)
   expect(await check()).toBe('guards that have not looked when they should: documents')
-  await client.query(`update retoma.guard set ticked_at = now() - interval '8 days'`)
+  await client.query(`update retoma.guard set swept_at = now() - interval '8 days'`)
   expect(await check()).toBe('there are none')
 })
 

@@ -57,15 +57,17 @@ async function connected(url: string): Promise<pg.Client> {
 /** Workers in the order they began, and when; milliseconds since 1970. */
 async function workersIn(client: pg.Client) {
   const ms = (column: string) => `extract(epoch from ${column})::float8 * 1000 as ${column}`
-  const columns = ['started_at', 'beat_at', 'suspected_at', 'dead_at'].map(ms).join(', ')
-  const { rows } = await client.query(`select id, pid, death, ${columns} from retoma.worker w order by w.started_at`)
-  return rows as { id: string; pid: number; death: { why: string; signal: string | null } | null; started_at: number; beat_at: number; suspected_at: number | null; dead_at: number | null }[] // biome-ignore format: a row
+  const columns = ['started_at', 'heartbeat_at', 'suspected_at', 'dead_at'].map(ms).join(', ')
+  const { rows } = await client.query(
+    `select id, pid, crash_report, ${columns} from retoma.worker w order by w.started_at`,
+  )
+  return rows as { id: string; pid: number; crash_report: { why: string; signal: string | null } | null; started_at: number; heartbeat_at: number; suspected_at: number | null; dead_at: number | null }[] // biome-ignore format: a row
 }
 
 /** When each job was taken from its dead worker. */
 async function recoveredAt(client: pg.Client): Promise<number[]> {
   const { rows } = await client.query(
-    `select extract(epoch from at)::float8 * 1000 as at from retoma.failure where what = 'orphan' order by at`,
+    `select extract(epoch from at)::float8 * 1000 as at from retoma.failure where failure_type = 'orphan' order by at`,
   )
   return rows.map(({ at }) => at)
 }
@@ -96,7 +98,7 @@ async function killWithoutSupervisor() {
   const looks = new Set<number>()
   const looked = async () => {
     const { rows } = await client.query(
-      `select extract(epoch from at)::float8 * 1000 as at from retoma.tick where name = 'watchdog' and isfinite(at)`,
+      `select extract(epoch from at)::float8 * 1000 as at from retoma.periodic_lease where name = 'watchdog' and isfinite(at)`,
     )
     if (rows[0] !== undefined) looks.add(rows[0].at)
     return looks.size
@@ -142,7 +144,7 @@ test('with a supervisor its jobs are back before its successor begins: about a s
   expect(await engine.wait({ job: id })).toMatchObject({ result: 'again', restarts: 1, failures: 0, crashes: 0 })
 
   const [dead, next] = await workersIn(client)
-  expect(dead).toMatchObject({ death: { signal: 'SIGKILL' }, suspected_at: null })
+  expect(dead).toMatchObject({ crash_report: { signal: 'SIGKILL' }, suspected_at: null })
   const [recovered] = await recoveredAt(client)
   expect(recovered!).toBeLessThanOrEqual(next!.started_at)
   // It takes the supervisor's pause of 0.2 s and one start of a process, which this machine has just shown.
@@ -202,7 +204,9 @@ test.each([
   await expect.poll(state, { timeout: 60_000 }).toBe('succeeded')
 
   const [dead, living] = await workersIn(client)
-  expect(dead).toMatchObject({ death: { why: expect.stringMatching(/^process \d+ has ended without a goodbye$/) } })
+  expect(dead).toMatchObject({
+    crash_report: { why: expect.stringMatching(/^process \d+ has ended without a goodbye$/) },
+  })
   // Before its successor was there to run them, and so in time for its first claim.
   const recovered = await recoveredAt(client)
   expect(recovered).toHaveLength(2)
@@ -211,9 +215,9 @@ test.each([
 
 test('a worker without a supervisor is found 20 s after its last beat, at the next look of a watchdog: within 25 s', async () => {
   const { dead, recovered, looks, job } = await found
-  const { beat_at, dead_at, death } = dead
-  const silentMs = dead_at! - beat_at
-  expect(death).toBe(null)
+  const { heartbeat_at, dead_at, crash_report } = dead
+  const silentMs = dead_at! - heartbeat_at
+  expect(crash_report).toBe(null)
   expect(silentMs).toBeGreaterThanOrEqual(20_000)
   // A look suspects after 10 s of silence, a look declares dead once the suspicion is 10 s old. Looks are 5 s apart, or as far apart as this machine made them.
   const furthest = Math.max(...looks.slice(1).map((each, index) => each - looks[index]!))

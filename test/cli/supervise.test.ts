@@ -88,8 +88,10 @@ test('a worker that is killed is started again, and what it ran runs again at on
   // Not after 20 s without a beat, and at no cost: the certificate says that somebody killed it.
   expect(await finished(job)).toMatchObject({ state: 'succeeded', result: 'again', failures: 0, crashes: 0 })
   expect((await finished(await enqueue('quick')))?.result).not.toBe(killed)
-  const { rows } = await admin.query('select pid, death from retoma.worker where dead_at is not null')
-  expect(rows).toMatchObject([{ pid: killed, death: { how: 'asked', signal: 'SIGKILL', started: [`${job}/1`] } }])
+  const { rows } = await admin.query('select pid, crash_report from retoma.worker where dead_at is not null')
+  expect(rows).toMatchObject([
+    { pid: killed, crash_report: { how: 'asked', signal: 'SIGKILL', started: [`${job}/1`] } },
+  ])
   expect(await program.noted('died')).toContain(
     'worker process died: SIGKILL; at most 1 job was running; restarting in 0.2 s',
   )

@@ -60,8 +60,8 @@ test('status: each number of a queue is under its own heading', () => {
 
 const worker: WorkerView = {
   id: 'w1', host: 'box', pid: 77, version: '0', queues: { mail: 5, pdf: 2 }, kinds: [], startedAt: daysAgo(3),
-  beatAgeSeconds: 180, suspected: false, dead: false, running: 4, memoryBytes: null, loopLagMs: 900, abandoned: 6,
-  unwrittenMs: 0, supervised: false, blocked: null,
+  heartbeatAgeSeconds: 180, suspected: false, dead: false, running: 4, memoryBytes: null, loopLagMs: 900, abandoned: 6,
+  writeLagMs: 0, supervised: false, blocked: null,
 } // biome-ignore format: one row
 
 describe('workers:', () => {
@@ -143,8 +143,8 @@ test('schedules: each fact of a schedule is under its own heading', () => {
 
 test('providers: each fact of a provider is under its own heading', () => {
   const provider = {
-    name: 'openrouter', state: 'stopped', kinds: [], waitUntil: null, waits: 0, waitsSince: null, stoppedAt: daysAgo(1),
-    probeAt: daysAgo(-2), code: '402', message: 'no credit', at: daysAgo(1), trouble: null, troubleAt: null,
+    name: 'openrouter', state: 'stopped', kinds: [], waitUntil: null, consecutiveWaits: 0, waitsSince: null, stoppedAt: daysAgo(1),
+    probeAt: daysAgo(-2), code: '402', message: 'no credit', at: daysAgo(1), probeError: null, probeErrorAt: null,
   } as const // biome-ignore format: one row
   expect(read(providerLines([{ ...provider, kinds: [] }], output))).toMatchObject([
     {
@@ -159,7 +159,7 @@ test('providers: each fact of a provider is under its own heading', () => {
 test('guards: each fact of a guard is under its own heading', () => {
   const guard = {
     name: 'orders', table: 'public.orders', status: { column: 'status', running: ['RUNNING'] }, signal: ['updated_at'],
-    after: 600_000, every: 300_000, lastTickAt: daysAgo(1), lastMarked: 13, total: 57, lastError: null, active: false,
+    after: 600_000, every: 300_000, lastSweepAt: daysAgo(1), lastMarked: 13, total: 57, lastError: null, active: false,
     late: false, warnings: [],
   } as unknown as GuardView // biome-ignore format: one row
   expect(read(guardLines([guard], output))).toMatchObject([

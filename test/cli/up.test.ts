@@ -92,7 +92,7 @@ test('with --json every answer is one document in the shape of the API', async (
   expect(rest.items.map(each => each.kind)).toEqual(['hello', 'hello'])
   expect(await answer(['status'], { folder })).toMatchObject({
     queues: [{ queue: 'default', ready: 0, scheduled: 0, running: 0, stalled: 0 }],
-    workers: [{ queues: { default: 4 }, beat_age_seconds: expect.any(Number) }],
+    workers: [{ queues: { default: 4 }, heartbeat_age_seconds: expect.any(Number) }],
   })
 })
 

@@ -29,20 +29,20 @@ afterAll(async () => {
   await database.drop()
 })
 beforeEach(() =>
-  client.query(`delete from retoma.job; delete from retoma.worker; update retoma.tick set at = '-infinity'`),
+  client.query(`delete from retoma.job; delete from retoma.worker; update retoma.periodic_lease set at = '-infinity'`),
 )
 
 const job = (state: string, worker: string | null, created = 'now()') =>
   client
     .query(
-      `insert into retoma.job (queue, kind, state, rank, run_at, input, attempt, worker_id, created_at, started_at)
+      `insert into retoma.job (queue, kind, state, claim_rank, run_at, input, attempt, worker_id, created_at, started_at)
        values ('default', 'old', $1, 9, ${created}, '{}', 1, $2, ${created}, ${created}) returning id`,
       [state, worker],
     )
     .then(({ rows }) => rows[0].id as string)
 const worker = (id: string, silent: string) =>
   client.query(
-    `insert into retoma.worker (id, host, pid, version, queues, kinds, started_at, beat_at)
+    `insert into retoma.worker (id, host, pid, version, queues, kinds, started_at, heartbeat_at)
      values ($1, 'h', 1, '0', '{"default": 1}', '{old}', now(), now() - $2::interval)`,
     [id, silent],
   )
@@ -52,7 +52,7 @@ test('one pass ends at once when all is well, and says so in the language of the
   const { code, stdout } = await run(['watchdog', '--once'], { folder, env })
   expect({ code, stdout }).toEqual({ code: 0, stdout: 'all is well: nothing was to be put right\n' })
   // It lives on: a run of its own may take half of the ten seconds after which one is suspected.
-  await client.query(`update retoma.worker set beat_at = now()`)
+  await client.query(`update retoma.worker set heartbeat_at = now()`)
   const spoken = await run(['watchdog', '--once'], { folder, env: { ...env, LANG: 'pt_BR.UTF-8' } })
   expect(spoken.stdout).toBe('tudo bem: não havia nada a corrigir\n')
   // Nobody was suspected, so nothing was waited for: a second look would have been another row version.
@@ -79,7 +79,7 @@ test('in the first second after an outage one pass makes no orphan of a worker t
   // As soon as it suspects: a heart beats at once when it reconnects.
   await until(async () => {
     const { rows } = await client.query(
-      `update retoma.worker set beat_at = now(), suspected_at = null where suspected_at is not null returning id`,
+      `update retoma.worker set heartbeat_at = now(), suspected_at = null where suspected_at is not null returning id`,
     )
     return rows.length > 0
   })
@@ -92,7 +92,9 @@ test('in the first second after an outage one pass makes no orphan of a worker t
 test('without --once it ticks until it is told to stop, and status shows what it found', async () => {
   const dog = start(['watchdog'], { folder, env })
   await dog.said('Ctrl-C')
-  await until(async () => (await client.query(`select from retoma.tick where at > '-infinity'`)).rows.length > 0)
+  await until(
+    async () => (await client.query(`select from retoma.periodic_lease where at > '-infinity'`)).rows.length > 0,
+  )
   dog.tell('SIGTERM')
   expect(await dog.ended).toMatchObject({ code: 0 })
   await client.query(`insert into retoma.finding (verdict, subject, since, seen_at, facts)

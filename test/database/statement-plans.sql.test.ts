@@ -133,12 +133,12 @@ describe('in a table with many finished and many running jobs', () => {
       [at(0)],
     )
     await store.putMany(40_000, 'waiting')
-    await store.sql(`update retoma.job set batch_id = 1, gated = id % 2 = 0`)
+    await store.sql(`update retoma.job set batch_id = 1, limited = id % 2 = 0`)
     await store.sql(`vacuum analyze retoma.job`)
     const takes = { kinds: ['k'], worker: 'w' }
     const claims: Record<string, (db: Db) => Promise<unknown>> = {
       job_ready: db => claimJobs(db, { wants: [{ queue: 'q', want: 20 }], ...takes }, at(1)),
-      job_gated: db =>
+      job_limited: db =>
         claimLimited(db, { queue: 'q', want: 20, from: firstTurn, lanes: 20, ...takes }, at(1)).catch(() => {}),
     }
     // Of the lane; what was found is then taken by its ids, as "job j", however it likes.
@@ -250,7 +250,7 @@ test('a bite of a retry begins in the index where the last one ended', async () 
   let sent: { statement: Statement; values: unknown[] } | undefined
   const run = async (statement: Statement, values: unknown[]) => {
     sent = { statement, values }
-    return [{ todo: 'retry', done: true }]
+    return [{ cascade: 'retry', done: true }]
   }
   await runCascadeChunk({ ...store.db, run } as Db, '1', at(0))
   await store.sql(`set enable_seqscan = off`)

@@ -16,7 +16,7 @@ const growing = [
 ] // biome-ignore format: a list
 /** Of these indexes all may be read: they hold what is live, and whoever reads them means all of it. */
 const live = [
-  'job_running', 'job_stalled', 'job_ready', 'job_gated', 'batch_held', 'batch_open', 'event_unplaced',
+  'job_running', 'job_stalled', 'job_ready', 'job_limited', 'batch_claims_blocked', 'batch_open', 'event_without_seq',
 ] // biome-ignore format: a list
 
 const id = `nextval('retoma.job_id_seq')`
@@ -25,16 +25,16 @@ const fill = (count: number, state: 'succeeded' | 'running') => `
     select ${id}, 'b', 'k', 'q', '{}', 4, now() from generate_series(1, ${count});
   insert into retoma.batch_chunk (batch_id, n, first_id, last_id, items) select id, 0, id, id, 1 from retoma.batch on conflict do nothing;
   insert into retoma.batch_count (batch_id, shard) select id, 0 from retoma.batch on conflict do nothing;
-  insert into retoma.job (queue, kind, state, rank, run_at, input, attempt, worker_id, created_at, finished_at)
+  insert into retoma.job (queue, kind, state, claim_rank, run_at, input, attempt, worker_id, created_at, finished_at)
     select 'q', 'k', '${state}', 9, now(), '{}', 1, ${state === 'running' ? `'w', now(), null` : 'null, now(), now()'}
     from generate_series(1, ${count});
-  insert into retoma.failure (job_id, attempt, what, message, at) select id, 1, 'error', '', now() from retoma.job on conflict do nothing;
+  insert into retoma.failure (job_id, attempt, failure_type, message, at) select id, 1, 'error', '', now() from retoma.job on conflict do nothing;
   insert into retoma.checkpoint (job_id, name, attempt, value, at) select id, 's', 1, '1', now() from retoma.job on conflict do nothing;
-  insert into retoma.event (at, type, job_id, data, pos) select now(), 'state', id, '{}', ${id} from retoma.job;
+  insert into retoma.event (at, type, job_id, data, seq) select now(), 'state', id, '{}', ${id} from retoma.job;
   insert into retoma.file (name, type, size, job_id, created_at) select 'n', 't', 1, id, now() from retoma.job;
   insert into retoma.file_chunk (file_id, n, bytes) select id, 0, '' from retoma.file on conflict do nothing;
   insert into retoma.queue (name) select 'q' || ${id} from generate_series(1, ${count} / 10);
-  insert into retoma.gate (queue, group_key, used_at) select 'q', 'g' || ${id}, now() from generate_series(1, ${count} / 10);
+  insert into retoma.limit_counter (queue, group_key, used_at) select 'q', 'g' || ${id}, now() from generate_series(1, ${count} / 10);
   insert into classifier.project (name, categories, created_at, updated_at) values ('p', '{}', now(), now());
   insert into classifier.run (project_id, settings, settings_hash, total, batch_id, created_by, created_at)
     select (select max(id) from classifier.project), '{}', '', 1, ${id}, 'u', now() from generate_series(0, ${count} / 10);
@@ -43,7 +43,7 @@ const fill = (count: number, state: 'succeeded' | 'running') => `
 
 const ofClassifier = ['purchase', 'document', 'run']
 const placeOf = (table: string) => `${ofClassifier.includes(table) ? 'classifier' : 'retoma'}.${table}`
-const filled = [...growing, 'run', 'queue', 'gate']
+const filled = [...growing, 'run', 'queue', 'limit_counter']
 const empty = [...ofClassifier, 'file', ...filled].map(table => `delete from ${placeOf(table)};`).join(' ')
 
 /** What the tables held when they were analysed, and what they hold now. */

@@ -102,7 +102,7 @@ test('the engine goes down after its systems, and not while one is there that no
     facts: { system: 'shop' },
   })
   await sql(
-    `insert into retoma.job (queue, kind, rank, run_at, input, created_at) values ('q', 'k', 9, now(), '{}', now())`,
+    `insert into retoma.job (queue, kind, claim_rank, run_at, input, created_at) values ('q', 'k', 9, now(), '{}', now())`,
   )
   await expect(migrateDatabase({ databaseUrl, to: 0, systems: [system] })).rejects.toMatchObject({
     code: 'migration_loses_jobs',

@@ -44,7 +44,7 @@ test('with clocks ten minutes ahead and behind nothing is recovered early, and e
   await until(() => begun.length === 2)
   for (const engine of [...engines, ...engines]) {
     // As if its turn had come: nobody waits five seconds here.
-    await client.query(`update retoma.tick set at = at - interval '5 seconds'`)
+    await client.query(`update retoma.periodic_lease set at = at - interval '5 seconds'`)
     await client.query(`update retoma.worker set suspected_at = suspected_at - interval '30 seconds'`)
     await internalsOf(engine).tick()
   }

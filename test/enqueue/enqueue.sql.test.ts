@@ -109,7 +109,7 @@ test('a key is held until 24 h after the end of its job, then it is free', async
   const next = await enqueue({ key: 'a' }, at(101 + 24 * 3600))
   expect(next.created).toBe(true)
   expect(await enqueue({ key: 'a' }, at(102 + 24 * 3600))).toEqual({ id: next.id, created: false })
-  expect(await store.job(id)).toMatchObject({ state: 'succeeded', key_hold: null })
+  expect(await store.job(id)).toMatchObject({ state: 'succeeded', unique_until: null })
 })
 
 test("a key until 'final' is free with the end of its job, whatever that end is", async () => {
@@ -190,7 +190,7 @@ test('a delay of a fraction of a millisecond is kept to the microsecond', async 
 test('priority is the rank of what is new', async () => {
   for (const priority of [0, 4, 9]) {
     const { id } = await enqueue({ priority })
-    expect((await store.job(id)).rank).toBe(priority * 2 + 1)
+    expect((await store.job(id)).claim_rank).toBe(priority * 2 + 1)
   }
 })
 

@@ -70,8 +70,8 @@ async function traces(t: TestEngine, ids: { batch: string; jobs: string[]; files
       job_id: ids.jobs,
       file_id: ids.files,
       complete_job: ids.jobs,
-      told_job: ids.jobs,
-      cleared_job: ids.jobs,
+      opened_job: ids.jobs,
+      resolved_job: ids.jobs,
       ...({ batch: { id: [ids.batch] }, job: { id: ids.jobs }, file: { id: ids.files } }[name] ?? {}),
     }
     const tests = Object.entries(numbers)
@@ -138,7 +138,7 @@ test('its report goes with its files though it is just being written, and nothin
   await run
   expect({ erased, opened }).toEqual({ erased: { id, erased: true }, opened: null })
   expect(await traces(t, { batch: id, jobs: [complete], files: [file.id] })).toEqual([])
-  expect(await rowsOf(t, `select running from retoma.gate where queue = 'reports'`)).toEqual([{ running: 0 }])
+  expect(await rowsOf(t, `select running from retoma.limit_counter where queue = 'reports'`)).toEqual([{ running: 0 }])
 })
 
 test('what belongs to others stays', async () => {
@@ -176,7 +176,7 @@ test('one that is not over is refused by its state, and stays', async () => {
 test('an erase whose process died after its first commit is finished by a tick and the janitor', async () => {
   const t = await stage()
   const { id, items, files } = await over(t)
-  await t.engine.query(`update retoma.batch set todo = 'prune', todo_chunk = 0 where id = $1`, [id])
+  await t.engine.query(`update retoma.batch set cascade = 'prune', cascade_chunk = 0 where id = $1`, [id])
   expect(await t.engine.batch(id)).toBeNull()
   await t.tick()
   for (const each of files) expect(await t.engine.files.open(each)).toBeNull()
@@ -193,7 +193,7 @@ async function ended(t: TestEngine, text = `${secret} bad`, options = {}) {
   const told = await t.engine.enqueue(job, `of ${secret}`)
   await t.run()
   await t.engine.query(
-    `insert into retoma.incident (event, subject, severity, facts, since, found_at, told_job)
+    `insert into retoma.incident (event, subject, severity, facts, since, found_at, opened_job)
      values ('job.poison', $1, 'error', '{}', now(), now(), $2)`,
     [`job:${id}`, told.id],
   )

@@ -284,9 +284,9 @@ describe('reset:', () => {
     await sql(warnings(1, 3))
     await t.clock.advance(days(11))
     await t.clean()
-    const [{ pos } = { pos: '' }] = await sql<{ pos: string }>(`select pos from retoma.event_removed`)
+    const [{ seq } = { seq: '' }] = await sql<{ seq: string }>(`select seq from retoma.event_pruned`)
     await sql(warnings(4, 4))
-    const stream = t.engine.events({ after: pos })
+    const stream = t.engine.events({ after: seq })
     const [first] = await take(t, stream, 1)
     expect(numbers([first!])).toEqual([4])
     await stream.return?.()
@@ -336,9 +336,9 @@ describe('many readers, slow readers, no readers:', () => {
     let turns = 0
     const listeners = heard.map(positions => ({
       of: {},
-      take: ({ events }: { events: readonly { pos: number }[] }) => {
+      take: ({ events }: { events: readonly { seq: number }[] }) => {
         turns++
-        positions.push(...events.map(each => each.pos))
+        positions.push(...events.map(each => each.seq))
       },
       fail: () => {},
     }))

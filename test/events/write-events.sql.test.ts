@@ -132,7 +132,7 @@ describe('what is stored:', () => {
 
   test('a retry that a held key keeps from moving makes none', async () => {
     const [first, second] = await store.putMany(2, 'failed')
-    await store.sql(`update retoma.job set key = 'a', key_hold = case when id = $1 then 'day' end`, [first])
+    await store.sql(`update retoma.job set key = 'a', unique_until = case when id = $1 then 'day' end`, [first])
     expect(await applyJobAction(store.db, 'retry', second!, at(1))).toMatchObject({ moved: false, heldBy: first })
     expect(await events()).toEqual([])
   })
@@ -174,7 +174,7 @@ describe('positions:', () => {
     await placeAllEvents(store.db)
     const { events } = await readEvents(store.db, {}, first.last, 10)
     expect(numbers(events)).toEqual([1])
-    expect(events[0]!.pos).toBeGreaterThan(first.last)
+    expect(events[0]!.seq).toBeGreaterThan(first.last)
   })
 
   test('an idle writer in another database of the cluster holds up nobody', async () => {
@@ -213,10 +213,10 @@ describe('positions:', () => {
     const later = second.query(waiting, [10])
     const isWaiting = `select from pg_locks where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())`
     while ((await store.sql(isWaiting)).length === 0);
-    const [before] = (await first.query(`select pos from retoma.event`)).rows
+    const [before] = (await first.query(`select seq from retoma.event`)).rows
     await first.query('commit')
     expect((await later).rows).toEqual([{ placed: 0 }])
-    expect(await store.sql(`select pos from retoma.event`)).toEqual([before])
+    expect(await store.sql(`select seq from retoma.event`)).toEqual([before])
   })
 
   test('four writers with late commits, three who give positions, three readers: each sees all, once, in one order', async () => {
@@ -244,7 +244,7 @@ describe('positions:', () => {
       const seen: EventRow[] = []
       for (;;) {
         const isLast = placers === 0
-        const { events } = await readEvents(db, {}, seen.at(-1)?.pos ?? 0, 50)
+        const { events } = await readEvents(db, {}, seen.at(-1)?.seq ?? 0, 50)
         seen.push(...events)
         if (isLast && events.length === 0) return seen
       }
@@ -258,7 +258,7 @@ describe('positions:', () => {
     expect(names[1]).toEqual(names[0])
     expect(names[2]).toEqual(names[0])
     for (const rows of readers) {
-      const positions = rows.map(row => row.pos)
+      const positions = rows.map(row => row.seq)
       expect(positions).toEqual(positions.toSorted((a, b) => a - b))
     }
   })
@@ -275,18 +275,18 @@ describe('what is removed:', () => {
     }
   }
   const left = async () => (await events()).map(row => row.data.n)
-  const removed = async () => Number((await store.sql<{ pos: string }>(`select pos from retoma.event_removed`))[0]!.pos)
+  const removed = async () => Number((await store.sql<{ seq: string }>(`select seq from retoma.event_pruned`))[0]!.seq)
 
   test('what is too old, up to the first that is not, in bites; and up to where is noted', async () => {
     await place(-9, -8, -7, -1, -9, 0)
     const { events: all } = await readEvents(store.db, {}, 0, 10)
     expect(await pruneEvents(store.db, days(5), 2, at(0))).toBe(2)
-    expect(await removed()).toBe(all[1]!.pos)
+    expect(await removed()).toBe(all[1]!.seq)
     expect(await pruneEvents(store.db, days(5), 2, at(0))).toBe(1)
     expect(await pruneEvents(store.db, days(5), 2, at(0))).toBe(0)
     expect(await left()).toEqual([3, 4, 5])
-    expect(await removed()).toBe(all[2]!.pos)
-    expect((await readEvents(store.db, {}, all[0]!.pos, 10)).removed).toBe(all[2]!.pos)
+    expect(await removed()).toBe(all[2]!.seq)
+    expect((await readEvents(store.db, {}, all[0]!.seq, 10)).removed).toBe(all[2]!.seq)
   })
 
   test('two at once do not disturb each other', async () => {
@@ -331,8 +331,8 @@ describe('by index, whether statistics say that all have a position or that none
 
   test.each(['all', 'none'])('%s', async which => {
     await store.sql(
-      `insert into retoma.event (at, type, job_id, batch_id, data, pos)
-       select now(), 'state', n, n % 10, '{}', case when $1 = 'all' then nextval('retoma.event_pos_seq') end
+      `insert into retoma.event (at, type, job_id, batch_id, data, seq)
+       select now(), 'state', n, n % 10, '{}', case when $1 = 'all' then nextval('retoma.event_seq_seq') end
        from generate_series(1, 30000) n`,
       [which],
     )
@@ -350,7 +350,7 @@ describe('by index, whether statistics say that all have a position or that none
     expect(plans.pageOfJob).toContain('event_job')
     expect(plans.pageOfBatch).toContain('event_batch')
     const careless = (db: Db) =>
-      db.run({ name: '', text: `update retoma.event e set pos = e.id where e.type = 'state'` }, [])
+      db.run({ name: '', text: `update retoma.event e set seq = e.id where e.type = 'state'` }, [])
     expect(await planOf(careless)).toContain('Seq Scan on event ')
   })
 })

@@ -72,14 +72,16 @@ test('one on its way while the job is given away does not land after it', async 
 test('notes of progress go by the fence, and change only what they say', async () => {
   const mine = await store.put('running')
   const lost = await store.put('running', { worker: 'other' })
-  const note = { attempt: 1, checkpoint: null, resume: null, progress: null }
-  const first = { ...note, id: mine, checkpoint: 'PRICES', resume: '{"page":3}' }
+  const note = { attempt: 1, checkpoint: null, checkpointData: null, progress: null }
+  const first = { ...note, id: mine, checkpoint: 'PRICES', checkpointData: '{"page":3}' }
   expect(await noteProgress(store.db, 'w', [first, { ...note, id: lost, checkpoint: 'x' }], at(1))).toEqual(
     new Set([first]),
   )
   await noteProgress(store.db, 'w', [{ ...note, id: mine, progress: '{"done":1}' }], at(2))
-  expect(await store.sql(`select checkpoint, resume, progress, progress_at from retoma.job order by id`)).toEqual([
-    { checkpoint: 'PRICES', resume: { page: 3 }, progress: { done: 1 }, progress_at: at(2) },
-    { checkpoint: null, resume: null, progress: null, progress_at: null },
+  expect(
+    await store.sql(`select checkpoint, checkpoint_data, progress, progress_at from retoma.job order by id`),
+  ).toEqual([
+    { checkpoint: 'PRICES', checkpoint_data: { page: 3 }, progress: { done: 1 }, progress_at: at(2) },
+    { checkpoint: null, checkpoint_data: null, progress: null, progress_at: null },
   ])
 })

@@ -38,8 +38,14 @@ const fenced: Record<string, (db: Db, fence: Fence) => Promise<unknown>> = {
   checkpoint_save: async (db, { id, attempt, worker }) =>
     (await saveCheckpoints(db, worker, [{ id, attempt, name: 's', value: '1' }], at(1))).size > 0,
   checkpoint_note: async (db, { id, attempt, worker }) =>
-    (await noteProgress(db, worker, [{ id, attempt, checkpoint: 's', resume: '1', progress: '{"done":1}' }], at(1)))
-      .size > 0,
+    (
+      await noteProgress(
+        db,
+        worker,
+        [{ id, attempt, checkpoint: 's', checkpointData: '1', progress: '{"done":1}' }],
+        at(1),
+      )
+    ).size > 0,
   claim_give_back: async (db, { id, attempt, worker }) =>
     (await releaseClaims(db, worker, [{ id, attempt }], at(1))).size > 0,
   claim_renew: (db, { id, attempt, worker }) => renewClaims(db, worker, [{ id, attempt } as ClaimedJob], at(1)),
@@ -75,7 +81,7 @@ async function keepInTransaction(db: Db, fence: Fence): Promise<boolean> {
   }
 }
 
-const tables = ['job', 'failure', 'checkpoint', 'event', 'batch', 'batch_count', 'gate']
+const tables = ['job', 'failure', 'checkpoint', 'event', 'batch', 'batch_count', 'limit_counter']
 const everything = async () =>
   (
     await store.sql(

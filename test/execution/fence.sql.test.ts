@@ -105,14 +105,15 @@ test('each outcome is written as it is', async () => {
   for (const [name, outcome] of each) {
     const id = await store.put('running')
     await settle(id, outcome, { now: at(10) })
-    const { state, failures, result, error, rank, run_at, finished_at, worker_id, last_worker } = await store.job(id)
+    const { state, failures, result, error, claim_rank, run_at, finished_at, worker_id, last_worker } =
+      await store.job(id)
     expect({ worker_id, last_worker }).toEqual({ worker_id: null, last_worker: 'w' })
     rows[name] = [
       state,
       failures,
       result,
       error?.what ?? null,
-      rank,
+      claim_rank,
       (run_at.getTime() - at(0).getTime()) / 1000,
       finished_at,
     ]
@@ -164,9 +165,9 @@ test('500 outcomes are one statement, each its own', async () => {
 test('a key until final is let go by an end and kept by a wait', async () => {
   for (const [name, outcome] of each) {
     const id = await store.put('running')
-    await store.sql(`update retoma.job set key = $2, key_hold = 'final' where id = $1`, [id, name])
+    await store.sql(`update retoma.job set key = $2, unique_until = 'final' where id = $1`, [id, name])
     await settle(id, outcome)
-    const { key_hold, finished_at } = await store.job(id)
-    expect(key_hold).toBe(finished_at === null ? 'final' : null)
+    const { unique_until, finished_at } = await store.job(id)
+    expect(unique_until).toBe(finished_at === null ? 'final' : null)
   }
 })

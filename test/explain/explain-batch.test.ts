@@ -19,8 +19,8 @@ async function hold(t: Here, batch: string, n: number, worker: string): Promise<
     [batch, n, worker, t.clock.now()],
   )
   await t.sql(
-    `insert into retoma.batch_count (batch_id, shard, begun) values ($1, 16, $2)
-     on conflict (batch_id, shard) do update set begun = batch_count.begun + excluded.begun`,
+    `insert into retoma.batch_count (batch_id, shard, started) values ($1, 16, $2)
+     on conflict (batch_id, shard) do update set started = batch_count.started + excluded.started`,
     [batch, n],
   )
 }
@@ -65,7 +65,7 @@ test('one that is being submitted says how far; when nothing comes any more, tha
     action: 'submit_again',
     command: `retoma batch cancel ${id}`,
   })
-  await t.sql(`update retoma.batch set key = 'k', key_held = true`)
+  await t.sql(`update retoma.batch set key = 'k', key_reserved = true`)
   expect(await t.said({ batch: id })).toMatchObject({ action: 'submit_again', command: null })
 })
 
@@ -99,7 +99,7 @@ test('paused by a person or by its stopAfter, stalled with the resumes that are 
     'no worker was alive; the next stall after this one fails it',
   )
   await t.sql(
-    `update retoma.batch set state = 'failed', finished_at = $1, todo = 'fail', reason = '{"code":"no_progress"}'`,
+    `update retoma.batch set state = 'failed', finished_at = $1, cascade = 'fail', reason = '{"code":"no_progress"}'`,
     [ago(t, 60)],
   )
   expect((await t.said({ batch: id })).sentence).toContain('failed 1 min ago: no item of it ended for too long, and')
@@ -110,15 +110,15 @@ test('paused by a person or by its stopAfter, stalled with the resumes that are 
     sentence: `batch ${id} failed 1 min ago: it stalled again after 2 resumes, and what had not ended failed with it; the last of its items follow in about 5 s`,
     command: `retoma batch retry-failed ${id}`,
   })
-  await t.sql(`update retoma.batch set state = 'cancelled', todo = 'cancel'`)
+  await t.sql(`update retoma.batch set state = 'cancelled', cascade = 'cancel'`)
   expect(await t.said({ batch: id })).toMatchObject({
     verdict: 'cancelled',
     action: 'wait',
     sentence: `batch ${id} was cancelled 1 min ago; the last of its items follow in about 5 s`,
   })
-  await t.sql(`update retoma.batch set todo = null`)
+  await t.sql(`update retoma.batch set cascade = null`)
   expect(await t.said({ batch: id })).toMatchObject({ verdict: 'cancelled', action: 'nothing' })
-  await t.sql(`update retoma.batch set state = 'succeeded', todo = 'retry', todo_place = '', todo_id = 0`)
+  await t.sql(`update retoma.batch set state = 'succeeded', cascade = 'retry', cascade_place = '', cascade_id = 0`)
   expect(await t.said({ batch: id })).toMatchObject({ verdict: 'waiting', action: 'wait' })
 })
 
@@ -163,7 +163,7 @@ test('one that runs: its pace and counts; whose workers are dead, hung; without 
   await t.run()
   await t.sql(`update retoma.batch set state = 'running', finished_at = null, total = 10`)
   await t.sql(
-    `insert into retoma.job (queue, kind, batch_id, state, rank, run_at, input, created_at)
+    `insert into retoma.job (queue, kind, batch_id, state, claim_rank, run_at, input, created_at)
     select 'mail', 'send', $1, 'waiting', 9, $2, '{}', $2 from generate_series(1, 4)`,
     [id, t.clock.now()],
   )
@@ -175,11 +175,11 @@ test('one that runs: its pace and counts; whose workers are dead, hung; without 
     sentence: `batch ${id} runs, the last ended 4 s ago; 6 of 10 ended, 1 failed, 2 running, 2 waiting`,
     command: null,
   })
-  await t.sql(`update retoma.batch set sample_at = array[$1::timestamptz], sample_done = '{0}'`, [ago(t, 4)])
+  await t.sql(`update retoma.batch set throughput_at = array[$1::timestamptz], throughput_done = '{0}'`, [ago(t, 4)])
   expect((await t.said({ batch: id })).sentence).toContain('runs at 1.5 items a second, about 3 s left, the last ended')
   await t.sql(`update retoma.batch set policy = policy || '{"stallAfter":3000}'`)
   expect((await t.said({ batch: id })).verdict).toBe('ok')
-  await t.sql(`update retoma.batch set stall_from = $1`, [ago(t, 9)])
+  await t.sql(`update retoma.batch set stall_clock_started_at = $1`, [ago(t, 9)])
   expect(await t.said({ batch: id })).toMatchObject({
     verdict: 'slow',
     sentence: expect.stringContaining('no item of it has ended for 4 s: 3 s of work without an end make it stalled'),
@@ -213,7 +213,7 @@ test('a batch that waited for hours and has just started is not blamed for those
     for (let passed = 0; passed < seconds_; passed += 5) {
       await t.tick()
       await t.clock.advance(seconds(5))
-      await t.sql(`update retoma.worker set beat_at = $1`, [t.clock.now()])
+      await t.sql(`update retoma.worker set heartbeat_at = $1`, [t.clock.now()])
     }
     return t.said({ batch: id })
   }

@@ -76,7 +76,7 @@ test('neither are a queue and a batch with many that wait, gated or not', async 
     `update retoma.job set batch_id = (select id from retoma.batch) returning batch_id as id`,
   )
   for (const gated of [false, true]) {
-    await store.sql(`update retoma.job set gated = $1, gate_key = case when $1 then (id % 500)::text else '' end`, [
+    await store.sql(`update retoma.job set limited = $1, limit_key = case when $1 then (id % 500)::text else '' end`, [
       gated,
     ])
     await store.sql(`vacuum analyze retoma.job`)

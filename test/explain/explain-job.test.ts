@@ -44,7 +44,7 @@ test('a job that killed its process too often is poison, with what it left', asy
     [id],
   )
   await t.sql(
-    `update retoma.failure set what = 'crash', evidence = '{"signal":"SIGSEGV","stderr":"boom"}' where job_id = $1`,
+    `update retoma.failure set failure_type = 'crash', evidence = '{"signal":"SIGSEGV","stderr":"boom"}' where job_id = $1`,
     [id],
   )
   expect(await t.said(id)).toMatchObject({
@@ -63,7 +63,7 @@ test('what waits for a time says until when and why: scheduled, backoff, snooze,
   const [failed, snoozed, slept] = [await t.put('fail'), await t.put('snooze'), await t.put('sleep')]
   await t.run()
   await t.clock.advance(seconds(10))
-  await t.sql(`update retoma.worker set beat_at = $1`, [t.clock.now()])
+  await t.sql(`update retoma.worker set heartbeat_at = $1`, [t.clock.now()])
   for (const [id, sentence] of [
     [scheduled, `job ${scheduled} is scheduled: it runs in 2 h 59 min`],
     [failed, `job ${failed} waits 50 s more before it tries again: failure 1 of 3, SMTP said 451`],
@@ -110,7 +110,7 @@ test('nobody takes it: no worker at all, none of the queue, none that knows the 
   await t.sql(`update retoma.job set version = 3`)
   expect(await t.said(id)).toMatchObject({ verdict: 'waiting' })
   // One that was last heard of longer ago than a worker may be silent is nobody.
-  await t.sql(`update retoma.worker set beat_at = $1`, [ago(t, 21)])
+  await t.sql(`update retoma.worker set heartbeat_at = $1`, [ago(t, 21)])
   expect(await t.said(id)).toMatchObject({ sentence: expect.stringMatching(/no worker is alive$/) })
 })
 
@@ -143,7 +143,7 @@ test('a ready job is told its place: next, behind others, behind many; those of 
   expect((await t.said(urgent)).sentence).toContain('next in queue')
   expect((await t.said(last)).sentence).toContain('behind 343 others')
   await t.sql(
-    `insert into retoma.job (queue, kind, state, rank, run_at, input, created_at)
+    `insert into retoma.job (queue, kind, state, claim_rank, run_at, input, created_at)
      select 'mail', 'send', 'waiting', 0, $1, '{}', $1 from generate_series(1, 12000)`,
     [t.clock.now()],
   )
@@ -196,7 +196,7 @@ test('a paused queue, and a batch that is paused, stalled or cancelled, are what
   await t.sql(`update retoma.batch set state = 'stalled' where id = $1`, [batch.id])
   expect(await t.said(item!.id)).toMatchObject({ verdict: 'stalled', command: `retoma batch resume ${batch.id}` })
   // Between the press and the bite that takes its rows along.
-  await t.sql(`update retoma.batch set state = 'cancelled', finished_at = $2, todo = 'cancel' where id = $1`, [
+  await t.sql(`update retoma.batch set state = 'cancelled', finished_at = $2, cascade = 'cancel' where id = $1`, [
     batch.id,
     t.clock.now(),
   ])
@@ -215,7 +215,7 @@ test('a limit in the way is named with how much of it is used: of the queue, of 
   await t.put('ok', { groupKey: 'ana' })
   await t.run()
   await t.clock.advance(seconds(15))
-  await t.sql(`update retoma.worker set beat_at = $1`, [t.clock.now()])
+  await t.sql(`update retoma.worker set heartbeat_at = $1`, [t.clock.now()])
   const id = await t.put('ok', { groupKey: 'ana' })
   expect(await t.said(id)).toMatchObject({
     verdict: 'limited',
@@ -229,7 +229,7 @@ test('a limit in the way is named with how much of it is used: of the queue, of 
   })
   const next = await t.put('ok', { groupKey: 'bia' })
   expect((await t.said(next)).sentence).toBe(`job ${next} is ready and behind 1 other of its group in queue "mail"`)
-  await t.sql(`update retoma.gate set running = 2 where group_key = ''`)
+  await t.sql(`update retoma.limit_counter set running = 2 where group_key = ''`)
   expect((await t.said(other)).sentence).toContain('queue "mail" may run 2 at once and 2 run')
 })
 
@@ -237,13 +237,13 @@ test('a suspect is told as one, and how it runs next', async () => {
   const t = await here()
   await t.worker('w')
   const id = await t.put()
-  await t.sql(`update retoma.job set care = '{"level":1,"death":"w-1","deaths":1}'`)
+  await t.sql(`update retoma.job set crash_suspicion = '{"level":1,"death":"w-1","deaths":1}'`)
   expect(await t.said(id)).toMatchObject({
     verdict: 'suspect',
     action: 'wait',
     sentence: expect.stringContaining('may have killed it: it runs next apart from the other suspects'),
   })
-  await t.sql(`update retoma.job set care = '{"level":2,"death":"w-1","deaths":2}'`)
+  await t.sql(`update retoma.job set crash_suspicion = '{"level":2,"death":"w-1","deaths":2}'`)
   expect((await t.said(id)).sentence).toContain('it runs next alone')
 })
 
@@ -281,11 +281,11 @@ test('past what it was expected to take, without progress, past its timeout, pas
     verdict: 'timeout',
     sentence: `job ${id} has run for 10 min 30 s, past its timeout of 10 min: it was told to end, and the watchdog takes it away in about 30 s`,
   })
-  await t.sql(`update retoma.worker set unwritten_ms = 40000`)
+  await t.sql(`update retoma.worker set write_lag_ms = 40000`)
   expect(await t.said(id)).toMatchObject({ verdict: 'unwritten', command: 'retoma doctor' })
   // The clocks of attempts stand still while nobody looks, and while the loop of their worker is blocked.
-  await t.sql(`update retoma.worker set unwritten_ms = 0`)
-  await t.sql(`update retoma.tick set since = $1 where name = 'watchdog'`, [ago(t, 500)])
+  await t.sql(`update retoma.worker set write_lag_ms = 0`)
+  await t.sql(`update retoma.periodic_lease set since = $1 where name = 'watchdog'`, [ago(t, 500)])
   expect(await t.said(id)).toMatchObject({ verdict: 'slow' })
   await t.sql(`update retoma.job set progress_at = null`)
   expect(await t.said(id)).toMatchObject({ verdict: 'stalled' })
@@ -324,7 +324,7 @@ test('a blocked loop: by this job, by a neighbour, by what cannot be told; with 
 
 test('an orphan is told when it comes back: by the next look, or when its worker is silent for long enough', async () => {
   const t = await here()
-  await t.sql(`update retoma.tick set at = $1 where name = 'watchdog'`, [ago(t, 3)])
+  await t.sql(`update retoma.periodic_lease set at = $1 where name = 'watchdog'`, [ago(t, 3)])
   const gone = await t.held('w-gone')
   expect(await t.said(gone)).toEqual({
     verdict: 'orphan',
@@ -333,16 +333,16 @@ test('an orphan is told when it comes back: by the next look, or when its worker
     command: null,
   })
   await t.worker('w-dead', {
-    beat_at: ago(t, 60),
+    heartbeat_at: ago(t, 60),
     dead_at: ago(t, 1),
-    death: '{"how":"unexplained","why":"SIGSEGV"}',
+    crash_report: '{"how":"unexplained","why":"SIGSEGV"}',
   })
   expect((await t.said(await t.held('w-dead'))).sentence).toContain(
     'its worker "w-dead" is dead (SIGSEGV); it runs again elsewhere in about 2 s',
   )
   // Silent for 12 s and suspected for 1 s: dead at 20 s at the earliest, and two beats after the suspicion: 9 s from now;
   // the first look from then on is the one in 12 s.
-  await t.worker('w-silent', { beat_at: ago(t, 12), suspected_at: ago(t, 1) })
+  await t.worker('w-silent', { heartbeat_at: ago(t, 12), suspected_at: ago(t, 1) })
   const silent = await t.held('w-silent')
   expect(await t.said(silent)).toMatchObject({
     verdict: 'orphan',
@@ -355,7 +355,7 @@ test('an orphan is told when it comes back: by the next look, or when its worker
 test('a kind that is swept rarely says so; and when nobody looks, that is what it says', async () => {
   const t = await here()
   const id = await t.held('w-gone')
-  await t.worker('w-dead', { beat_at: ago(t, 30), suspected_at: ago(t, 18), dead_at: ago(t, 8) })
+  await t.worker('w-dead', { heartbeat_at: ago(t, 30), suspected_at: ago(t, 18), dead_at: ago(t, 8) })
   const dead = await t.held('w-dead')
   expect((await t.said(dead)).sentence).toContain('it runs again elsewhere in about 5 s')
   await t.sql(`update retoma.kind set policy = policy || '{"orphanAfter":120000}'`)
@@ -379,13 +379,13 @@ test('a job without progress, of a kind that is swept rarely, is told the sweep 
   const t = await here()
   await t.worker('w')
   const id = await t.held('w')
-  await t.sql(`update retoma.tick set since = $1 where name = 'watchdog'`, [ago(t, 600)])
+  await t.sql(`update retoma.periodic_lease set since = $1 where name = 'watchdog'`, [ago(t, 600)])
   await t.sql(`update retoma.kind set policy = policy || '{"stallAfter":60000,"sweepEvery":300000,"onStall":"retry"}'`)
   const sign = ago(t, 1).getTime()
   const pass = async (ms: number) => {
     for (const end = t.clock.now().getTime() + ms; t.clock.now().getTime() < end; ) {
       await t.clock.advance(seconds(5))
-      await t.sql(`update retoma.worker set beat_at = $1`, [t.clock.now()])
+      await t.sql(`update retoma.worker set heartbeat_at = $1`, [t.clock.now()])
       await t.tick()
     }
   }
@@ -429,11 +429,11 @@ test('a stalled job says why and what to press; restarts without end are named',
   const id = await t.held('w', 1, { checkpoint: 'extract' })
   await t.sql(
     `update retoma.job set state = 'stalled', worker_id = null, error = '{"what":"stalled","message":"no progress for 5 min","code":null}',
-       care = '{"level":0,"fruitless":10}' where id = $1`,
+       crash_suspicion = '{"level":0,"fruitless":10}' where id = $1`,
     [id],
   )
   await t.sql(
-    `insert into retoma.failure (job_id, attempt, what, message, at) values ($1, 1, 'stalled', 'no progress', $2)`,
+    `insert into retoma.failure (job_id, attempt, failure_type, message, at) values ($1, 1, 'stalled', 'no progress', $2)`,
     [id, ago(t, 90)],
   )
   const { advice, sentence, verdict } = await t.engine.explain({ job: id })

@@ -62,12 +62,12 @@ test('at its limit, and with all its workers blocked', async () => {
   const t = await here({ limits: { mail: { concurrency: 2 } } })
   await t.worker('w')
   await t.put()
-  await t.sql(`update retoma.gate set running = 2`)
+  await t.sql(`update retoma.limit_counter set running = 2`)
   expect(await t.said(mail)).toMatchObject({
     verdict: 'limited',
     sentence: 'queue "mail" is at its limit: it may run 2 at once and 2 run; 1 ready, the oldest for 0 s, 0 running',
   })
-  await t.sql(`update retoma.gate set running = 0`)
+  await t.sql(`update retoma.limit_counter set running = 0`)
   await t.sql(`update retoma.worker set blocked_since = $1, blocked_stack = 'at spin'`, [ago(t, 9)])
   expect(await t.said(mail)).toMatchObject({
     verdict: 'hung',
@@ -81,7 +81,7 @@ test('a queue with very many says many', async () => {
   const t = await here()
   await t.worker('w')
   await t.sql(
-    `insert into retoma.job (queue, kind, state, rank, run_at, input, created_at)
+    `insert into retoma.job (queue, kind, state, claim_rank, run_at, input, created_at)
      select 'mail', 'send', 'waiting', 9, $1, '{}', $1 from generate_series(1, 12000)`,
     [ago(t, 60)],
   )

@@ -116,7 +116,7 @@ test('who comes while another looks writes nothing and waits for nobody', async 
 
 test('a tick in the future, after a failover to a clock that runs behind, does not hold a guard up', async () => {
   const { tick } = process()
-  await store.sql(`insert into retoma.guard (name, about, ticked_at) values ('docs', '{}', $1)`, [at(7200)])
+  await store.sql(`insert into retoma.guard (name, about, swept_at) values ('docs', '{}', $1)`, [at(7200)])
   await tick()
   expect(await marked()).toBe(5)
 })

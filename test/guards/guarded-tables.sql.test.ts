@@ -170,12 +170,14 @@ describe('names and values', () => {
   })
 
   test('where narrows it: a value, one of several, null', async () => {
-    await tables(`create table docs (id int primary key, status text, at timestamptz, owner text, gone_at timestamptz)`)
+    await tables(
+      `create table docs (id int primary key, status text, at timestamptz, owner text, resolving_since timestamptz)`,
+    )
     await store.sql(
       `insert into docs select i, 'PROCESSING', $1, (array['a', 'b', 'c', null])[i], case i when 2 then $1::timestamptz end from generate_series(1, 4) i`,
       [at(0)],
     )
-    const { rows } = await sweepOf(guardOf({ where: { owner: ['a', 'b', null], gone_at: null } }))
+    const { rows } = await sweepOf(guardOf({ where: { owner: ['a', 'b', null], resolving_since: null } }))
     expect(rows.map(each => each.key.id)).toEqual([1, 4])
   })
 })

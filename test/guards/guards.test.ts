@@ -51,7 +51,7 @@ test('ten processes look once per `every`, and each row is marked and counted on
     create trigger note before update on documents for each row execute function note()`)
   await Promise.all(engines.map(each => internalsOf(each).guard()))
   const [first] = await engines[0]!.guards.list()
-  expect(first).toMatchObject({ lastMarked: 100, total: 100, lastTickAt: clock.now(), active: true, lastError: null })
+  expect(first).toMatchObject({ lastMarked: 100, total: 100, lastSweepAt: clock.now(), active: true, lastError: null })
   expect(await sql(`select count(*)::int, count(distinct id)::int as different from seen`)).toEqual([
     { count: 100, different: 100 },
   ])
@@ -230,7 +230,7 @@ describe('a guard that fails', () => {
     const [broken, whole] = await engine.guards.list()
     expect(broken).toMatchObject({
       name: 'a-syncs',
-      lastTickAt: clock.now(),
+      lastSweepAt: clock.now(),
       failingSince: new Date('2030-01-01T12:01:00Z'),
       lastError: {
         code: 'guard_no_table',
@@ -284,7 +284,7 @@ test('a dry run says what it would do and writes nothing', async () => {
     warnings: [],
   })
   expect(await sql(`select *, ctid, xmin, xmax from documents order by id`)).toEqual(before)
-  expect((await engine.guards.list())[0]).toMatchObject({ lastTickAt: null, total: 0 })
+  expect((await engine.guards.list())[0]).toMatchObject({ lastSweepAt: null, total: 0 })
 })
 
 test('a guard that is not there is refused, and the nearest is named', async () => {

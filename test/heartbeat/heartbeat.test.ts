@@ -64,8 +64,8 @@ async function guest(task: string, { supervised = false, alone = false } = {}) {
   await says('ready')
   // From its heart: a registration is none.
   await until(async () => {
-    const { started_at, beat_at } = await worker()
-    return ms(started_at, beat_at) > 0
+    const { started_at, heartbeat_at } = await worker()
+    return ms(started_at, heartbeat_at) > 0
   })
   const { id: neighbour } = alone ? { id: '' } : await engine.enqueue(kinds[1]!, undefined)
   if (!alone) await says('neighbour')
@@ -99,8 +99,8 @@ test('a loop that spins is told of while it spins, by job and function; beats go
   expect((await engine.workers.list())[0]).toMatchObject({ blocked: { job: bad, attempt: 1 } })
   // Longer than its neighbour may take, and until a later beat than the one that told of it.
   await until(async () => {
-    const { blocked_since, beat_at, now } = await worker()
-    return ms(blocked_since, now) > 7000 && ms(blocked.beat_at, beat_at) > 0
+    const { blocked_since, heartbeat_at, now } = await worker()
+    return ms(blocked_since, now) > 7000 && ms(blocked.heartbeat_at, heartbeat_at) > 0
   })
   enough()
   await says('ends')
@@ -145,7 +145,8 @@ together('a heart beats at once when the database is back', async () => {
   await admin.connect()
   onTestFinished(() => admin.end())
   await engine.work()
-  const beatAt = async () => (await admin.query(`select beat_at::text as at from retoma.worker`)).rows[0].at as string
+  const beatAt = async () =>
+    (await admin.query(`select heartbeat_at::text as at from retoma.worker`)).rows[0].at as string
   const first = await beatAt()
   await until(async () => (await beatAt()) !== first)
   link.cut()
@@ -153,7 +154,7 @@ together('a heart beats at once when the database is back', async () => {
   link.mend()
   await until(async () => (await beatAt()) !== last)
   // Not when the next one was due.
-  const early = `select beat_at - $1::timestamptz < interval '4 seconds' as early from retoma.worker`
+  const early = `select heartbeat_at - $1::timestamptz < interval '4 seconds' as early from retoma.worker`
   expect((await admin.query(early, [last])).rows).toEqual([{ early: true }])
 })
 
@@ -207,7 +208,8 @@ together('where a heart cannot beat, the main loop does, and says so once', asyn
   await admin.connect()
   onTestFinished(() => admin.end())
   await engine.work()
-  const beatAt = async () => (await admin.query(`select beat_at::text as at from retoma.worker`)).rows[0].at as string
+  const beatAt = async () =>
+    (await admin.query(`select heartbeat_at::text as at from retoma.worker`)).rows[0].at as string
   const first = await beatAt()
   await until(async () => (await beatAt()) !== first)
   const second = await beatAt()

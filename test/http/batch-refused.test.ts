@@ -50,7 +50,7 @@ test('one that broke off is not continued by a shorter list', async () => {
     door,
     id,
     list(10),
-    { code: 'other_list', taken: 1000, given: 10 },
+    { code: 'other_list', received: 1000, given: 10 },
     {
       en: `batch ${id} has taken 1000 items already, and this list has 10; continue it with the list it began with`,
       pt: `o lote ${id} já recebeu 1000 itens, e esta lista tem 10; continue com a lista com que ele começou`,
@@ -125,7 +125,7 @@ async function interrupted(
 const goBack = async (sql: Awaited<ReturnType<typeof sqlOf>>) => {
   await sql('delete from retoma.job')
   await sql('delete from retoma.batch_chunk')
-  await sql('update retoma.batch set taken = 0, total = 0, chunks = 0')
+  await sql('update retoma.batch set items_received = 0, total = 0, chunks = 0')
 }
 
 test.each([
@@ -150,7 +150,7 @@ test.each([
         error: {
           code: 'batch_went_back',
           id: left!.id,
-          taken: 0,
+          received: 0,
           sent: 1000,
           message: expect.stringContaining(sentence),
         },

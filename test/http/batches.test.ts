@@ -232,7 +232,7 @@ describe('with an Idempotency-Key', () => {
     const first = await ask('POST', '/api/v1/batches', asked())
     await sqlOn(
       databaseUrl,
-      `update retoma.idempotency set status = null, answer = null, at = at - interval '61 seconds'`,
+      `update retoma.idempotency set status = null, response = null, at = at - interval '61 seconds'`,
     )
     expect(await ask('POST', '/api/v1/batches', asked())).toMatchObject({ status: 201, body: first.body })
     expect((await ask('GET', '/api/v1/batches')).body.items).toHaveLength(1)

@@ -80,7 +80,7 @@ test('an item whose key another job has by now does not run again', async () => 
   const holder = await engine.enqueue(failing, undefined, { key: 'k' })
   expect(await ask('POST', `/api/v1/batches/${id}/items/${item!.id}/retry`)).toMatchObject({
     status: 409,
-    body: { error: { code: 'key_held', holder: holder.id } },
+    body: { error: { code: 'key_reserved', holder: holder.id } },
   })
   expect(await engine.job(item!.id)).toMatchObject({ state: 'failed' })
 })

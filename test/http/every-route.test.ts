@@ -140,11 +140,11 @@ test('no route shows a viewer a stack, or what a child wrote on stderr; an opera
   const sql = await sqlOf(door)
   await sql(`update retoma.job set error = error || '{"stack": "HIDDEN in a stack"}' where error is not null`)
   await sql(
-    `update retoma.failure set what = 'crash', stack = 'HIDDEN in a stack', evidence = '{"signal": "SIGSEGV", "stderr": "HIDDEN on stderr", "stack": "HIDDEN in evidence"}'`,
+    `update retoma.failure set failure_type = 'crash', stack = 'HIDDEN in a stack', evidence = '{"signal": "SIGSEGV", "stderr": "HIDDEN on stderr", "stack": "HIDDEN in evidence"}'`,
   )
   const now = door.clock.now().toISOString()
   await sql(
-    `insert into retoma.worker (id, host, pid, version, queues, kinds, started_at, beat_at, blocked_since, blocked_job, blocked_attempt, blocked_stack)
+    `insert into retoma.worker (id, host, pid, version, queues, kinds, started_at, heartbeat_at, blocked_since, blocked_job, blocked_attempt, blocked_stack)
      values ('w', 'h', 1, '0', '{"default": 1}', '{bad}', '${now}', '${now}', '${now}', ${running}, 1, 'HIDDEN in a loop')`,
   )
   await sql(

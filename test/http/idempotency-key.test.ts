@@ -115,8 +115,8 @@ test('the secret of a token is in its first answer and in no row, whatever its k
   expect(rows.flat().length).toBeGreaterThan(3)
   expect(rows.flat().filter(({ row }) => row.includes(body.token))).toEqual([])
   // Kept for the key: the same, without it.
-  const [kept] = await t.sql<{ answer: string }>(`select answer #>> '{}' as answer from retoma.idempotency`)
-  expect(JSON.parse(kept!.answer)).toEqual({ ...body, token: null })
+  const [kept] = await t.sql<{ response: string }>(`select response #>> '{}' as response from retoma.idempotency`)
+  expect(JSON.parse(kept!.response)).toEqual({ ...body, token: null })
 })
 
 test('what a schedule was refused is not kept: with the same key it is judged anew', async () => {

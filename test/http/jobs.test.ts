@@ -163,7 +163,7 @@ test('what has ended does not run again while another job has its key', async ()
   for (const verb of ['retry', 'rerun'])
     expect(await ask('POST', `/api/v1/jobs/${first.id}/${verb}`), verb).toMatchObject({
       status: 409,
-      body: { error: { code: 'key_held' } },
+      body: { error: { code: 'key_reserved' } },
     })
 })
 

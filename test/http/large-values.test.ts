@@ -83,7 +83,7 @@ test('a job that failed thousands of times shows its last thousand failures, and
   await run()
   await engine.transaction(tx =>
     tx.query(
-      `insert into retoma.failure (job_id, attempt, what, message, stack, at)
+      `insert into retoma.failure (job_id, attempt, failure_type, message, stack, at)
        select $1, n, 'error', repeat('m', 10000), repeat('s', 20000), now() from generate_series(2, 3000) n`,
       [id],
     ),

@@ -22,7 +22,7 @@ test('providers that wait or have stopped are listed in their own words, and mea
       name: 'openrouter',
       state: 'waiting',
       kinds: ['ask'],
-      waits: 1,
+      consecutive_waits: 1,
       code: '429',
       message: 'slow down',
       stopped_at: null,

@@ -19,7 +19,7 @@ test('a worker that is silent or dead is told as such, and one that beats as nei
   const now = clock.now().toISOString()
   const sql = await sqlOf({ databaseUrl })
   await sql(
-    `insert into retoma.worker (id, host, pid, version, queues, kinds, started_at, beat_at, suspected_at, dead_at)
+    `insert into retoma.worker (id, host, pid, version, queues, kinds, started_at, heartbeat_at, suspected_at, dead_at)
      values ('alive', 'h', 1, '0', '{}', '{}', '${now}', '${now}', null, null), ('silent', 'h', 2, '0', '{}', '{}', '${now}', '${now}', '${now}', null),
        ('dead', 'h', 3, '0', '{}', '{}', '${now}', '${now}', '${now}', '${now}')`,
   )

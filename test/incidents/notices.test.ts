@@ -560,9 +560,9 @@ test('a process that is killed between finding and telling loses nothing: anothe
   // As it is found half a minute later.
   await query(
     url,
-    `update retoma.worker set beat_at = now() - interval '1 hour', suspected_at = now(), suspected_looks = 6`,
+    `update retoma.worker set heartbeat_at = now() - interval '1 hour', suspected_at = now(), missed_checks = 6`,
   )
-  await query(url, `update retoma.tick set at = now() - interval '6 seconds' where name = 'watchdog'`)
+  await query(url, `update retoma.periodic_lease set at = now() - interval '6 seconds' where name = 'watchdog'`)
   await engine.work()
   await until(() => hook.posts.length === 2)
   expect(hook.events()).toEqual(['batch.succeeded', 'batch.succeeded'])

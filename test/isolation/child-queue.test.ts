@@ -45,7 +45,7 @@ test('jobs that wait for a child process leave their slots to others, and spend 
   writeFileSync(go, '')
   for (const id of ids) expect(await engine.wait({ job: id })).toMatchObject({ state: 'succeeded', failures: 0 })
   const [spent] = await sql(
-    `select max(attempt - unspent) as starts, max(restarts) as restarts from retoma.job where kind = 'reads'`,
+    `select max(attempt - uncounted_attempts) as starts, max(restarts) as restarts from retoma.job where kind = 'reads'`,
   )
   expect(spent).toEqual({ starts: 1, restarts: 0 })
 })

@@ -69,7 +69,7 @@ test('a suspect that is to run alone runs in a process of its own, whatever its 
   const { engine, ends, sql } = await workingOn(job)
   expect((await ends(job, { do: 'answer' })).result).toMatchObject({ at: `${process.pid}/0` })
   const { id } = await engine.enqueue(job, { do: 'exit' }, { delay: 60_000 as never })
-  await sql(`update retoma.job set care = '{"level": 2}', run_at = now() where id = $1`, [id])
+  await sql(`update retoma.job set crash_suspicion = '{"level": 2}', run_at = now() where id = $1`, [id])
   expect(await engine.wait({ job: id })).toMatchObject({ state: 'failed', crashes: 3, error: { code: 'poison' } })
 })
 
@@ -88,7 +88,7 @@ test('so does one whose function is in the configuration that its worker was sta
     })
     await engine.work()
     const { id } = await engine.enqueue(job, undefined, { delay: 60_000 as never })
-    await sql(`update retoma.job set care = '{"level": 2}', run_at = now() where id = $1`, [id])
+    await sql(`update retoma.job set crash_suspicion = '{"level": 2}', run_at = now() where id = $1`, [id])
     return (await engine.wait({ job: id })).result
   }
   expect(await alone()).toBe(process.pid)

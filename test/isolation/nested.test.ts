@@ -37,7 +37,7 @@ test('a suspect that runs alone, in a process of its own, can call as well', asy
   const job = jobIn('inline')
   const { engine, sql } = await workingOn(job)
   const { id } = await engine.enqueue(job, { do: 'callInVain' }, { delay: 60_000 as never })
-  await sql(`update retoma.job set care = '{"level": 2}', run_at = now() where id = $1`, [id])
+  await sql(`update retoma.job set crash_suspicion = '{"level": 2}', run_at = now() where id = $1`, [id])
   const { result } = await engine.wait({ job: id })
   expect(result).toMatchObject({ code: 'isolated_crash' })
   expect((result as { at: string }).at).not.toBe(`${process.pid}/0`)

@@ -22,7 +22,7 @@ test('a job whose key another has by now is not run again, and the other is name
   await engine.jobs.cancel(first.id)
   const second = await engine.enqueue(quick, undefined, { key: 'x' })
   await expect(engine.jobs.retry(first.id)).rejects.toMatchObject({
-    code: 'key_held',
+    code: 'key_reserved',
     facts: { id: first.id, holder: second.id },
   })
   expect(await engine.job(first.id)).toMatchObject({ state: 'cancelled' })
@@ -62,7 +62,7 @@ describe('a pause that commits while a retry waits for the batch', () => {
     await person.query(before)
     await person.query('begin')
     await person.query(
-      `update retoma.batch set state = 'paused', held = true, reason = '{"code":"person"}' where id = $1`,
+      `update retoma.batch set state = 'paused', claims_blocked = true, reason = '{"code":"person"}' where id = $1`,
       [id],
     )
     const waits = `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
@@ -82,7 +82,7 @@ describe('a pause that commits while a retry waits for the batch', () => {
   })
 
   test('of the batch: likewise', async () => {
-    const begun = `update retoma.batch set todo = 'retry', todo_at = now() + interval '9 years', todo_place = '', todo_id = 0`
+    const begun = `update retoma.batch set cascade = 'retry', cascade_at = now() + interval '9 years', cascade_place = '', cascade_id = 0`
     const { engine, id, pausesUnder, databaseUrl } = await world(begun)
     const db = openDb({ url: databaseUrl, log: silentLog })
     onTestFinished(() => db.close())
@@ -101,7 +101,7 @@ test('one whose key another has is counted once, also where the batch of its nei
   await engine.enqueue(bad, undefined, { key: 'x' })
   const db = openDb({ url: databaseUrl, log: silentLog })
   onTestFinished(() => db.close())
-  const begun = `update retoma.batch set todo = 'retry', todo_at = now() + interval '9 years', todo_place = '', todo_id = 0`
+  const begun = `update retoma.batch set cascade = 'retry', cascade_at = now() + interval '9 years', cascade_place = '', cascade_id = 0`
   await db.run({ name: 'begun', text: begun }, [])
   expect(await engine.jobs.retryMany({ kind: 'bad' })).toMatchObject({ held: 1, done: true })
 })

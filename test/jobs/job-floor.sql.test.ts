@@ -28,7 +28,7 @@ const enqueue = (count: number, now: Date | null = null, run = store.db.run) =>
 
 /** Floors are raised once a second at most: a test need not wait for that. */
 async function raise(): Promise<void> {
-  await store.sql(`update retoma.tick set at = '-infinity' where name = 'floor'`)
+  await store.sql(`update retoma.periodic_lease set at = '-infinity' where name = 'job_floor'`)
   await raiseFloors(store.db, ['q'])
 }
 
@@ -74,7 +74,9 @@ async function burn(count: number): Promise<void> {
 
 const counted = async () => {
   const [queue] = await viewQueues(store.db, null)
-  await store.sql(`update retoma.tick set at = '-infinity', since = '-infinity' where name = 'sample'`)
+  await store.sql(
+    `update retoma.periodic_lease set at = '-infinity', since = '-infinity' where name = 'job_count_sample'`,
+  )
   await takeSample(store.db, 0, null)
   const { counts } = await readStats(store.db, null)
   const jobs = (state: string) => counts.find(each => each.state === state)?.jobs ?? 0
@@ -134,18 +136,18 @@ test('a floor of a clock that ran ahead counts for nothing', async () => {
   await store.worker('w', new Date())
   await store.sql(`insert into retoma.queue (name, limits) values ('q', '{"maxDepth": 100000}') on conflict do nothing`)
   await store.sql(
-    `insert into retoma.floor (what, name, rank, at, searched_at) values ('waiting', 'q', 9, now() + interval '1 h', now() + interval '1 h')`,
+    `insert into retoma.job_floor (state, name, claim_rank, at, searched_at) values ('waiting', 'q', 9, now() + interval '1 h', now() + interval '1 h')`,
   )
   await enqueue(2)
   expect(await counted()).toEqual({ ready: 2, running: 0 })
   await raise()
-  expect(await store.sql(`select from retoma.floor where at > now() or searched_at > now()`)).toEqual([])
+  expect(await store.sql(`select from retoma.job_floor where at > now() or searched_at > now()`)).toEqual([])
   expect(await counted()).toEqual({ ready: 2, running: 0 })
 })
 
 /** Seconds pass for the floors. */
 const age = (seconds: number) =>
-  store.sql(`update retoma.floor set searched_at = searched_at - make_interval(secs => $1)`, [seconds])
+  store.sql(`update retoma.job_floor set searched_at = searched_at - make_interval(secs => $1)`, [seconds])
 
 /** Nobody takes its kind: no claim will find it. */
 async function commitBelowFloor(): Promise<void> {
@@ -170,7 +172,7 @@ test('a job that a late commit puts before a floor is found by the next search f
   expect(await counted()).toEqual({ ready: 1, running: 0 })
   await raise()
   expect(await counted()).toEqual({ ready: 1, running: 0 })
-  expect(await store.sql(`select from retoma.floor where searched_at <= now() - interval '45 s'`)).toEqual([])
+  expect(await store.sql(`select from retoma.job_floor where searched_at <= now() - interval '45 s'`)).toEqual([])
 })
 
 /** The reads that `work` sends. */

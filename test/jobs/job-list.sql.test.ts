@@ -31,7 +31,7 @@ async function fill() {
     failed: await store.putMany(3, 'failed'),
   }
   await store.sql(
-    `insert into retoma.job (queue, kind, state, rank, run_at, input, created_at, finished_at)
+    `insert into retoma.job (queue, kind, state, claim_rank, run_at, input, created_at, finished_at)
      select 'q', 'k', 'succeeded', 9, now(), '1', now(), now() from generate_series(1, 45000)`,
   )
   await store.sql(
@@ -141,7 +141,7 @@ test('each filter leaves out what it does not name, in every state, and all filt
     const [plain, ...others] = newestFirst(all).reverse()
     const [kind, queue, group, ref, late] = others
     await store.sql(
-      `update retoma.job set group_key = 'g', ref = 'r', created_at = '2029-01-01', key = 'x' || id, key_hold = 'day' where id = any ($1)`,
+      `update retoma.job set group_key = 'g', ref = 'r', created_at = '2029-01-01', key = 'x' || id, unique_until = 'day' where id = any ($1)`,
       [all],
     )
     await store.sql(`update retoma.job set kind = 'k2' where id = $1`, [kind])

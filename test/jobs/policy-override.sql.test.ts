@@ -43,8 +43,8 @@ async function three(state: 'waiting' | 'running' | 'stalled', items: Partial<Jo
   }
 }
 async function tick(seconds: number, beats = true) {
-  await store.sql(`update retoma.tick set at = $1, since = $2`, [at(seconds - 5), at(-1e6)])
-  if (beats) await store.sql(`update retoma.worker set beat_at = $1 where dead_at is null`, [at(seconds)])
+  await store.sql(`update retoma.periodic_lease set at = $1, since = $2`, [at(seconds - 5), at(-1e6)])
+  if (beats) await store.sql(`update retoma.worker set heartbeat_at = $1 where dead_at is null`, [at(seconds)])
   const clock = { instant: () => at(seconds), elapsed: () => seconds * 1000 } as unknown as Clock
   return new Watchdog(store.db, clock, silentLog, () => 0).tick()
 }
@@ -82,7 +82,7 @@ describe('an attempt that its worker does not end', () => {
     await kind({ timeout: minutes(10) })
     const { own } = await three('running', { timeout: seconds(30) })
     await store.sql(
-      `update retoma.batch set state = 'cancelled', held = true, todo = 'cancel', finished_at = $1 where policy ? 'items'`,
+      `update retoma.batch set state = 'cancelled', claims_blocked = true, cascade = 'cancel', finished_at = $1 where policy ? 'items'`,
       [at(1)],
     )
     expect(ids((await tick(90)).timedOut)).toEqual([own])
@@ -232,7 +232,7 @@ describe.each(['waiting', 'running', 'stalled'] as const)('an item that is %s', 
 test('an item of a queue with limits is overdue by what its batch says, too', async () => {
   await kind({ maxAge: minutes(5) })
   const { alone, plain, own } = await three('waiting', { maxAge: minutes(10) })
-  await store.sql(`update retoma.job set gated = true`)
+  await store.sql(`update retoma.job set limited = true`)
   expect(new Set(ids(await failOverdue(store.db, 100, at(400))))).toEqual(new Set([alone, plain]))
   expect(ids(await failOverdue(store.db, 100, at(600)))).toEqual([own])
 })

@@ -182,7 +182,7 @@ test('what is said of an item names what holds for it: its tries, its timeout, i
   const ids = (await t.engine.batches.items(batch)).items.map(each => each.id)
   await t.run()
   await t.clock.advance(seconds(10))
-  await t.sql(`update retoma.worker set beat_at = $1`, [t.clock.now()])
+  await t.sql(`update retoma.worker set heartbeat_at = $1`, [t.clock.now()])
   expect((await t.said(ids[0]!)).sentence).toContain('failure 1 of 9, SMTP said 451')
   await t.sql(`update retoma.job set state = 'running', worker_id = 'w', started_at = $2 where id = $1`, [
     ids[0],

@@ -63,7 +63,10 @@ const verbs: Record<string, (id: string) => Promise<unknown>> = {
   'give up': recover('fail'),
   'set aside': async id => {
     const care = { level: 2, death: null, deaths: 0, fruitless: 9 }
-    await store.sql(`update retoma.job set care = $2 where id = $1 and state = 'running'`, [id, JSON.stringify(care)])
+    await store.sql(`update retoma.job set crash_suspicion = $2 where id = $1 and state = 'running'`, [
+      id,
+      JSON.stringify(care),
+    ])
     await recoverOrphans(store.db, 10, at(5))
   },
   restart: bury('asked'),
@@ -160,15 +163,15 @@ test('a cancelled attempt keeps who ran it, and a retry goes on counting attempt
     restarts: 0,
     finished_at: null,
     run_at: at(7),
-    rank: 8,
+    claim_rank: 8,
   })
 })
 
 describe('what the steps of a job have saved', () => {
-  const before = { checkpoint: 's', resume: { page: 3 }, progress: { done: 1 } }
+  const before = { checkpoint: 's', checkpoint_data: { page: 3 }, progress: { done: 1 } }
   async function saved(state: JobState) {
     const id = await store.put(state)
-    await store.sql(`update retoma.job set checkpoint = 's', resume = '{"page":3}', progress = '{"done":1}', progress_at = $2, result = '1'
+    await store.sql(`update retoma.job set checkpoint = 's', checkpoint_data = '{"page":3}', progress = '{"done":1}', progress_at = $2, result = '1'
       where id = $1`, [id, at(0)]) // biome-ignore format: one statement
     await store.sql(`insert into retoma.checkpoint (job_id, name, attempt, value, at) values ($1, 's', 1, '1', $2)`, [
       id,
@@ -195,7 +198,14 @@ describe('what the steps of a job have saved', () => {
     const { id, other, count } = await saved('succeeded')
     expect(await applyJobAction(store.db, 'rerun', id, at(5))).toMatchObject({ moved: true })
     expect(await count()).toBe(0)
-    const forgotten = { checkpoint: null, resume: null, progress: null, progress_at: null, result: null, error: null }
+    const forgotten = {
+      checkpoint: null,
+      checkpoint_data: null,
+      progress: null,
+      progress_at: null,
+      result: null,
+      error: null,
+    }
     expect(await store.job(id)).toMatchObject({ state: 'waiting', attempt: 1, ...forgotten })
     expect(await store.sql(`select job_id as id from retoma.checkpoint`)).toEqual([{ id: other }])
   })

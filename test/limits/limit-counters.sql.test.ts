@@ -26,7 +26,7 @@ const claim = (want: number, given: { now?: Date; kinds?: string[]; worker?: str
 }
 const claimIds = async (...given: Parameters<typeof claim>) => (await claim(...given)).claimed.map(each => each.id)
 const gates = () =>
-  store.sql<{ key: string; running: number }>(`select group_key as key, running from retoma.gate order by 1`)
+  store.sql<{ key: string; running: number }>(`select group_key as key, running from retoma.limit_counter order by 1`)
 const settle = (ids: string[], attempt = 1, now = at(0)) =>
   settleJobs(
     store.db,
@@ -65,7 +65,7 @@ test('each group has its own limit, and the queue one over all', async () => {
   await addLimitCounters(store.db, 'q', ['a', 'b', 'c'], at(0))
   await enqueue(...['a', 'a', 'a', 'b', 'b', 'b', 'c', 'c', 'c'].map(groupKey => ({ groupKey })))
   const { claimed } = await claim(10)
-  const count = (key: string) => claimed.filter(each => each.gate_key === key).length
+  const count = (key: string) => claimed.filter(each => each.limit_key === key).length
   expect([count('a'), count('b'), count('c')]).toEqual([2, 2, 1])
   expect(await gates()).toEqual([
     { key: '', running: 5 },
@@ -111,7 +111,7 @@ test('each group has its own rate', async () => {
   await limit({ perGroup: { rate: { limit: 1, per: seconds(10) } } })
   await addLimitCounters(store.db, 'q', ['a', 'b'], at(0))
   await enqueue(...['a', 'a', 'b', 'b'].map(groupKey => ({ groupKey })))
-  expect((await claim(10)).claimed.map(each => each.gate_key).sort()).toEqual(['a', 'b'])
+  expect((await claim(10)).claimed.map(each => each.limit_key).sort()).toEqual(['a', 'b'])
   expect(await claim(10, { now: at(4) })).toMatchObject({ claimed: [], nextMs: 6000 })
   expect((await claim(10, { now: at(10) })).claimed).toHaveLength(2)
 })
@@ -135,7 +135,7 @@ test('a high rate is never exceeded in any stretch, though its row holds at most
     if (first !== undefined) expect(ms - first).toBeGreaterThanOrEqual(per)
   }
   expect(starts.length).toBeGreaterThan(2.5 * allowed)
-  const [row] = await store.sql<{ n: number }>(`select cardinality(hit_at) as n from retoma.gate`)
+  const [row] = await store.sql<{ n: number }>(`select cardinality(hit_at) as n from retoma.limit_counter`)
   expect(row!.n).toBeLessThanOrEqual(257)
 })
 
@@ -146,7 +146,7 @@ test('many claims within one part of the time are noted at its end, and not beyo
     const now = new Date(at(0).getTime() + i * 3)
     for (let times = 0; times < 4; times++) await claim(1, { now })
     const [row] = await store.sql<{ late: number }>(
-      `select extract(epoch from hit_at[cardinality(hit_at)] - $1)::float8 * 1000 as late from retoma.gate`,
+      `select extract(epoch from hit_at[cardinality(hit_at)] - $1)::float8 * 1000 as late from retoma.limit_counter`,
       [now],
     )
     expect(row!.late).toBeLessThan(2000 / 256 + 0.01)
@@ -165,14 +165,14 @@ test('eight claimers at once let no more through than the gates allow', async ()
     while (ended < 400) {
       const given = { queue: 'q', want: 3, worker: 'w', kinds: ['k'], from: firstTurn, lanes: 100 }
       const { claimed } = await claimLimited(db, given, at(0))
-      for (const { gate_key } of claimed) running.set(gate_key, (running.get(gate_key) ?? 0) + 1)
+      for (const { limit_key } of claimed) running.set(limit_key, (running.get(limit_key) ?? 0) + 1)
       mostOfOne = Math.max(mostOfOne, ...running.values())
       most = Math.max(
         most,
         [...running.values()].reduce((a, b) => a + b, 0),
       )
       await new Promise(resolve => setImmediate(resolve))
-      for (const { gate_key } of claimed) running.set(gate_key, running.get(gate_key)! - 1)
+      for (const { limit_key } of claimed) running.set(limit_key, running.get(limit_key)! - 1)
       const outcomes = claimed.map(({ id, attempt }) => ({
         id,
         attempt,
@@ -242,7 +242,7 @@ test('the open way takes nothing of a queue with limits, the gated way nothing o
   expect(await claimJobs(store.db, { wants: [{ queue: 'q', want: 1 }], kinds: ['k'], worker: 'w' }, at(0))).toEqual([])
   await store.sql(`update retoma.queue set paused = true`)
   expect(await claimIds(1)).toEqual([])
-  await store.sql(`update retoma.queue set paused = false, gated = false`)
+  await store.sql(`update retoma.queue set paused = false, limited = false`)
   expect(await claimIds(1)).toEqual([])
 })
 
@@ -273,18 +273,18 @@ test('limits that come take in what waits already; limits that go let it out, ah
   const made = await enqueue({ groupKey: 'a' }, { groupKey: 'b' }, {})
   expect(await limit({ perGroup: { concurrency: 1 } })).toEqual(['q'])
   expect(await limit({ perGroup: { concurrency: 1 } })).toEqual([])
-  const where = () => store.sql(`select gated, gate_key as key, run_at as "runAt" from retoma.job order by id`)
+  const where = () => store.sql(`select limited, limit_key as key, run_at as "runAt" from retoma.job order by id`)
   await relimitJobs(store.db, ['q'], at(1))
-  expect(await where()).toEqual(['a', 'b', ''].map(key => ({ gated: true, key, runAt: at(0) })))
+  expect(await where()).toEqual(['a', 'b', ''].map(key => ({ limited: true, key, runAt: at(0) })))
   await limit({ concurrency: 2 })
   await relimitJobs(store.db, ['q'], at(2))
-  expect(await where()).toEqual(made.map(() => ({ gated: true, key: '', runAt: at(0) })))
+  expect(await where()).toEqual(made.map(() => ({ limited: true, key: '', runAt: at(0) })))
   await limit({ perGroup: { concurrency: 1 } })
   await relimitJobs(store.db, ['q'], at(2))
-  expect(await where()).toEqual(['a', 'b', ''].map(key => ({ gated: true, key, runAt: at(0) })))
+  expect(await where()).toEqual(['a', 'b', ''].map(key => ({ limited: true, key, runAt: at(0) })))
   await limit({})
   await relimitJobs(store.db, ['q'], at(3))
-  expect(await where()).toEqual(made.map(() => ({ gated: false, key: '', runAt: at(3) })))
+  expect(await where()).toEqual(made.map(() => ({ limited: false, key: '', runAt: at(3) })))
 })
 
 test('a job that is run again goes by the limits its queue has now', async () => {
@@ -292,7 +292,7 @@ test('a job that is run again goes by the limits its queue has now', async () =>
   await applyJobAction(store.db, 'cancel', id!, at(0))
   await limit({ perGroup: { concurrency: 1 } })
   await applyJobAction(store.db, 'retry', id!, at(0))
-  expect(await store.sql(`select gated, gate_key from retoma.job`)).toEqual([{ gated: true, gate_key: 'a' }])
+  expect(await store.sql(`select limited, limit_key from retoma.job`)).toEqual([{ limited: true, limit_key: 'a' }])
 })
 
 test('a gate that counts wrong is put right, and only that one', async () => {
@@ -301,7 +301,7 @@ test('a gate that counts wrong is put right, and only that one', async () => {
   await enqueue({ groupKey: 'a' }, { groupKey: 'b' })
   await claimIds(2)
   expect(await recountLimits(store.db)).toEqual([])
-  await store.sql(`update retoma.gate set running = 4 where group_key in ('', 'a')`)
+  await store.sql(`update retoma.limit_counter set running = 4 where group_key in ('', 'a')`)
   expect((await recountLimits(store.db)).map(each => each.key).sort()).toEqual(['', 'a'])
   expect(await gates()).toEqual([
     { key: '', running: 2 },
@@ -314,8 +314,10 @@ test("gates of groups that are no longer used are taken away; those in use, and 
   await limit({ perGroup: { concurrency: 5 } })
   await addLimitCounters(store.db, 'q', ['old'], at(-26 * 3600))
   await addLimitCounters(store.db, 'q', ['new', 'busy'], at(0))
-  await store.sql(`update retoma.gate set running = 1, used_at = $1 where group_key = 'busy'`, [at(-26 * 3600)])
-  await store.sql(`update retoma.gate set used_at = $1 where group_key = ''`, [at(-26 * 3600)])
+  await store.sql(`update retoma.limit_counter set running = 1, used_at = $1 where group_key = 'busy'`, [
+    at(-26 * 3600),
+  ])
+  await store.sql(`update retoma.limit_counter set used_at = $1 where group_key = ''`, [at(-26 * 3600)])
   await pruneExpiredRows(store.db, 1000, at(0))
   expect((await gates()).map(gate => gate.key)).toEqual(['', 'busy', 'new'])
 })
@@ -330,7 +332,7 @@ test('jobs under a key that their queue no longer knows run all the same, and th
   expect(await claimIds(5)).toEqual([id])
   await releaseClaims(store.db, 'w', [{ id: id!, attempt: 2 }], at(0))
   await relimitJobs(store.db, [], at(0))
-  expect(await store.sql(`select gate_key from retoma.job`)).toEqual([{ gate_key: '' }])
+  expect(await store.sql(`select limit_key from retoma.job`)).toEqual([{ limit_key: '' }])
   expect((await gates())[0]).toEqual({ key: '', running: 0 })
 })
 
@@ -347,7 +349,7 @@ test('a start counts from the instant behind the gate, however long that was wai
     locked = resolve
   })
   const holding = holder.transaction(async client => {
-    await client.query(`select from retoma.gate for update`)
+    await client.query(`select from retoma.limit_counter for update`)
     locked()
     await held
   })
@@ -363,7 +365,7 @@ test('a start counts from the instant behind the gate, however long that was wai
   await holding
   expect((await first).claimed).toHaveLength(1)
   const [hit] = await store.sql<{ late: number }>(
-    `select extract(epoch from g.hit_at[1] - j.started_at)::float8 as late from retoma.gate g, retoma.job j where j.state = 'running'`,
+    `select extract(epoch from g.hit_at[1] - j.started_at)::float8 as late from retoma.limit_counter g, retoma.job j where j.state = 'running'`,
   )
   expect(hit!.late).toBeGreaterThan(0.29)
 })

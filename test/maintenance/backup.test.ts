@@ -87,9 +87,9 @@ test('it shows one instant, while others write', async () => {
     while (!over) {
       await writer.query(`
         with j as (
-          insert into retoma.job (queue, kind, rank, run_at, input, created_at) values ('q', 'pair', 9, now(), '{}', now()) returning id
+          insert into retoma.job (queue, kind, claim_rank, run_at, input, created_at) values ('q', 'pair', 9, now(), '{}', now()) returning id
         )
-        insert into retoma.failure (job_id, attempt, what, message, at) select id, 1, 'error', 'pair', now() from j`)
+        insert into retoma.failure (job_id, attempt, failure_type, message, at) select id, 1, 'error', 'pair', now() from j`)
     }
   })()
   onTestFinished(() => writer.end())
@@ -198,7 +198,7 @@ test('a batch that is there is not lost, though it has no job', async () => {
 test('after a restore no worker of the backup counts as alive', async () => {
   const from = await place('ours')
   await from.sql(oddRows)
-  await from.sql(`update retoma.worker set beat_at = now() + interval '1 hour'`)
+  await from.sql(`update retoma.worker set heartbeat_at = now() + interval '1 hour'`)
   const to = await place()
   await restore(to, await backUp(from))
   expect(await to.sql(`select id from retoma.worker where dead_at is null`)).toEqual([])
@@ -240,7 +240,7 @@ test('jobs that are there are not touched unless told to, and a restore in their
   const file = await backUp(from)
   const to = await place('ours')
   await to.sql(
-    `insert into retoma.job (queue, kind, rank, run_at, input, created_at) select 'q', 'mine', 9, now(), '{}', now() from generate_series(1, 500)`,
+    `insert into retoma.job (queue, kind, claim_rank, run_at, input, created_at) select 'q', 'mine', 9, now(), '{}', now() from generate_series(1, 500)`,
   )
   const before = await to.digest()
   await expect(restore(to, file)).rejects.toMatchObject({
@@ -314,8 +314,8 @@ test('it is refused while a worker is alive, with or without jobs, and not becau
   const to = await place('ours')
   const beat = (ago: string) =>
     to.sql(
-      `insert into retoma.worker (id, host, pid, version, queues, kinds, started_at, beat_at)
-       values ('live', 'h', 1, '0', '{}', '{}', now(), now() - $1::interval) on conflict (id) do update set beat_at = excluded.beat_at`,
+      `insert into retoma.worker (id, host, pid, version, queues, kinds, started_at, heartbeat_at)
+       values ('live', 'h', 1, '0', '{}', '{}', now(), now() - $1::interval) on conflict (id) do update set heartbeat_at = excluded.heartbeat_at`,
       [ago],
     )
   await beat('15 s')
@@ -455,7 +455,7 @@ test('a backup that fails on its way leaves no file: nothing there yet, the data
   await expect(backUp(await place(), file)).rejects.toMatchObject({ code: 'schema_too_old' })
 
   const from = await place('ours')
-  await from.sql(`insert into retoma.job (queue, kind, rank, run_at, input, created_at)
+  await from.sql(`insert into retoma.job (queue, kind, claim_rank, run_at, input, created_at)
     select 'q', 'k', 9, now(), jsonb_build_object('x', (select string_agg(md5(i::text || n), '') from generate_series(1, 100) n)), now() from generate_series(1, 8000) i`)
   const going = backUp(from, file).catch(error => error)
   const cut = `

@@ -58,7 +58,7 @@ test('a job is starved where every worker is of an older version than it, or run
   await registerWorker(store.db, { ...facts, id: 'new', versions: '{"k":[2,3],"dropped":[2,2]}' }, at(0))
   for (const version of [null, 2, 3, 4]) {
     const id = await store.put('waiting', { kind: 'k' })
-    await store.sql(`update retoma.job set version = $2, gated = $3 where id = $1`, [id, version, version === 3])
+    await store.sql(`update retoma.job set version = $2, limited = $3 where id = $1`, [id, version, version === 3])
   }
   const starved = async () => (await readStarved(store.db, 100, at(10))).map(({ kind, version }) => [kind, version])
   expect(await starved()).toEqual([['k', 4]])
@@ -80,6 +80,6 @@ test('how far the clocks are apart is told in the right direction', async () => 
 test('a paused queue is told with all that waits in it, behind a limit too', async () => {
   await store.sql(`insert into retoma.queue (name, paused) values ('q', true), ('empty', true)`)
   const [first] = await store.putMany(3, 'waiting')
-  await store.sql(`update retoma.job set gated = true where id = $1`, [first])
+  await store.sql(`update retoma.job set limited = true where id = $1`, [first])
   expect((await readWork(store.db, 100, at(0))).paused).toEqual([{ queue: 'q', jobs: 3 }])
 })

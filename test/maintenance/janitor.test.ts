@@ -66,7 +66,7 @@ test('an answer that is kept for a key goes after a day, not before', async () =
   const { clock, clean, sql } = await ended()
   const at = clock.now().toISOString()
   await sql(
-    `insert into retoma.idempotency (who, route, key, body_hash, status, answer, at) values ('ana', 'post /x', 'k', '', 201, '"{}"', '${at}')`,
+    `insert into retoma.idempotency (who, route, key, body_hash, status, response, at) values ('ana', 'post /x', 'k', '', 201, '"{}"', '${at}')`,
   )
   const kept = async () => (await sql(`select from retoma.idempotency`)).length
   await clock.advance(hours(23.9))

@@ -91,11 +91,11 @@ export async function restore(
 export const oddRows = `
   insert into retoma.kind (name, queue, policy, version, updated_at)
   values ('k', 'q', '{"maxAttempts": 3, "big": 123456789012345678901234567890.5, "esc": "\\u00e7 \\"\\\\"}', 2, '2030-01-01T00:00:00.000001Z');
-  insert into retoma.queue (name, paused, limits, swept_at)
+  insert into retoma.queue (name, paused, limits, full_scan_at)
   values ('q', false, '{}', '-infinity'), (E'odd, "name"\\n(\\\\)', true, '{"a": null}', 'infinity');
-  insert into retoma.worker (id, host, pid, version, queues, kinds, started_at, beat_at)
+  insert into retoma.worker (id, host, pid, version, queues, kinds, started_at, heartbeat_at)
   values ('w', '', 1, '0', '{"q": 1}', array['k', 'a "b" \\c', '', 'null', '{,}'], now(), now() - interval '1 hour');
-  insert into retoma.job (queue, kind, key, key_hold, ref, state, rank, run_at, input, result, attempt, worker_id, error, created_at, finished_at)
+  insert into retoma.job (queue, kind, key, unique_until, ref, state, claim_rank, run_at, input, result, attempt, worker_id, error, created_at, finished_at)
   select 'q', 'k', case when i % 3 = 0 then 'key ' || i end, case when i % 3 = 0 then 'day' end,
     (array[null, '', ' ', E'\\n', E'\\t', '\\', '"', '()', ',', 'NULL', 'ação 🌱', E'\\u2028'])[i % 12 + 1],
     s.state, 9, now() + i * interval '1.000001 s', jsonb_build_object('i', i, 't', E'line\\nbreak "quoted" \\\\ ü'), case when s.state = 'succeeded' then 'null'::jsonb end,
@@ -103,14 +103,14 @@ export const oddRows = `
     case when s.state in ('succeeded', 'failed', 'skipped', 'cancelled') then now() end
   from generate_series(1, 240) i,
     lateral (select (array['waiting', 'running', 'stalled', 'succeeded', 'failed', 'skipped', 'cancelled'])[i % 7 + 1] as state) s;
-  insert into retoma.failure (job_id, attempt, what, message, stack, at)
+  insert into retoma.failure (job_id, attempt, failure_type, message, stack, at)
   select id, 1, 'error', E'a\\nb', null, now() from retoma.job where id % 2 = 0;
   insert into retoma.file (name, type, size, sha256, job_id, created_at)
   select E'ação "1"\\n.pdf', 'application/pdf', 3000000, sha256('x'), min(id), now() from retoma.job
   union all select 'half', 'a/b', 0, null, null, '-infinity';
   insert into retoma.file_chunk (file_id, n, bytes)
   select f.id, n, decode(repeat(md5(n::text || f.id), 32768), 'hex') from retoma.file f, generate_series(0, 2) n where sha256 is not null;
-  insert into retoma.floor (what, name, rank, at, searched_at) values ('waiting', 'q', 9, now(), now());
+  insert into retoma.job_floor (state, name, claim_rank, at, searched_at) values ('waiting', 'q', 9, now(), now());
   insert into retoma.provider (name, wait_until, at, message) values ('openrouter', 'infinity', now(), 'sem crédito');
   insert into classifier.project (name, categories, created_at, updated_at) values ('p', array['a "b"', ''], now(), now());
   insert into classifier.run (project_id, settings, settings_hash, total, created_by, created_at)
@@ -120,24 +120,24 @@ export const oddRows = `
   insert into quotes.quote (description) values ('notebook "x"');
   insert into classifier.purchase (document_id, attempt, provider, cost_usd, usable, at)
   select id, 1, 'openrouter', 0.000001, true, now() from classifier.document;
-  insert into retoma.batch (id, name, key, key_held, kind, queue, policy, state, priority, total, reason, sample_at, sample_done, created_at, submitted_at, finished_at)
+  insert into retoma.batch (id, name, key, key_reserved, kind, queue, policy, state, priority, total, reason, throughput_at, throughput_done, created_at, submitted_at, finished_at)
   values (nextval('retoma.job_id_seq'), 'b', E'key\\n"1"', true, 'k', 'q', '{"maxResumes": 3}', 'succeeded', 4, 2, '{"code": "ação"}', array['-infinity', now()], '{1,2}', now(), now(), now());
   insert into retoma.batch_chunk (batch_id, n, first_id, last_id, items) select id, 0, 1, 2, 2 from retoma.batch;
   insert into retoma.batch_count (batch_id, shard, succeeded, failed, progress_at, last_ref) select id, 15, 1, 1, now(), 'a, "b"' from retoma.batch;
   insert into retoma.checkpoint (job_id, name, attempt, value, at)
   select id, E'step "1"\\n', 1, '{"b": 1, "a": [1.50, null], "a": "twice"}', now() from retoma.job where id % 3 = 0;
-  insert into retoma.event (pos, at, type, job_id, batch_id, data)
+  insert into retoma.event (seq, at, type, job_id, batch_id, data)
   values (1, now(), 'state', 1, null, '{"to": "failed"}'), (null, now(), 'action', null, 1, '{"who": "ana \\"x\\""}');
   insert into retoma.finding (verdict, subject, since, seen_at, facts) values ('slow', 'job:1', now(), now(), '{"job": "1"}');
-  insert into retoma.gate (queue, group_key, running, hit_at, hit_n, used_at) values ('q', 'g, "1"', 2, array[now()], '{3}', now());
-  insert into retoma.guard (name, about, ticked_at, last_marked, total, warnings) values ('g', '{"table": "t"}', now(), 1, 12345678901, '[{"en": "x"}]');
-  insert into retoma.idempotency (who, route, key, body_hash, status, answer, at)
+  insert into retoma.limit_counter (queue, group_key, running, hit_at, hit_n, used_at) values ('q', 'g, "1"', 2, array[now()], '{3}', now());
+  insert into retoma.guard (name, about, swept_at, last_marked, total, warnings) values ('g', '{"table": "t"}', now(), 1, 12345678901, '[{"en": "x"}]');
+  insert into retoma.idempotency (who, route, key, body_hash, status, response, at)
   values ('ana', 'post /api/v1/jobs', E'k\\t"1"', '\\x00ff', 201, '{"id": "7", "n": 1.10}', now()), ('rui', 'post /x', 'under way', '\\x', null, null, now());
-  insert into retoma.incident (event, subject, severity, facts, since, found_at, told_job)
+  insert into retoma.incident (event, subject, severity, facts, since, found_at, opened_job)
   values ('batch.stalled', 'batch:1', 'warning', '{"name": "b"}', now(), now(), 3);
   insert into retoma.metric (process, name, labels, value, at) values ('w', 'm', '{"queue": "q"}', '[1, 2.5]', now());
   insert into retoma.rate_window (bucket, who, hit_at, hit_n, expires_at) values ('upload', 'ana', array[now()], '{9}', 'infinity');
-  insert into retoma.sample (queue, kind, state, jobs, oldest_at) values ('q', 'k', 'waiting', 3, '-infinity');
+  insert into retoma.job_count_sample (queue, kind, state, jobs, oldest_at) values ('q', 'k', 'waiting', 3, '-infinity');
   insert into retoma.schedule (name, kind, plan, catch_up, next_at, seen_at, retired)
   values ('s', 'k', '{"cron": "0 4 * * *"}', 'once', now(), now(), array['{"a": "b,c"}'::jsonb]);
   insert into retoma.token (hash, shown, user_name, role, created_at, created_by, revoked_at)

@@ -38,7 +38,7 @@ test('what waits, runs and stands still is counted by queue, kind and state; wha
 test('jobs of a paused batch are counted, and make nothing late', async () => {
   await store.put('waiting')
   await store.sql(
-    `insert into retoma.batch (id, name, kind, queue, policy, priority, held, created_at) values (7, 'b', 'k', 'q', '{}', 4, true, now())`,
+    `insert into retoma.batch (id, name, kind, queue, policy, priority, claims_blocked, created_at) values (7, 'b', 'k', 'q', '{}', 4, true, now())`,
   )
   await store.sql(`update retoma.job set batch_id = 7`)
   await takeSample(store.db, 9000, at(60))
@@ -67,7 +67,7 @@ test('what is gone from the queues is gone from the sample, and what is as it wa
   await store.put('waiting', { queue: 'gone' })
   await store.put('waiting', { queue: 'stays' })
   await takeSample(store.db, 1000, at(0))
-  const version = () => store.sql(`select queue, xmin::text from retoma.sample order by 1`)
+  const version = () => store.sql(`select queue, xmin::text from retoma.job_count_sample order by 1`)
   const [, before] = await version()
   await store.sql(`delete from retoma.job where queue = 'gone'`)
   await takeSample(store.db, 1000, at(60))

@@ -106,7 +106,7 @@ test('WorkerHealthCheck is critical, fires after 15 minutes without a heartbeat,
   expect([seconds, absentMetric, window]).toEqual(['900', metric, '15m'])
   const { ask, engine, clock, databaseUrl } = await doorWith()
   await (await sqlOf({ databaseUrl }))(
-    `insert into retoma.worker (id, host, pid, version, queues, kinds, started_at, beat_at)
+    `insert into retoma.worker (id, host, pid, version, queues, kinds, started_at, heartbeat_at)
      select id, 'h', 1, '0', '{}', '{}', at, at from (values ('early', -60), ('late', 0)) as w (id, ago),
        lateral (select '${clock.now().toISOString()}'::timestamptz + make_interval(secs => ago) as at) t`,
   )

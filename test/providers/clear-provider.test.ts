@@ -85,7 +85,7 @@ describe('a wait that a person ends', () => {
     await sqlOf(t, `update retoma.provider set stopped_at = now(), probe_at = now()`)
     await sqlOf(
       t,
-      `update retoma.batch set state = 'paused', held = true, reason = '{"code": "provider", "provider": "openrouter"}'`,
+      `update retoma.batch set state = 'paused', claims_blocked = true, reason = '{"code": "provider", "provider": "openrouter"}'`,
     )
     outside.says = () => 'ok'
     await t.engine.batches.resume(id)
@@ -137,11 +137,11 @@ describe('many at once', () => {
     await store.sql(
       `insert into retoma.kind (name, queue, policy, updated_at) values ('k', 'q', '{}', now()) on conflict do nothing`,
     )
-    await store.sql(`update retoma.job set run_at = $1, unspent = 1, attempt = 1`, [at(due)])
-    await store.sql(`insert into retoma.provider (name, kinds, wait_until, waits, at) values ('p', '{k}', $1, 1, $2)`, [
-      at(until),
-      at(0),
-    ])
+    await store.sql(`update retoma.job set run_at = $1, uncounted_attempts = 1, attempt = 1`, [at(due)])
+    await store.sql(
+      `insert into retoma.provider (name, kinds, wait_until, consecutive_waits, at) values ('p', '{k}', $1, 1, $2)`,
+      [at(until), at(0)],
+    )
   }
 
   test.each(['provider_clear', 'provider_recall'])(

@@ -65,7 +65,7 @@ describe.each(Object.keys(words) as (keyof typeof words)[])('told to %s', word =
       await w.ends()
       expect(w.db.asked).toContain(name)
       const [row] = await w.sql<{ starts: number; failures: number }>(
-        `select attempt - unspent as starts, * from retoma.job`,
+        `select attempt - uncounted_attempts as starts, * from retoma.job`,
       )
       expect(row).toMatchObject({ starts: 1, failures: 0, crashes: 0, restarts: 0 })
       expect(w.asked()).toBe(words[word].length + 1)
@@ -91,12 +91,14 @@ describe.each(Object.keys(words) as (keyof typeof words)[])('told to %s', word =
         await w.beginAndDie(w.db.dieAt(nth, when))
         await w.takeOver()
         await w.ends()
-        const [row] = await w.sql<{ starts: number }>(`select attempt - unspent as starts, * from retoma.job`)
+        const [row] = await w.sql<{ starts: number }>(
+          `select attempt - uncounted_attempts as starts, * from retoma.job`,
+        )
         // One that was killed may have begun.
         expect(row).toMatchObject({ failures: 0, crashes: 0 })
         expect(row!.starts).toBeLessThanOrEqual(2)
-        expect(await w.sql(`select state, held, reason from retoma.batch`)).toEqual([
-          { state: 'running', held: false, reason: null },
+        expect(await w.sql(`select state, claims_blocked, reason from retoma.batch`)).toEqual([
+          { state: 'running', claims_blocked: false, reason: null },
         ])
       }
     },

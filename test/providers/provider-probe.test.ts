@@ -35,7 +35,7 @@ describe('a probe that meets trouble', () => {
         expect(outside.calls.length - before).toBe(minute)
       }
       expect(await provider()).toMatchObject({
-      state: 'stopped', code: '402', message: 'Insufficient credits', trouble: '500: boom', troubleAt: expect.any(Date),
+      state: 'stopped', code: '402', message: 'Insufficient credits', probeError: '500: boom', probeErrorAt: expect.any(Date),
     }) // biome-ignore format: one row
       expect(await t.engine.batch(id)).toMatchObject({
       state: 'paused', failed: 0, reason: { provider: 'openrouter', message: 'Insufficient credits' },
@@ -48,7 +48,7 @@ describe('a probe that meets trouble', () => {
       await t.run()
       expect(await t.engine.batch(id)).toMatchObject({ state: 'succeeded', failed: 0 })
       for (const each of await jobsOf(t, id)) expect(each).toMatchObject({ starts: 1, failures: 0 })
-      expect(await provider()).toMatchObject({ state: 'open', trouble: null, troubleAt: null })
+      expect(await provider()).toMatchObject({ state: 'open', probeError: null, probeErrorAt: null })
     },
   )
 
@@ -87,9 +87,9 @@ describe('a probe that meets trouble', () => {
       }
       expect(await t.engine.batch(id)).toMatchObject({ state: 'paused', failed: 0, waiting: 2 })
       for (const each of await jobsOf(t, id)) expect(each).toMatchObject({ state: 'waiting', starts: 0, failures: 0 })
-      const { message, trouble, state } = await provider()
+      const { message, probeError, state } = await provider()
       expect({ state, message }).toEqual({ state: 'stopped', message: 'Insufficient credits' })
-      expect(trouble).toContain(kind === 'step' ? 'step_timeout' : 'attempt_timeout')
+      expect(probeError).toContain(kind === 'step' ? 'step_timeout' : 'attempt_timeout')
     }
   })
 
@@ -101,7 +101,11 @@ describe('a probe that meets trouble', () => {
     await t.run()
     const provider = async () => (await t.engine.providers.list())[0]
     await passes(t, seconds(61))
-    expect(await provider()).toMatchObject({ state: 'stopped', message: 'Insufficient credits', trouble: '500: boom' })
+    expect(await provider()).toMatchObject({
+      state: 'stopped',
+      message: 'Insufficient credits',
+      probeError: '500: boom',
+    })
     expect(await jobsOf(t, id)).toMatchObject([{ state: 'waiting', starts: 0, failures: 0 }])
   })
 
@@ -118,7 +122,7 @@ describe('a probe that meets trouble', () => {
     const before = outside.calls.length
     await passes(t, seconds(61))
     expect(outside.calls).toHaveLength(before + 1)
-    expect((await provider()).trouble).toMatch(/^GET https:\/\/x\.example\/\?api_key=… 500$/)
+    expect((await provider()).probeError).toMatch(/^GET https:\/\/x\.example\/\?api_key=… 500$/)
   })
 
   test('that is a wait: the words of the stop stay', async () => {
@@ -133,11 +137,11 @@ describe('a probe that meets trouble', () => {
       state: 'stopped',
       code: '402',
       message: 'Insufficient credits',
-      trouble: 'slow down',
+      probeError: 'slow down',
     })
     outside.says = () => stop()
     await passes(t, seconds(100))
-    expect(await provider()).toMatchObject({ state: 'stopped', message: 'Insufficient credits', trouble: null })
+    expect(await provider()).toMatchObject({ state: 'stopped', message: 'Insufficient credits', probeError: null })
     expect(await t.engine.batch(id)).toMatchObject({ state: 'paused', failed: 0 })
   })
 

@@ -17,7 +17,7 @@ describe('while a provider waits', () => {
     const batch = batchOf(job)
     const t = await engineOf({ batches: [batch], jobs: [other], limits })
     const { id } = await t.engine.submit(batch, items(count))
-    const inVain = () => countOf(t, `select coalesce(sum(unspent), 0)::int as n from retoma.job`)
+    const inVain = () => countOf(t, `select coalesce(sum(uncounted_attempts), 0)::int as n from retoma.job`)
     return { t, id, outside, inVain }
   }
   const other = defineJob({ kind: 'other', queue: 'q', run: () => 'ok' })
@@ -51,7 +51,7 @@ describe('while a provider waits', () => {
     await sqlOf(
       t,
       `with step as (insert into retoma.checkpoint (job_id, name, value, attempt, at) values (${saved!.id}, 'answer', '"ok"', 1, now()))
-       update retoma.job set attempt = 1, rank = rank & ~1 where id = ${saved!.id}`,
+       update retoma.job set attempt = 1, claim_rank = claim_rank & ~1 where id = ${saved!.id}`,
     )
     await t.clock.advance(seconds(1))
     await until(async () => (await t.engine.job(id))!.state === 'succeeded')

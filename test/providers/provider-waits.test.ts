@@ -29,7 +29,7 @@ test('a provider that asks to wait for half an hour without one answer pauses th
   outside.says = () => 'ok'
   for (let passed = 0; passed < 8; passed++) await passes(t, minutes(1))
   expect(await t.engine.batch(id)).toMatchObject({ state: 'succeeded', succeeded: 3 })
-  expect((await t.engine.providers.list())[0]).toMatchObject({ state: 'open', waits: 0, waitsSince: null })
+  expect((await t.engine.providers.list())[0]).toMatchObject({ state: 'open', consecutiveWaits: 0, waitsSince: null })
 })
 
 test('a provider that asks for hours at once pauses the batch after half an hour, and is asked no sooner than it said', async () => {

@@ -37,7 +37,7 @@ describe('a provider that says wait', () => {
     await t.run()
     expect(outside.calls).toHaveLength(1)
     expect((await t.engine.providers.list())[0]).toMatchObject({
-      name: 'openrouter', state: 'waiting', waits: 1, code: '429', message: 'slow down', kinds: ['ask'],
+      name: 'openrouter', state: 'waiting', consecutiveWaits: 1, code: '429', message: 'slow down', kinds: ['ask'],
     }) // biome-ignore format: one row
     await t.clock.advance(seconds(29))
     expect(await t.run()).toBe(0)
@@ -48,7 +48,7 @@ describe('a provider that says wait', () => {
       const view = (await t.engine.job(id))!
       expect(view).toMatchObject({ state: 'succeeded', attempt: 2, starts: 1, failures: 0, history: [] })
     }
-    expect((await t.engine.providers.list())[0]).toMatchObject({ state: 'open', waits: 0, waitUntil: null })
+    expect((await t.engine.providers.list())[0]).toMatchObject({ state: 'open', consecutiveWaits: 0, waitUntil: null })
   })
 
   test('many answers of one storm make one wait', async () => {
@@ -65,11 +65,11 @@ describe('a provider that says wait', () => {
     await t.run()
     expect(outside.calls).toHaveLength(10)
     const [provider] = await t.engine.providers.list()
-    expect(provider).toMatchObject({ state: 'waiting', waits: 1 })
+    expect(provider).toMatchObject({ state: 'waiting', consecutiveWaits: 1 })
     expect(provider!.waitUntil!.getTime() - t.clock.now().getTime()).toBe(1000)
     // The next storm is the second wait.
     await passes(t, seconds(6))
-    expect((await t.engine.providers.list())[0]).toMatchObject({ state: 'waiting', waits: 2 })
+    expect((await t.engine.providers.list())[0]).toMatchObject({ state: 'waiting', consecutiveWaits: 2 })
   })
 
   test('without saying for how long waits grow to five minutes, and an answer ends them', async () => {
@@ -207,7 +207,7 @@ describe('a provider that stops', () => {
     // The person goes on, and it is asked at once.
     outside.says = () => 'ok'
     await t.engine.batches.resume(id)
-    expect((await t.engine.providers.list())[0]).toMatchObject({ state: 'open', waits: 0 })
+    expect((await t.engine.providers.list())[0]).toMatchObject({ state: 'open', consecutiveWaits: 0 })
     await t.run()
     expect(await t.engine.batch(id)).toMatchObject({ state: 'succeeded', succeeded: 60 })
     for (const each of await jobsOf(t, id)) expect(each).toMatchObject({ starts: 1, failures: 0, crashes: 0 })

@@ -49,8 +49,8 @@ test('a worker that begins first buries those before it: what they held runs at 
   await engine.work()
   expect(readPendingCrashReports(folder)).toEqual([])
   expect(await engine.wait({ job: id })).toMatchObject({ state: 'succeeded', result: 2, failures: 0, crashes: 0 })
-  const [row] = await store.sql(`select dead_at, death from retoma.worker where id = 'w-dead'`)
-  expect(row).toMatchObject({ dead_at: expect.any(Date), death })
+  const [row] = await store.sql(`select dead_at, crash_report from retoma.worker where id = 'w-dead'`)
+  expect(row).toMatchObject({ dead_at: expect.any(Date), crash_report: death })
 })
 
 test('a certificate stays until what it says is committed, and is used at the next try', async () => {

@@ -23,7 +23,7 @@ const beat = (seconds: number, id = 'w') =>
   beatWorker(store.db, { id, memoryBytes: 1000, inFlight: [] }, 5000, at(seconds))
 const worker = async (id = 'w') =>
   (
-    await store.sql<{ beat_at: Date; suspected_at: Date | null; suspected_looks: number; dead_at: Date | null }>(
+    await store.sql<{ heartbeat_at: Date; suspected_at: Date | null; missed_checks: number; dead_at: Date | null }>(
       `select * from retoma.worker where id = $1`,
       [id],
     )
@@ -78,7 +78,7 @@ describe('a worker', () => {
     await store.worker('w', at(0))
     for (const now of [11, 16, 21]) await judge(now)
     expect(await beat(32)).toMatchObject({ alive: false })
-    expect(await worker()).toMatchObject({ beat_at: at(0), dead_at: at(21) })
+    expect(await worker()).toMatchObject({ heartbeat_at: at(0), dead_at: at(21) })
     expect(await beat(32, 'never-there')).toMatchObject({ alive: false })
   })
 
@@ -114,7 +114,7 @@ describe('a worker', () => {
   test('whose beat lies in the future, after a failover to a slower clock, ages from now on', async () => {
     await store.worker('w', at(3600))
     expect(await judge(0)).toMatchObject([{ dead: false }])
-    expect(await worker()).toMatchObject({ beat_at: at(0), suspected_at: null })
+    expect(await worker()).toMatchObject({ heartbeat_at: at(0), suspected_at: null })
     expect(await judge(9)).toEqual([])
     await judge(11)
     await judge(16)
@@ -124,7 +124,7 @@ describe('a worker', () => {
   test('whose beat is a moment ahead of the watchdog is left alone', async () => {
     await store.worker('w', at(0.9))
     expect(await judge(0)).toEqual([])
-    expect(await worker()).toMatchObject({ beat_at: at(0.9) })
+    expect(await worker()).toMatchObject({ heartbeat_at: at(0.9) })
   })
 })
 
@@ -200,7 +200,11 @@ describe('with a database that comes and goes', () => {
 
 describe('of many watchdogs', () => {
   const row = async () =>
-    (await store.sql(`select at, ctid::text, xmin::text, xmax::text from retoma.tick where name = 'watchdog'`))[0]!
+    (
+      await store.sql(
+        `select at, ctid::text, xmin::text, xmax::text from retoma.periodic_lease where name = 'watchdog'`,
+      )
+    )[0]!
 
   test('one looks at a time, and the others write nothing', async () => {
     await store.worker('w', at(0))
@@ -211,7 +215,7 @@ describe('of many watchdogs', () => {
       expect(looks.filter(each => each.judged.length > 0)).toHaveLength(1)
       expect(await row()).toMatchObject({ at: at(now) })
     }
-    expect(await worker()).toMatchObject({ dead_at: at(25), suspected_looks: 3 })
+    expect(await worker()).toMatchObject({ dead_at: at(25), missed_checks: 3 })
     const before = await row()
     await Promise.all(dbs.map(db => checkWorkers(db, asked, 'all', at(29))))
     expect(await row()).toEqual(before)
@@ -264,12 +268,12 @@ describe('a running job', () => {
       restarts: 1,
       worker_id: null,
       last_worker: 'w',
-      rank: 8,
+      claim_rank: 8,
       run_at: at(7),
       finished_at: null,
       error: { what: 'orphan', message: orphanMessage },
     })
-    expect(await store.failures(id)).toEqual([{ attempt: 2, what: 'orphan', worker: 'w', code: null }])
+    expect(await store.failures(id)).toEqual([{ attempt: 2, failure_type: 'orphan', worker: 'w', code: null }])
   })
 
   test.each([
@@ -283,7 +287,7 @@ describe('a running job', () => {
       at(0),
     )
     const id = await store.put('running')
-    await store.sql(`update retoma.job set key = 'a', key_hold = 'final' where id = $1`, [id])
+    await store.sql(`update retoma.job set key = 'a', unique_until = 'final' where id = $1`, [id])
     expect((await tick(3)).recovered).toMatchObject([{ id, state }])
     expect(await store.job(id)).toMatchObject({
       state,
@@ -291,7 +295,7 @@ describe('a running job', () => {
       failures: 0,
       worker_id: null,
       finished_at: state === 'failed' ? at(3) : null,
-      key_hold: state === 'failed' ? null : 'final',
+      unique_until: state === 'failed' ? null : 'final',
     })
   })
 })

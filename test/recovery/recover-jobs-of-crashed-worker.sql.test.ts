@@ -49,7 +49,7 @@ interface Row {
   failures: number
   crashes: number
   restarts: number
-  care: CrashSuspicion | null
+  crash_suspicion: CrashSuspicion | null
   run_at: Date
   error: { what: string; code: string | null; message: string } | null
 }
@@ -57,13 +57,13 @@ const rowOf = async (id: string) => (await store.job(id)) as unknown as Row
 const policy = (given: Partial<JobPolicy>) =>
   registerKinds(store.db, [{ kind: 'k', queue: 'q', version: 1, policy: { ...defaultPolicy, ...given } }], at(0))
 const setCare = (id: string, care: Partial<CrashSuspicion>) =>
-  store.sql(`update retoma.job set care = $2 where id = $1`, [
+  store.sql(`update retoma.job set crash_suspicion = $2 where id = $1`, [
     id,
     JSON.stringify({ level: 0, death: null, deaths: 0, fruitless: 0, ...care }),
   ])
 const evidence = async (id: string) =>
   store.sql(
-    `select attempt, what, code, message, stack, worker, evidence from retoma.failure where job_id = $1 order by attempt`,
+    `select attempt, failure_type, code, message, stack, worker, evidence from retoma.failure where job_id = $1 order by attempt`,
     [id],
   )
 /** Back to a worker, as its next attempt would be: attempt 1 again, so that certificates stay short. */
@@ -87,11 +87,11 @@ describe('of a death that was asked for', () => {
       crashes: 0,
       restarts: 1,
       run_at: at(10),
-      rank: 8,
-      care: { level: 0, death: null, deaths: 0, fruitless: 1 },
+      claim_rank: 8,
+      crash_suspicion: { level: 0, death: null, deaths: 0, fruitless: 1 },
       error: { what: 'orphan', message: orphanMessage },
     })
-    expect(await evidence(id)).toMatchObject([{ attempt: 1, what: 'orphan', worker: 'w' }])
+    expect(await evidence(id)).toMatchObject([{ attempt: 1, failure_type: 'orphan', worker: 'w' }])
   })
 
   test('what was claimed and never begun goes back with nothing noted, and is no start', async () => {
@@ -99,7 +99,7 @@ describe('of a death that was asked for', () => {
     const id = await store.put('running')
     expect(await bury(death())).toMatchObject([{ id, fate: 'unbegun', state: 'waiting' }])
     expect(await rowOf(id)).toMatchObject({
-      state: 'waiting', restarts: 0, care: null, error: null, run_at: at(10), attempt: 1, unspent: 1,
+      state: 'waiting', restarts: 0, crash_suspicion: null, error: null, run_at: at(10), attempt: 1, uncounted_attempts: 1,
     }) // biome-ignore format: one row
     expect(await evidence(id)).toEqual([])
     expect(await store.sql(`select from retoma.event`)).toEqual([])
@@ -113,7 +113,7 @@ describe('of a death that was asked for', () => {
       await recoverCrashedWorker(store.db, worker, death({ started: ids.map(first) }), at(1))
     }
     const rows = await store.sql(`
-      select state, failures, crashes, restarts, care ->> 'level' as level, count(*)::int as n
+      select state, failures, crashes, restarts, crash_suspicion ->> 'level' as level, count(*)::int as n
       from retoma.job group by 1, 2, 3, 4, 5`)
     expect(rows).toEqual([{ state: 'waiting', failures: 0, crashes: 0, restarts: 1, level: '0', n: 100 }])
   })
@@ -129,15 +129,25 @@ describe('of a death that one job is named for', () => {
       failures: 0,
       crashes: 1,
       restarts: 0,
-      care: null,
+      crash_suspicion: null,
       run_at: at(15),
       error: { what: 'crash', code: null, message: 'boom' },
     })
     expect(await evidence(culprit!)).toMatchObject([
-      { what: 'crash', stack: 'at boom', evidence: { exitCode: 1, signal: null, memoryBytes: 1000, oom: false } },
+      {
+        failure_type: 'crash',
+        stack: 'at boom',
+        evidence: { exitCode: 1, signal: null, memoryBytes: 1000, oom: false },
+      },
     ])
     // Its neighbour did not keep its process from living: that is no row of restarts, however often it happens.
-    expect(await rowOf(other!)).toMatchObject({ state: 'waiting', crashes: 0, restarts: 1, care: null, run_at: at(10) })
+    expect(await rowOf(other!)).toMatchObject({
+      state: 'waiting',
+      crashes: 0,
+      restarts: 1,
+      crash_suspicion: null,
+      run_at: at(10),
+    })
     expect(await rowOf(unbegun!)).toMatchObject({ state: 'waiting', crashes: 0, restarts: 0 })
   })
 
@@ -150,7 +160,7 @@ describe('of a death that one job is named for', () => {
     await store.worker('w')
     const id = await store.put('running')
     await bury(named(id, [id], { how }))
-    expect(await evidence(id)).toMatchObject([{ what, evidence: { how } }])
+    expect(await evidence(id)).toMatchObject([{ failure_type: what, evidence: { how } }])
     expect(await rowOf(id)).toMatchObject({ crashes: 1 })
   })
 
@@ -158,12 +168,12 @@ describe('of a death that one job is named for', () => {
     await policy({ maxAttempts: 2, maxCrashes: 3 })
     await store.worker('w')
     const id = await store.put('running')
-    await store.sql(`update retoma.job set failures = 1, key = 'a', key_hold = 'final' where id = $1`, [id])
+    await store.sql(`update retoma.job set failures = 1, key = 'a', unique_until = 'final' where id = $1`, [id])
     await bury(named(id, [id]))
     expect(await store.job(id)).toMatchObject({
       state: 'failed',
       finished_at: at(10),
-      key_hold: null,
+      unique_until: null,
       error: { what: 'crash', code: null },
     })
     await policy({ maxAttempts: 10, maxCrashes: 2 })
@@ -211,11 +221,12 @@ describe('of a death that nobody can explain', () => {
     await bury(unexplained([a!, b!]))
     const suspect = { state: 'waiting', crashes: 0, failures: 0, restarts: 1, run_at: at(10) }
     for (const id of [a!, b!])
-      expect(await rowOf(id)).toMatchObject({ ...suspect, care: { level: 1, death: 'w', deaths: 1 } })
-    expect(await rowOf(unbegun!)).toMatchObject({ restarts: 0, care: null })
+      expect(await rowOf(id)).toMatchObject({ ...suspect, crash_suspicion: { level: 1, death: 'w', deaths: 1 } })
+    expect(await rowOf(unbegun!)).toMatchObject({ restarts: 0, crash_suspicion: null })
     await Promise.all([a!, b!].map(again))
     await bury(unexplained([a!, b!]))
-    for (const id of [a!, b!]) expect(await rowOf(id)).toMatchObject({ care: { level: 2, death: 'w', deaths: 2 } })
+    for (const id of [a!, b!])
+      expect(await rowOf(id)).toMatchObject({ crash_suspicion: { level: 2, death: 'w', deaths: 2 } })
   })
 
   test('one that dies alone pays for it, and for the deaths before: poison is found at the third', async () => {
@@ -233,7 +244,9 @@ describe('of a death that nobody can explain', () => {
       finished_at: at(30),
       error: { code: 'poison', message: expect.stringContaining('SIGSEGV') },
     })
-    expect(await evidence(id!)).toMatchObject([{ what: 'crash', evidence: { signal: 'SIGSEGV', stderr: 'oh' } }])
+    expect(await evidence(id!)).toMatchObject([
+      { failure_type: 'crash', evidence: { signal: 'SIGSEGV', stderr: 'oh' } },
+    ])
     expect(await rowOf(other!)).toMatchObject({ crashes: 0, failures: 0 })
   })
 
@@ -243,7 +256,7 @@ describe('of a death that nobody can explain', () => {
     const id = await store.put('running')
     await setCare(id, { level: 2, death: 'before', deaths: 2 })
     await bury(named(id, [id]))
-    expect(await rowOf(id)).toMatchObject({ crashes: 3, care: { level: 2, death: null, deaths: 0 } })
+    expect(await rowOf(id)).toMatchObject({ crashes: 3, crash_suspicion: { level: 2, death: null, deaths: 0 } })
     await again(id)
     await bury(named(id, [id]))
     expect(await rowOf(id)).toMatchObject({ crashes: 4 })
@@ -258,7 +271,7 @@ describe('of a death that nobody can explain', () => {
       state: 'waiting',
       crashes: 1,
       run_at: at(15),
-      care: { level: 2, death: null, deaths: 0 },
+      crash_suspicion: { level: 2, death: null, deaths: 0 },
     })
     for (const crashes of [2, 3]) {
       await again(id!)
@@ -273,7 +286,7 @@ describe('of a death that nobody can explain', () => {
     const [done, id] = await store.putMany(2, 'running')
     await settleJobs(store.db, 'w', [{ id: done!, attempt: 1, outcome: { state: 'succeeded', result: '1' } }], at(1))
     expect(await bury(unexplained([done!, id!]))).toMatchObject([{ id, fate: 'crash' }])
-    expect(await rowOf(done!)).toMatchObject({ state: 'succeeded', care: null })
+    expect(await rowOf(done!)).toMatchObject({ state: 'succeeded', crash_suspicion: null })
   })
 
   test('one that ran in a process of its own, beside others, has not killed theirs', async () => {
@@ -284,9 +297,9 @@ describe('of a death that nobody can explain', () => {
     expect(await rowOf(alone!)).toMatchObject({
       state: 'waiting',
       crashes: 0,
-      care: { level: 2, death: 'before', deaths: 2, fruitless: 1 },
+      crash_suspicion: { level: 2, death: 'before', deaths: 2, fruitless: 1 },
     })
-    expect(await rowOf(other!)).toMatchObject({ care: { level: 1, death: 'w', deaths: 1 } })
+    expect(await rowOf(other!)).toMatchObject({ crash_suspicion: { level: 1, death: 'w', deaths: 1 } })
   })
 
   test('one that dies in a process of its own pays for the deaths before, too, and for each once', async () => {
@@ -295,7 +308,7 @@ describe('of a death that nobody can explain', () => {
     const failure = { what: 'crash', message: 'SIGSEGV', code: null, stack: null } as const
     const outcome = { state: 'waiting', delay: seconds(1), failure } as const
     await settleJobs(store.db, 'w', [{ id, attempt: 1, outcome }], at(1))
-    expect(await rowOf(id)).toMatchObject({ crashes: 3, care: { level: 2, death: null, deaths: 0 } })
+    expect(await rowOf(id)).toMatchObject({ crashes: 3, crash_suspicion: { level: 2, death: null, deaths: 0 } })
     await again(id)
     await settleJobs(store.db, 'w', [{ id, attempt: 1, outcome }], at(1))
     expect(await rowOf(id)).toMatchObject({ crashes: 4 })
@@ -305,7 +318,7 @@ describe('of a death that nobody can explain', () => {
     const id = await store.put('running')
     await setCare(id, { level: 1, death: 'before', deaths: 1 })
     await settleJobs(store.db, 'w', [{ id, attempt: 1, outcome: { state: 'succeeded', result: '1' } }], at(1))
-    expect(await rowOf(id)).toMatchObject({ care: null })
+    expect(await rowOf(id)).toMatchObject({ crash_suspicion: null })
   })
 })
 
@@ -344,8 +357,8 @@ describe('restarts in a row', () => {
       for (let times = 1; times <= 10; times++) {
         await again(id)
         await restarted(id)
-        const { state, care, restarts } = await rowOf(id)
-        expect({ state, restarts, level: care?.level, fruitless: care?.fruitless }).toEqual({
+        const { state, crash_suspicion, restarts } = await rowOf(id)
+        expect({ state, restarts, level: crash_suspicion?.level, fruitless: crash_suspicion?.fruitless }).toEqual({
           state: times < 10 ? 'waiting' : 'stalled',
           restarts: times,
           level: times < 3 ? 0 : 2,
@@ -355,7 +368,7 @@ describe('restarts in a row', () => {
       expect(await rowOf(id)).toMatchObject({ failures: 0, error: { what: 'orphan', code: 'too_many_restarts' } })
       expect(await evidence(id)).toMatchObject([{ code: 'too_many_restarts' }])
       await applyJobAction(store.db, 'resume', id, at(6))
-      expect(await rowOf(id)).toMatchObject({ state: 'waiting', care: null })
+      expect(await rowOf(id)).toMatchObject({ state: 'waiting', crash_suspicion: null })
     })
 
     test.each(['a step', 'a place'])('%s of this attempt begins the row anew', async what => {
@@ -365,7 +378,7 @@ describe('restarts in a row', () => {
       if (what === 'a place') await store.sql(`update retoma.job set progress_at = $2 where id = $1`, [id, at(1)])
       else await saveCheckpoints(store.db, 'w', [{ id, attempt: 1, name: 's', value: '1' }], at(1))
       await restarted(id)
-      expect(await rowOf(id)).toMatchObject({ state: 'waiting', restarts: 1, care: null })
+      expect(await rowOf(id)).toMatchObject({ state: 'waiting', restarts: 1, crash_suspicion: null })
     })
 
     test('a step of an earlier attempt does not', async () => {
@@ -377,7 +390,7 @@ describe('restarts in a row', () => {
         at(1),
       ])
       await (_ === 'asked for' ? bury(death({ started: [`${id}/2`] }), 5) : restarted(id))
-      expect(await rowOf(id)).toMatchObject({ care: { fruitless: 1 } })
+      expect(await rowOf(id)).toMatchObject({ crash_suspicion: { fruitless: 1 } })
     })
   })
 
@@ -398,10 +411,10 @@ describe('a burial', () => {
     await store.worker('w')
     const [id] = await store.putMany(2, 'running')
     await bury({ ...unexplained([id!]), started: [first(id!), '999/4'], stderr: 'a\u0000b\ud800' }, 10)
-    expect(await store.sql(`select dead_at, death from retoma.worker`)).toEqual([
+    expect(await store.sql(`select dead_at, crash_report from retoma.worker`)).toEqual([
       {
         dead_at: at(10),
-        death: {
+        crash_report: {
           how: 'unexplained',
           why: 'SIGSEGV',
           signal: 'SIGSEGV',
@@ -426,7 +439,7 @@ describe('a burial', () => {
     expect(once).toMatchObject([{ crashes: 1 }, { restarts: 1 }])
     expect(await bury(named(culprit!, [culprit!, other!]), 20, db)).toEqual([])
     expect([await store.job(culprit!), await store.job(other!)]).toEqual(once)
-    expect(await store.sql(`select dead_at, death -> 'started' as started from retoma.worker`)).toEqual([
+    expect(await store.sql(`select dead_at, crash_report -> 'started' as started from retoma.worker`)).toEqual([
       { dead_at: at(10), started: [first(culprit!), first(other!)] },
     ])
   })
@@ -490,7 +503,7 @@ describe('a burial', () => {
       const rows = await store.db.run(statement, values, deadlineMs)
       bites.push(rows.length)
       const [worker] = await store.sql(
-        `select dead_at, jsonb_array_length(death -> 'started') as begun from retoma.worker`,
+        `select dead_at, jsonb_array_length(crash_report -> 'started') as begun from retoma.worker`,
       )
       expect(worker).toEqual({ dead_at: bites.length < 3 ? null : at(10), begun: 2001 })
       return rows as never
@@ -537,7 +550,13 @@ describe('a burial', () => {
     await bury(death({ started: [first(started!)] }))
     const late = await store.put('running')
     expect(await recoverOrphans(store.db, 10, at(11))).toMatchObject([{ id: late, state: 'waiting' }])
-    expect(await rowOf(late)).toMatchObject({ restarts: 0, care: null, error: null, attempt: 1, unspent: 1 })
+    expect(await rowOf(late)).toMatchObject({
+      restarts: 0,
+      crash_suspicion: null,
+      error: null,
+      attempt: 1,
+      uncounted_attempts: 1,
+    })
     expect(await evidence(late)).toEqual([])
   })
 
@@ -552,14 +571,16 @@ describe('a burial', () => {
   test('notes an event for what it moved, frees gates and counts the batch', async () => {
     await store.worker('w')
     const [culprit, other] = await store.putMany(2, 'running')
-    await store.sql(`update retoma.queue set limits = '{"concurrency": 5}', gated = true where name = 'q'`)
-    await store.sql(`insert into retoma.gate (queue, group_key, running, used_at) values ('q', '', 2, $1)`, [at(0)])
-    await store.sql(`update retoma.job set gated = true, batch_id = 7, ref = 'r' || id`)
-    await bury(named(culprit!, [culprit!, other!]))
-    expect(await store.sql(`select running from retoma.gate`)).toEqual([{ running: 0 }])
-    expect(await store.sql(`select sum(freed)::int as freed from retoma.batch_count where batch_id = 7`)).toEqual([
-      { freed: 2 },
+    await store.sql(`update retoma.queue set limits = '{"concurrency": 5}', limited = true where name = 'q'`)
+    await store.sql(`insert into retoma.limit_counter (queue, group_key, running, used_at) values ('q', '', 2, $1)`, [
+      at(0),
     ])
+    await store.sql(`update retoma.job set limited = true, batch_id = 7, ref = 'r' || id`)
+    await bury(named(culprit!, [culprit!, other!]))
+    expect(await store.sql(`select running from retoma.limit_counter`)).toEqual([{ running: 0 }])
+    expect(await store.sql(`select sum(released)::int as released from retoma.batch_count where batch_id = 7`)).toEqual(
+      [{ released: 2 }],
+    )
     const told = await store.sql(
       `select job_id as id, data ->> 'what' as what, data ->> 'to' as to from retoma.event order by id`,
     )

@@ -23,8 +23,8 @@ const kind = (policy: Partial<JobPolicy>, name = 'k') =>
 const clockAt = (seconds: number) => ({ instant: () => at(seconds), elapsed: () => seconds * 1000 }) as unknown as Clock
 /** One tick at that instant, by a process of its own; looks have followed each other since long ago, and all workers beat. */
 async function tick(seconds: number, { since = -1e6, db = store.db } = {}) {
-  await store.sql(`update retoma.tick set at = $1, since = $2`, [at(seconds - 5), at(since)])
-  await store.sql(`update retoma.worker set beat_at = $1 where dead_at is null`, [at(seconds)])
+  await store.sql(`update retoma.periodic_lease set at = $1, since = $2`, [at(seconds - 5), at(since)])
+  await store.sql(`update retoma.worker set heartbeat_at = $1 where dead_at is null`, [at(seconds)])
   return new Watchdog(db, clockAt(seconds), silentLog, () => 0).tick()
 }
 /** A running attempt of `w`, begun at that second. */
@@ -66,11 +66,13 @@ describe('an attempt that its worker does not end', () => {
       state: 'waiting',
       failures: 1,
       last_worker: 'w',
-      rank: 8,
+      claim_rank: 8,
       run_at: at(185),
       error: { what: 'timeout', code: 'attempt_timeout' },
     })
-    expect(await store.failures(id)).toEqual([{ attempt: 1, what: 'timeout', worker: 'w', code: 'attempt_timeout' }])
+    expect(await store.failures(id)).toEqual([
+      { attempt: 1, failure_type: 'timeout', worker: 'w', code: 'attempt_timeout' },
+    ])
     expect((await tick(400)).timedOut).toEqual([])
   })
 
@@ -110,21 +112,21 @@ describe('an attempt that its worker does not end', () => {
       worker_id: null,
       last_worker: 'w',
       run_at: at(1080),
-      care: { level: 0, fruitless: 1 },
+      crash_suspicion: { level: 0, fruitless: 1 },
       error: { what: 'hung' },
     })
-    expect(await store.failures(id)).toMatchObject([{ attempt: 1, what: 'hung', worker: 'w' }])
+    expect(await store.failures(id)).toMatchObject([{ attempt: 1, failure_type: 'hung', worker: 'w' }])
   })
 
   test('and that time and again gets nowhere behind such a loop runs alone, and waits for a person at last', async () => {
     await store.worker('w')
     await kind({ timeout: minutes(2) })
     const [third, tenth] = [await running(), await running()]
-    await store.sql(`update retoma.job set care = '{"level": 0, "fruitless": 2}' where id = $1`, [third])
-    await store.sql(`update retoma.job set care = '{"level": 2, "fruitless": 9}' where id = $1`, [tenth])
+    await store.sql(`update retoma.job set crash_suspicion = '{"level": 0, "fruitless": 2}' where id = $1`, [third])
+    await store.sql(`update retoma.job set crash_suspicion = '{"level": 2, "fruitless": 9}' where id = $1`, [tenth])
     await store.sql(`update retoma.worker set blocked_since = $1`, [at(10)])
     await tick(1000)
-    expect(await store.job(third)).toMatchObject({ state: 'waiting', care: { level: 2, fruitless: 3 } })
+    expect(await store.job(third)).toMatchObject({ state: 'waiting', crash_suspicion: { level: 2, fruitless: 3 } })
     expect(await store.job(tenth)).toMatchObject({ state: 'stalled', error: { code: 'too_many_restarts' } })
   })
 
@@ -181,12 +183,12 @@ describe('an attempt that its worker does not end', () => {
     await kind({ timeout: seconds(1) })
     const ids = await store.putMany(1200, 'running')
     await store.sql(`update retoma.job set started_at = $1`, [at(0)])
-    await store.sql(`update retoma.tick set at = $1, since = $1`, [at(0)])
-    await store.sql(`update retoma.worker set beat_at = $1`, [at(100)])
+    await store.sql(`update retoma.periodic_lease set at = $1, since = $1`, [at(0)])
+    await store.sql(`update retoma.worker set heartbeat_at = $1`, [at(100)])
     const dogs = [store.db, store.another(), store.another()].map(
       db => new Watchdog(db, clockAt(100), silentLog, () => 0),
     )
-    await store.sql(`update retoma.tick set at = $1`, [at(95)])
+    await store.sql(`update retoma.periodic_lease set at = $1`, [at(95)])
     const ended = (await Promise.all(dogs.map(watchdog => watchdog.tick()))).flatMap(each => each.timedOut)
     // What one had locked, another passed by: the next tick has it.
     ended.push(...(await tick(105)).timedOut)
@@ -199,9 +201,9 @@ describe('an attempt that its worker does not end', () => {
 
 test('looks that have followed each other since before anybody noted since when are watched from the first one that does', async () => {
   // As an upgrade finds it while watchdogs of the release before go on looking.
-  await store.sql(`update retoma.tick set at = $1, since = '-infinity' where name = 'watchdog'`, [at(-5)])
+  await store.sql(`update retoma.periodic_lease set at = $1, since = '-infinity' where name = 'watchdog'`, [at(-5)])
   await new Watchdog(store.db, clockAt(0), silentLog, () => 0).tick()
-  expect(await store.sql(`select since from retoma.tick where name = 'watchdog'`)).toEqual([{ since: at(0) }])
+  expect(await store.sql(`select since from retoma.periodic_lease where name = 'watchdog'`)).toEqual([{ since: at(0) }])
 })
 
 describe('an attempt without progress', () => {
@@ -214,7 +216,7 @@ describe('an attempt without progress', () => {
     expect((await tick(649)).stalled).toEqual([])
     expect((await tick(650)).stalled).toMatchObject([{ id, state: 'stalled' }])
     expect(await store.job(id)).toMatchObject({ state: 'stalled', failures: 0, error: { what: 'stalled' } })
-    expect(await store.failures(id)).toMatchObject([{ what: 'stalled', worker: 'w' }])
+    expect(await store.failures(id)).toMatchObject([{ failure_type: 'stalled', worker: 'w' }])
     expect((await tick(2000)).stalled).toEqual([])
   })
 
@@ -228,7 +230,7 @@ describe('an attempt without progress', () => {
       failures: 0,
       restarts: 0,
       run_at: at(600),
-      rank: 8,
+      claim_rank: 8,
     })
     await stall({ onStall: 'fail', messages: { stalled: 'Processing timeout (watchdog)' } })
     const failed = await running()
@@ -387,11 +389,11 @@ describe('ready jobs that nobody takes', () => {
     await store.put('waiting', { queue: 'later' })
     await store.sql(`update retoma.job set run_at = $1 where queue = 'later'`, [at(1000)])
     const held = await store.put('waiting', { queue: 'held' })
-    await store.sql(`insert into retoma.batch (id, name, kind, queue, policy, state, held, priority, created_at)
+    await store.sql(`insert into retoma.batch (id, name, kind, queue, policy, state, claims_blocked, priority, created_at)
       values (7, 'b', 'k', 'held', '{}', 'paused', true, 4, $1)`, [at(0)]) // biome-ignore format: one statement
     await store.sql(`update retoma.job set batch_id = 7 where id = $1`, [held])
     await store.put('waiting')
-    await store.sql(`update retoma.job set gated = true, gate_key = 'g' where queue = 'q'`)
+    await store.sql(`update retoma.job set limited = true, limit_key = 'g' where queue = 'q'`)
     await tick(100)
     expect(await found()).toEqual([{ subject: 'queue:q/kind:k', noWorker: true }])
   })
@@ -420,7 +422,7 @@ describe('jobs older than maxAge', () => {
         finished_at: at(86_400),
         error: { what: 'overdue', message: 'too old' },
       })
-      expect((await store.failures(id)).map(each => each.what)).toEqual(state === 'running' ? ['overdue'] : [])
+      expect((await store.failures(id)).map(each => each.failure_type)).toEqual(state === 'running' ? ['overdue'] : [])
       expect(await failOverdue(store.db, 10, at(86_401))).toEqual([])
     },
   )
@@ -432,7 +434,7 @@ describe('jobs older than maxAge', () => {
     await store.put('waiting', { kind: 'free' })
     const limited = await store.put('waiting')
     await store.sql(`update retoma.job set run_at = $2 where id = any ($1::bigint[])`, [[later, limited], at(7200)])
-    await store.sql(`update retoma.job set gated = true where id = $1`, [limited])
+    await store.sql(`update retoma.job set limited = true where id = $1`, [limited])
     expect(await failOverdue(store.db, 10, at(10_799))).toEqual([])
     expect(await failOverdue(store.db, 10, at(10_800))).toMatchObject([{ id: later }, { id: limited }])
   })
@@ -450,9 +452,9 @@ describe('jobs older than maxAge', () => {
   test('under a limit, and in backoff, are found as well', async () => {
     await kind({ maxAge: hours(1) })
     const gated = await store.put('waiting')
-    await store.sql(`update retoma.job set gated = true where id = $1`, [gated])
+    await store.sql(`update retoma.job set limited = true where id = $1`, [gated])
     const again = await store.put('waiting')
-    await store.sql(`update retoma.job set rank = 8, attempt = 2, run_at = $2 where id = $1`, [again, at(4000)])
+    await store.sql(`update retoma.job set claim_rank = 8, attempt = 2, run_at = $2 where id = $1`, [again, at(4000)])
     expect((await failOverdue(store.db, 10, at(3600))).map(each => each.id).sort()).toEqual([gated, again].sort())
   })
 })
@@ -465,7 +467,7 @@ describe('where a statement judges, it judges as the pure function does:', () =>
     for (let round = 0; round < 8; round++) {
       await store.sql(`delete from retoma.worker; delete from retoma.kind`)
       const gap = pick(5, 9.999, 10, 60)
-      await store.sql(`update retoma.tick set at = $1`, [at(now - gap)])
+      await store.sql(`update retoma.periodic_lease set at = $1`, [at(now - gap)])
       const orphanAfters = [15, 17, 20, 60].map(seconds)
       for (const orphanAfter of orphanAfters) await kind({ orphanAfter }, `k${orphanAfter}`)
       const expected = new Map<string, string | undefined>()
@@ -481,7 +483,7 @@ describe('where a statement judges, it judges as the pure function does:', () =>
           { id: `w${i}`, host: 'h', pid: 1, version: '0', queues: {}, kinds },
           at(now - beat),
         )
-        await store.sql(`update retoma.worker set suspected_at = $2, suspected_looks = $3 where id = $1`, [
+        await store.sql(`update retoma.worker set suspected_at = $2, missed_checks = $3 where id = $1`, [
           `w${i}`,
           suspected === null ? null : at(now - suspected),
           looks,
@@ -556,7 +558,7 @@ describe('where a statement judges, it judges as the pure function does:', () =>
       const id = await store.put(state as 'running', { kind: name, worker: `w${w}` })
       const begun = state === 'waiting' ? pick(true, false) : true
       await store.sql(
-        `update retoma.job set created_at = $2, run_at = $3, started_at = $4, progress_at = $5, attempt = $6, rank = $7, batch_id = $8 where id = $1`,
+        `update retoma.job set created_at = $2, run_at = $3, started_at = $4, progress_at = $5, attempt = $6, claim_rank = $7, batch_id = $8 where id = $1`,
         [
           id,
           at(now - age),

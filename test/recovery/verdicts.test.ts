@@ -129,8 +129,9 @@ test('one pass takes two beats where a worker is silent: after an outage one tha
   const job = defineJob({ kind: 'long', run: () => 1 })
   const { engine, clock, databaseUrl } = await engineWith(job)
   const { id } = await engine.enqueue(job, undefined)
-  const beat = () => sql(databaseUrl, `update retoma.worker set beat_at = $1, suspected_at = null`, [clock.instant()])
-  await sql(databaseUrl, `insert into retoma.worker (id, host, pid, version, queues, kinds, started_at, beat_at)
+  const beat = () =>
+    sql(databaseUrl, `update retoma.worker set heartbeat_at = $1, suspected_at = null`, [clock.instant()])
+  await sql(databaseUrl, `insert into retoma.worker (id, host, pid, version, queues, kinds, started_at, heartbeat_at)
     values ('w-gone', 'h', 1, '0', '{}', '{long}', $1, $1)`, [clock.instant()]) // biome-ignore format: one statement
   await sql(
     databaseUrl,

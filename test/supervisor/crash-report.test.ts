@@ -53,10 +53,12 @@ async function bringDown(name: string) {
   const { id } = await engine.enqueue(way, name)
   expect(await engine.wait({ job: id })).toMatchObject({ state: 'succeeded', result: 'survived' })
   expect(await engine.wait({ job: other.id })).toMatchObject({ state: 'succeeded', attempt: 2, failures: 0 })
-  const { rows } = await admin.query<{ death: CrashReport }>('select death from retoma.worker where death is not null')
+  const { rows } = await admin.query<{ crash_report: CrashReport }>(
+    'select crash_report from retoma.worker where crash_report is not null',
+  )
   expect(rows).toHaveLength(1)
   const [line] = parent.lines()
-  return { death: rows[0]!.death, id, other: other.id, said: parent.said(), line }
+  return { death: rows[0]!.crash_report, id, other: other.id, said: parent.said(), line }
 }
 
 togetherEach([

@@ -11,7 +11,7 @@ export const batchAudit = `
   ), kept as (
     select batch_id, sum(succeeded)::int as succeeded, sum(failed)::int as failed, sum(skipped)::int as skipped,
       sum(cancelled)::int as cancelled, sum(stalled)::int as stalled,
-      sum(begun - freed)::int as running
+      sum(started - released)::int as running
     from retoma.batch_count group by 1
   )
   select b.id, b.state, to_jsonb(r) - 'batch_id' as recount, b.total, to_jsonb(k) - 'batch_id' as kept

@@ -55,7 +55,7 @@ export async function here(options: Parameters<typeof engineOf>[0] = {}): Promis
   await client.connect()
   onTestFinished(() => client.end())
   const sql = async (text: string, values: unknown[] = []) => (await client.query(text, values)).rows
-  await sql(`update retoma.tick set at = $1 where name = 'watchdog'`, [made.clock.now()])
+  await sql(`update retoma.periodic_lease set at = $1 where name = 'watchdog'`, [made.clock.now()])
   const set = async (table: string, id: string, more: Record<string, unknown>) => {
     for (const [column, value] of Object.entries(more))
       await sql(`update retoma.${table} set ${column} = $2 where id = $1`, [id, value])
@@ -68,7 +68,7 @@ export async function here(options: Parameters<typeof engineOf>[0] = {}): Promis
     },
     async worker(id, more = {}) {
       await sql(
-        `insert into retoma.worker (id, host, pid, version, queues, kinds, started_at, beat_at)
+        `insert into retoma.worker (id, host, pid, version, queues, kinds, started_at, heartbeat_at)
          values ($1, 'host-a', 4711, '0', '{"mail":2}', '{send}', $2, $2)`,
         [id, made.clock.now()],
       )

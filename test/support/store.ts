@@ -37,9 +37,9 @@ export const emptyTables = `
   delete from retoma.file;
   delete from retoma.token;
   delete from retoma.event;
-  update retoma.event_removed set pos = 0;
-  delete from retoma.gate;
-  delete from retoma.floor;
+  update retoma.event_pruned set seq = 0;
+  delete from retoma.limit_counter;
+  delete from retoma.job_floor;
   delete from retoma.provider;
   delete from retoma.rate_window;
   delete from retoma.checkpoint;
@@ -51,10 +51,10 @@ export const emptyTables = `
   delete from retoma.worker;
   delete from retoma.finding;
   delete from retoma.incident;
-  delete from retoma.tick where name = 'notify';
-  delete from retoma.sample;
+  delete from retoma.periodic_lease where name = 'notify';
+  delete from retoma.job_count_sample;
   delete from retoma.metric;
-  update retoma.tick set at = '-infinity', since = '-infinity';
+  update retoma.periodic_lease set at = '-infinity', since = '-infinity';
   delete from retoma.schedule;
   delete from retoma.guard;
   delete from retoma.idempotency;
@@ -69,10 +69,10 @@ interface JobRow {
   last_worker: string | null
   failures: number
   restarts: number
-  rank: number
+  claim_rank: number
   run_at: Date
   finished_at: Date | null
-  key_hold: string | null
+  unique_until: string | null
   error: { what: string; message: string; code: string | null } | null
   result: unknown
 }
@@ -84,7 +84,7 @@ export interface Store {
   another(): Db
   sql<Row = Record<string, unknown>>(text: string, values?: unknown[]): Promise<Row[]>
   job(id: string): Promise<JobRow>
-  failures(id: string): Promise<{ attempt: number; what: string; worker: string; code: string | null }[]>
+  failures(id: string): Promise<{ attempt: number; failure_type: string; worker: string; code: string | null }[]>
   /** A job put into a state by hand; running ones are attempt 1 of worker `w`. */
   put(state: JobState, given?: { kind?: string; worker?: string; attempt?: number; queue?: string }): Promise<string>
   putMany(count: number, state: JobState, given?: { kind?: string; worker?: string; queue?: string }): Promise<string[]>
@@ -132,7 +132,9 @@ export function storeForFile(): Store {
       return row!
     },
     failures: id =>
-      store.sql(`select attempt, what, worker, code from retoma.failure where job_id = $1 order by attempt`, [id]),
+      store.sql(`select attempt, failure_type, worker, code from retoma.failure where job_id = $1 order by attempt`, [
+        id,
+      ]),
     async put(state, given = {}) {
       const [id] = await store.putMany(1, state, given)
       if (given.attempt !== undefined) {
@@ -145,7 +147,7 @@ export function storeForFile(): Store {
       // As whoever enqueues does: every queue has a row, and what runs has started.
       const rows = await store.sql<{ id: string }>(
         `with queue as (insert into retoma.queue (name) values ($2) on conflict do nothing)
-         insert into retoma.job (queue, kind, state, rank, run_at, input, attempt, worker_id, started_at, created_at, finished_at)
+         insert into retoma.job (queue, kind, state, claim_rank, run_at, input, attempt, worker_id, started_at, created_at, finished_at)
          select $2, $3, $4, 9, $5, '{}', $6, $7, case when $7::text is not null then $5::timestamptz end, $5, $8
          from generate_series(1, $1) returning id`,
         [

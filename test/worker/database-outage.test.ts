@@ -570,8 +570,8 @@ test('a worker says at least every 30 s that it lives, idle and while its job ru
   const pass = async () => {
     for (let i = 0; i < 18; i++) {
       await clock.advance(seconds(3))
-      const [row] = await sql<{ beat_at: Date }>(`select beat_at from retoma.worker`)
-      ages.push(clock.now().getTime() - row!.beat_at.getTime())
+      const [row] = await sql<{ heartbeat_at: Date }>(`select heartbeat_at from retoma.worker`)
+      ages.push(clock.now().getTime() - row!.heartbeat_at.getTime())
     }
   }
   await pass()

@@ -157,7 +157,7 @@ describe('one row that PostgreSQL refuses fails alone:', () => {
     expect(await all(ids, id => (id === bad ? outcome : succeeded))).toEqual(ids.map(() => 'written'))
     expect(await states()).toEqual({ succeeded: 299, failed: 1 })
     expect(await store.job(bad)).toMatchObject({ state: 'failed', failures: 1, error: { code: 'bad_value' } })
-    expect(await store.failures(bad)).toMatchObject([{ what: 'error', code: 'bad_value' }])
+    expect(await store.failures(bad)).toMatchObject([{ failure_type: 'error', code: 'bad_value' }])
     expect(db.asked.length).toBeLessThan(30)
   })
 

@@ -258,7 +258,7 @@ test('a job cancelled and run again while its handler still runs keeps its new a
   const beats = new Set<number>()
   await timePasses(clock, async () => {
     const [worker] = await engine.workers.list()
-    beats.add(clock.now().getTime() - worker!.beatAgeSeconds * 1000)
+    beats.add(clock.now().getTime() - worker!.heartbeatAgeSeconds * 1000)
     return beats.size > 3
   })
   expect(await engine.job(id)).toMatchObject({ state: 'running', attempt: 2 })

@@ -61,19 +61,21 @@ async function waitingOf(engine: Engine, runs: Runs, { id }: Execution): Promise
   const asked = [providerName, providerOf(model)]
   const isOurs = ({ name, state, kinds }: ProviderView) =>
     state === 'waiting' && asked.includes(name) && kinds.includes(kind)
-  return (await engine.providers.list()).filter(isOurs).map(({ name, waitUntil, message, waits, waitsSince }) => ({
-    name,
-    model: name === providerName ? null : model,
-    until: waitUntil!,
-    message,
-    times: waits,
-    since: waitsSince,
-  }))
+  return (await engine.providers.list())
+    .filter(isOurs)
+    .map(({ name, waitUntil, message, consecutiveWaits, waitsSince }) => ({
+      name,
+      model: name === providerName ? null : model,
+      until: waitUntil!,
+      message,
+      times: consecutiveWaits,
+      since: waitsSince,
+    }))
 }
 
 async function troublesOf(engine: Engine): Promise<Trouble[]> {
-  return (await engine.providers.list()).flatMap(({ name, trouble }) =>
-    trouble === null ? [] : [{ name, message: trouble }],
+  return (await engine.providers.list()).flatMap(({ name, probeError }) =>
+    probeError === null ? [] : [{ name, message: probeError }],
   )
 }
 

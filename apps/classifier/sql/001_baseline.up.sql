@@ -116,7 +116,7 @@ select
     when b.state = 'succeeded' then 'CONCLUIDO'
     when b.state = 'failed' then 'ERRO'
     when b.state = 'cancelled' then 'CANCELADO'
-    when r.started or c.begun > 0 then 'EM_ANDAMENTO'
+    when r.started or c.started > 0 then 'EM_ANDAMENTO'
     else 'PENDENTE'
   end as status,
   r.total,
@@ -145,8 +145,8 @@ from classifier.run r
   cross join lateral (
     select coalesce(sum(n.succeeded), 0)::integer as succeeded, coalesce(sum(n.failed), 0)::integer as failed,
       coalesce(sum(n.skipped), 0)::integer as skipped, coalesce(sum(n.cancelled), 0)::integer as cancelled,
-      coalesce(sum(n.stalled), 0)::integer as stalled, coalesce(sum(n.begun::bigint - n.freed), 0)::integer as running,
-      coalesce(sum(n.begun), 0) as begun,
+      coalesce(sum(n.stalled), 0)::integer as stalled, coalesce(sum(n.started::bigint - n.released), 0)::integer as running,
+      coalesce(sum(n.started), 0) as started,
       coalesce(sum(n.succeeded + n.failed + n.skipped + n.cancelled), 0)::integer as ended,
       max(n.progress_at) as progress_at,
       (array_agg(n.last_ref order by n.progress_at desc) filter (where n.progress_at is not null))[1] as last_ref
@@ -157,7 +157,7 @@ from classifier.run r
   cross join lateral (
     select case b.state when 'failed' then r.total - c.ended when 'cancelled' then r.total - c.ended - c.running else 0 end as decided
   ) m
-where r.deleted_at is null and (r.batch_id is null or b.todo is distinct from 'prune' and b.id is not null);
+where r.deleted_at is null and (r.batch_id is null or b.cascade is distinct from 'prune' and b.id is not null);
 
 -- Documents with their answers, in the words of the seed. Message, stack and time are those of the last error; a skipped document has the
 -- reason of the skip.
@@ -168,7 +168,7 @@ select
   d.n,
   d.code as codigo,
   s.status,
-  coalesce(j.attempt - j.unspent, 0) as tentativas,
+  coalesce(j.attempt - j.uncounted_attempts, 0) as tentativas,
   case
     when s.status = 'CONCLUIDO' then null
     when s.state = 'cancelled' then 'execução cancelada; documento não processado'
@@ -234,4 +234,4 @@ from classifier.document d
       end
     ) n (state)
   ) s
-where r.batch_id is null or b.todo is distinct from 'prune' and b.id is not null;
+where r.batch_id is null or b.cascade is distinct from 'prune' and b.id is not null;

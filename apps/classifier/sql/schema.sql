@@ -117,7 +117,7 @@ create view classifier.execucoes_classificacao as
             WHEN b.state = 'succeeded'::text THEN 'CONCLUIDO'::text
             WHEN b.state = 'failed'::text THEN 'ERRO'::text
             WHEN b.state = 'cancelled'::text THEN 'CANCELADO'::text
-            WHEN r.started OR c.begun > 0 THEN 'EM_ANDAMENTO'::text
+            WHEN r.started OR c.started > 0 THEN 'EM_ANDAMENTO'::text
             ELSE 'PENDENTE'::text
         END AS status,
     r.total,
@@ -167,8 +167,8 @@ create view classifier.execucoes_classificacao as
             COALESCE(sum(n.skipped), 0::bigint)::integer AS skipped,
             COALESCE(sum(n.cancelled), 0::bigint)::integer AS cancelled,
             COALESCE(sum(n.stalled), 0::bigint)::integer AS stalled,
-            COALESCE(sum(n.begun::bigint - n.freed), 0::numeric)::integer AS running,
-            COALESCE(sum(n.begun), 0::bigint) AS begun,
+            COALESCE(sum(n.started::bigint - n.released), 0::numeric)::integer AS running,
+            COALESCE(sum(n.started), 0::bigint) AS started,
             COALESCE(sum(n.succeeded + n.failed + n.skipped + n.cancelled), 0::bigint)::integer AS ended,
             max(n.progress_at) AS progress_at,
             (array_agg(n.last_ref ORDER BY n.progress_at DESC) FILTER (WHERE n.progress_at IS NOT NULL))[1] AS last_ref
@@ -180,7 +180,7 @@ create view classifier.execucoes_classificacao as
                     WHEN 'cancelled'::text THEN r.total - c.ended - c.running
                     ELSE 0
                 END AS decided) m
-  WHERE r.deleted_at IS NULL AND (r.batch_id IS NULL OR b.todo IS DISTINCT FROM 'prune'::text AND b.id IS NOT NULL);
+  WHERE r.deleted_at IS NULL AND (r.batch_id IS NULL OR b.cascade IS DISTINCT FROM 'prune'::text AND b.id IS NOT NULL);
 
 create view classifier.resultados_classificacao as
  SELECT d.id,
@@ -188,7 +188,7 @@ create view classifier.resultados_classificacao as
     d.n,
     d.code AS codigo,
     s.status,
-    COALESCE(j.attempt - j.unspent, 0) AS tentativas,
+    COALESCE(j.attempt - j.uncounted_attempts, 0) AS tentativas,
         CASE
             WHEN s.status = 'CONCLUIDO'::text THEN NULL::text
             WHEN s.state = 'cancelled'::text THEN 'execução cancelada; documento não processado'::text
@@ -260,4 +260,4 @@ create view classifier.resultados_classificacao as
                             WHEN b.state = 'cancelled'::text AND (COALESCE(j.state, 'waiting'::text) = ANY (ARRAY['waiting'::text, 'stalled'::text])) THEN b.state
                             ELSE COALESCE(j.state, 'waiting'::text)
                         END AS "coalesce") n(state)) s
-  WHERE r.batch_id IS NULL OR b.todo IS DISTINCT FROM 'prune'::text AND b.id IS NOT NULL;
+  WHERE r.batch_id IS NULL OR b.cascade IS DISTINCT FROM 'prune'::text AND b.id IS NOT NULL;

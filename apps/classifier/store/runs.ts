@@ -267,7 +267,7 @@ const hideOld = `
   update classifier.run r
   set deleted_at = coalesce($1::timestamptz, now())
   where r.batch_id is not null and r.deleted_at is null
-    and (select b.todo is distinct from 'prune' from retoma.batch b where b.id = r.batch_id) is not true`
+    and (select b.cascade is distinct from 'prune' from retoma.batch b where b.id = r.batch_id) is not true`
 
 const allHidden = `
   select r.id::text as id from classifier.run r

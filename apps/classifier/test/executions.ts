@@ -112,7 +112,7 @@ export async function sqlOn(url: string): Promise<Sql> {
 
 export const seenIn = (sql: Sql, run: string): Promise<Seen[]> =>
   sql<Seen>(
-    `select d.code, j.state, j.attempt - j.unspent as starts, j.failures, j.error, d.category, d.confidence, d.justification,
+    `select d.code, j.state, j.attempt - j.uncounted_attempts as starts, j.failures, j.error, d.category, d.confidence, d.justification,
        d.model, d.cost_usd, d.simulated, d.reused_from
      from classifier.document d join retoma.job j on j.id = d.job_id
      where d.run_id = $1 order by d.n`,

@@ -21,10 +21,10 @@ test('a document has two minutes; then it is tried again after 5 s and 10 s, and
   await t.engine.work({ queues: { classifier: 1 } })
   while ((await t.engine.batch(made.batch))?.state !== 'succeeded') await t.clock.advance(seconds(2.5))
   expect(await t.engine.batch(made.batch)).toMatchObject({ failed: 1 })
-  const failures = await sql<{ what: string; second: number }>(
-    `select what, extract(epoch from at)::float8 as second from retoma.failure order by attempt`,
+  const failures = await sql<{ failure_type: string; second: number }>(
+    `select failure_type, extract(epoch from at)::float8 as second from retoma.failure order by attempt`,
   )
-  expect(failures.map(each => each.what)).toEqual(['timeout', 'timeout', 'timeout'])
+  expect(failures.map(each => each.failure_type)).toEqual(['timeout', 'timeout', 'timeout'])
   for (const [n, { second }] of failures.entries()) {
     const took = second - begun[n]! / 1000
     expect(took).toBeGreaterThanOrEqual(120)

@@ -46,7 +46,7 @@ test('PDFs that wait for a reader delay no neighbour, and lose no try for the ti
   // All readers are busy, and all other documents have found no free reader.
   await until(async () => {
     const [line] = await sql<{ running: number; back: number }>(
-      `select count(*) filter (where state = 'running')::int as running, count(*) filter (where state = 'waiting' and unspent > 0)::int as back
+      `select count(*) filter (where state = 'running')::int as running, count(*) filter (where state = 'waiting' and uncounted_attempts > 0)::int as back
        from retoma.job where batch_id = $1`,
       [pdfs.batch],
     )

@@ -1,7 +1,7 @@
 /**
  * Applies the actions of a person to a batch, and the verdict of a stall. Each action is one statement with the state check in the
  * `where`, and changes the batch at once: from this commit on `held` blocks claims of the batch's jobs. If the jobs must change too,
- * `todo` names the cascade, and batch-cascade.ts runs the cascade.
+ * `cascade` names the cascade, and batch-cascade.ts runs the cascade.
  *
  * Invariant: an action applied twice, or by ten callers at once, has the effect of a single call. If nothing changed, the answer is the
  * current state.
@@ -32,8 +32,8 @@ const pause = {
       update retoma.provider p set probe_job = null from home h where p.name = any (array[h.provider]) and p.probe_job is not null
     ), pressed as (
       update retoma.batch b
-      set state = 'paused', held = true, reason = jsonb_build_object('code', 'person'), sample_at = '{}', sample_done = '{}',
-        stall_from = 'infinity'
+      set state = 'paused', claims_blocked = true, reason = jsonb_build_object('code', 'person'), throughput_at = '{}', throughput_done = '{}',
+        stall_clock_started_at = 'infinity'
       from home h
       where b.id = any (array[h.id])
       returning b.id, h.state as was, b.state
@@ -48,8 +48,8 @@ export const resumedState = `case when submitted_at is null then 'submitting' el
  * the lanes.
  */
 export const unblockClaims = `
-  unheld as (
-    update retoma.queue q set unheld = q.unheld + 1 from pressed p where q.name = any (array[p.queue])
+  unblocked as (
+    update retoma.queue q set unblock_seq = q.unblock_seq + 1 from pressed p where q.name = any (array[p.queue])
   )`
 
 // A person who resumes a batch has fixed the cause of the pause. The provider of the pause is cleared at once, and so is every provider
@@ -67,7 +67,7 @@ const resumePaused = {
       update retoma.provider set ${clearedProvider(now)} where name = any (array(select name from met))
     ), pressed as (
       update retoma.batch b
-      set state = ${resumedState}, held = false, reason = null
+      set state = ${resumedState}, claims_blocked = false, reason = null
       from home h
       where b.id = any (array[h.id])
       returning b.id, b.queue, 'paused' as was, b.state
@@ -81,7 +81,7 @@ const resumeStalled = {
   text: `
     with pressed as (
       update retoma.batch
-      set state = ${resumedState}, held = false, reason = null, resumes = resumes + 1, sample_at = '{}', sample_done = '{}'
+      set state = ${resumedState}, claims_blocked = false, reason = null, resumes = resumes + 1, throughput_at = '{}', throughput_done = '{}'
       where id = $1 and state = 'stalled'
       returning id, queue, 'stalled' as was, state
     ), ${unblockClaims}, ${noteBatchActions('resume', 'pressed', now, '$3::text')}, before as materialized (
@@ -91,7 +91,7 @@ const resumeStalled = {
       for update
     ), moved as (
       update retoma.job j
-      set state = 'waiting', rank = rank & ~1, run_at = ${now}, care = null, ${limitsOfItsQueue}
+      set state = 'waiting', claim_rank = claim_rank & ~1, run_at = ${now}, crash_suspicion = null, ${limitsOfItsQueue}
       where j.id = any (array(select id from before))
       returning j.batch_id, 'stalled' as was, j.state
     ),
@@ -106,7 +106,7 @@ const cancel = {
       select id, state from retoma.batch where id = $1 and state in ('submitting', 'running', 'paused', 'stalled') for update
     ), pressed as (
       update retoma.batch b
-      set state = 'cancelled', held = true, finished_at = ${now}, reason = null, todo = 'cancel', todo_at = ${now}, todo_chunk = 0
+      set state = 'cancelled', claims_blocked = true, finished_at = ${now}, reason = null, cascade = 'cancel', cascade_at = ${now}, cascade_chunk = 0
       from home h
       where b.id = any (array[h.id])
       returning b.id, h.state as was, b.state
@@ -135,7 +135,7 @@ const retryFailed = {
   text: `
     with home as materialized (
       select id, state, finished_at from retoma.batch b
-      where id = $1 and state not in ('cancelled', 'stalled') and todo is null
+      where id = $1 and state not in ('cancelled', 'stalled') and cascade is null
         and (state = 'failed' or (
           select true from retoma.job j
           where j.batch_id = b.id and j.state = 'failed'
@@ -146,11 +146,11 @@ const retryFailed = {
     ), pressed as (
       update retoma.batch b
       set state = case when h.state = 'failed' then ${resumedState} else h.state end,
-        finished_at = case when h.state = 'succeeded' then h.finished_at end, epoch = epoch + 1,
+        finished_at = case when h.state = 'succeeded' then h.finished_at end, reopen_count = reopen_count + 1,
         resumes = case when h.state = 'failed' then 0 else resumes end,
         reason = case when h.state = 'failed' then null else reason end,
-        retries = retries + 1, retried = 0, retried_held = 0,
-        todo = 'retry', todo_at = ${now}, todo_cause = $3, todo_place = coalesce($3, ''), todo_id = 0
+        retries = retries + 1, retried = 0, retry_conflicts = 0,
+        cascade = 'retry', cascade_at = ${now}, cascade_cause = $3, cascade_place = coalesce($3, ''), cascade_id = 0
       from home h
       where b.id = any (array[h.id])
       returning b.id, b.retries, h.state as was, b.state
@@ -182,7 +182,7 @@ export async function beginRetry(
 
 const retried = {
   name: 'batch_retried',
-  text: `select retried, retried_held as held from retoma.batch where id = $1 and retries = $2`,
+  text: `select retried, retry_conflicts as held from retoma.batch where id = $1 and retries = $2`,
 }
 
 /** Returns the number of jobs the retry changed, whichever process ran the chunks; undefined if another retry has started since. */
@@ -198,7 +198,7 @@ export async function retryResult(
 // The stall clock and the end of the last attempt are unchanged since the verdict. Otherwise the batch made progress, or another watchdog
 // was first and a person has resumed the batch since.
 const asJudged = `
-  ($4::bigint is null or stall_from <> 'infinity' and (extract(epoch from stall_from) * 1000000)::bigint = $4)
+  ($4::bigint is null or stall_clock_started_at <> 'infinity' and (extract(epoch from stall_clock_started_at) * 1000000)::bigint = $4)
     and ($4::bigint is null or not exists (
       select from retoma.batch_count c
       where c.batch_id = $1 and (extract(epoch from c.progress_at) * 1000000)::bigint > coalesce($5::bigint, 0)
@@ -212,15 +212,15 @@ const stall = {
     with home as materialized (
       select id, state, resumes, resumes >= (policy ->> 'maxResumes')::int or policy ->> 'onStall' = 'fail' as over
       from retoma.batch
-      where id = $1 and state in ('submitting', 'running') and todo is null and ${asJudged}
+      where id = $1 and state in ('submitting', 'running') and cascade is null and ${asJudged}
       for update
     ), pressed as (
       update retoma.batch b
       set state = case when h.over then 'failed' else 'stalled' end,
-        held = true,
+        claims_blocked = true,
         finished_at = case when h.over then ${now} end,
-        todo = case when h.over then 'fail' end, todo_at = ${now}, todo_chunk = 0,
-        sample_at = '{}', sample_done = '{}', stall_from = 'infinity',
+        cascade = case when h.over then 'fail' end, cascade_at = ${now}, cascade_chunk = 0,
+        throughput_at = '{}', throughput_done = '{}', stall_clock_started_at = 'infinity',
         reason = case
           when h.over and b.policy ->> 'onStall' <> 'fail' then jsonb_build_object('code', 'resumes_spent', 'resumes', h.resumes)
           else $3::jsonb
@@ -237,7 +237,7 @@ const stall = {
       update retoma.job j
       set state = 'stalled', last_worker = j.worker_id, worker_id = null
       where j.id = any (array(select id from before))
-      returning j.batch_id, 'running' as was, j.state, j.queue, j.gated, j.gate_key
+      returning j.batch_id, 'running' as was, j.state, j.queue, j.limited, j.limit_key
     ), ${releaseLimits('moved', now)},
     ${countMoves('moved')}
     select state from pressed`,
@@ -270,8 +270,8 @@ const rerun = {
   text: `
     with pressed as (
       update retoma.batch
-      set stall_from = ${now}
-      where id = $1 and state in ('submitting', 'running') and todo is null and ${asJudged}
+      set stall_clock_started_at = ${now}
+      where id = $1 and state in ('submitting', 'running') and cascade is null and ${asJudged}
       returning id, queue
     ), before as materialized (
       select id, worker_id from retoma.job
@@ -280,12 +280,12 @@ const rerun = {
       for update
     ), moved as (
       update retoma.job j
-      set state = 'waiting', last_worker = j.worker_id, worker_id = null, rank = rank & ~1, run_at = ${now},
+      set state = 'waiting', last_worker = j.worker_id, worker_id = null, claim_rank = claim_rank & ~1, run_at = ${now},
         error = jsonb_build_object('what', 'stalled', 'message', $6::text, 'code', null, 'stack', null, 'cause', $7::text)
       where j.id = any (array(select id from before))
-      returning j.id, j.attempt, j.last_worker, j.batch_id, j.ref, 'running' as was, j.state, j.queue, j.gated, j.gate_key, j.error
+      returning j.id, j.attempt, j.last_worker, j.batch_id, j.ref, 'running' as was, j.state, j.queue, j.limited, j.limit_key, j.error
     ), noted as (
-      insert into retoma.failure (job_id, attempt, what, message, worker, at)
+      insert into retoma.failure (job_id, attempt, failure_type, message, worker, at)
       select id, attempt, 'stalled', $6, last_worker, ${now} from moved
       on conflict do nothing
     ), told_stall as (

@@ -51,13 +51,13 @@ const end = {
   name: 'batch_bite_end',
   text: `
     with home as materialized (
-      select id, todo, todo_chunk, chunks, resumes, reason from retoma.batch
-      where id = $1 and todo in ('cancel', 'fail')
+      select id, cascade, cascade_chunk, chunks, resumes, reason from retoma.batch
+      where id = $1 and cascade in ('cancel', 'fail')
       for update
     ), chunk as materialized (
       select c.n, c.first_id, c.last_id
       from retoma.batch_chunk c
-      where c.batch_id = (select id from home) and c.n >= (select todo_chunk from home)
+      where c.batch_id = (select id from home) and c.n >= (select cascade_chunk from home)
       order by c.n
       limit $3
     ), before as materialized (
@@ -71,36 +71,36 @@ const end = {
         ) j
     ), moved as (
       update retoma.job j
-      set state = case (select todo from home) when 'cancel' then 'cancelled' else 'failed' end,
+      set state = case (select cascade from home) when 'cancel' then 'cancelled' else 'failed' end,
         last_worker = coalesce(j.worker_id, j.last_worker), worker_id = null,
-        finished_at = ${now}, key_hold = nullif(j.key_hold, 'final'),
+        finished_at = ${now}, unique_until = nullif(j.unique_until, 'final'),
         error = case
-          when (select todo from home) = 'cancel' then j.error
+          when (select cascade from home) = 'cancel' then j.error
           else jsonb_build_object(
             'what', 'stalled', 'code', case when ${spent} then 'resumes_spent' else 'batch_stalled' end, 'message', ${message}, 'stack', null,
             'cause', case when ${spent} then $4::text else $5::text end)
         end
       from before b
       where j.id = any (array[b.id])
-      returning j.id, b.state as was, j.state, j.queue, j.gated, j.gate_key, j.batch_id, j.attempt, j.last_worker, j.error
+      returning j.id, b.state as was, j.state, j.queue, j.limited, j.limit_key, j.batch_id, j.attempt, j.last_worker, j.error
     ), ran as (
       select * from moved where was = 'running'
     ), noted as (
-      insert into retoma.failure (job_id, attempt, what, code, message, worker, at)
+      insert into retoma.failure (job_id, attempt, failure_type, code, message, worker, at)
       select id, attempt, 'stalled', error ->> 'code', error ->> 'message', last_worker, ${now}
       from ran where state = 'failed'
       on conflict do nothing
     ), ${releaseLimits('ran', now)},
     ${countMoves('moved')}, followed as (
       update retoma.batch b
-      set todo_chunk = b.todo_chunk + (select count(*) from chunk)::int,
-        todo = case when b.todo_chunk + (select count(*) from chunk) < b.chunks then b.todo end,
-        held = b.todo_chunk + (select count(*) from chunk) < b.chunks
+      set cascade_chunk = b.cascade_chunk + (select count(*) from chunk)::int,
+        cascade = case when b.cascade_chunk + (select count(*) from chunk) < b.chunks then b.cascade end,
+        claims_blocked = b.cascade_chunk + (select count(*) from chunk) < b.chunks
       from home h
       where b.id = any (array[h.id])
-      returning b.todo
+      returning b.cascade
     )
-    select (select count(*)::int from moved) as moved, 0 as held, todo is null as done from followed`,
+    select (select count(*)::int from moved) as moved, 0 as held, cascade is null as done from followed`,
 }
 
 // A job that fails again during the cascade is not retried a second time. Checkpoints stay, so paid work is not repeated. If several jobs
@@ -112,9 +112,9 @@ const retry = {
   name: 'batch_bite_retry',
   text: `
     with home as materialized (
-      select id, state, held, finished_at, todo_at, todo_cause collate "default" as todo_cause, todo_place collate "default" as todo_place, todo_id
+      select id, state, claims_blocked, finished_at, cascade_at, cascade_cause collate "default" as cascade_cause, cascade_place collate "default" as cascade_place, cascade_id
       from retoma.batch
-      where id = $1 and todo = 'retry'
+      where id = $1 and cascade = 'retry'
       for update
     ), looked as materialized (
       select j.id, j.kind, j.key, j.cause, ${keyTakenByAnother('j')} as held
@@ -122,9 +122,9 @@ const retry = {
         cross join lateral (
           select id, kind, key, coalesce(error ->> 'cause', '') as cause from retoma.job
           where batch_id = h.id and state = 'failed'
-            and (coalesce(error ->> 'cause', ''), id) > (h.todo_place, h.todo_id)
-            and coalesce(error ->> 'cause', '') <= coalesce(h.todo_cause, 'g')
-            and finished_at <= h.todo_at
+            and (coalesce(error ->> 'cause', ''), id) > (h.cascade_place, h.cascade_id)
+            and coalesce(error ->> 'cause', '') <= coalesce(h.cascade_cause, 'g')
+            and finished_at <= h.cascade_at
           order by coalesce(error ->> 'cause', ''), id
           limit $3
           for update
@@ -140,22 +140,22 @@ const retry = {
     ),
     ${countMoves('moved')}, followed as (
       update retoma.batch b
-      set epoch = b.epoch + 1,
+      set reopen_count = b.reopen_count + 1,
         state = case when h.state = 'succeeded' and exists (select from moved) then 'running' else h.state end,
-        held = h.held,
+        claims_blocked = h.claims_blocked,
         finished_at = case when not exists (select from moved) then h.finished_at end,
         retried = b.retried + (select count(*) from moved)::int,
-        retried_held = b.retried_held + (select count(*) from found where held)::int,
-        stop_failed = greatest(b.stop_failed - (select count(*) from moved)::int, 0),
-        stop_ended = greatest(b.stop_ended - (select count(*) from moved)::int, 0),
-        todo = case when (select count(*) from found) >= $3 then b.todo end,
-        todo_place = coalesce((select cause from found order by cause desc, id desc limit 1), b.todo_place),
-        todo_id = coalesce((select id from found order by cause desc, id desc limit 1), b.todo_id)
+        retry_conflicts = b.retry_conflicts + (select count(*) from found where held)::int,
+        stop_baseline_failed = greatest(b.stop_baseline_failed - (select count(*) from moved)::int, 0),
+        stop_baseline_finished = greatest(b.stop_baseline_finished - (select count(*) from moved)::int, 0),
+        cascade = case when (select count(*) from found) >= $3 then b.cascade end,
+        cascade_place = coalesce((select cause from found order by cause desc, id desc limit 1), b.cascade_place),
+        cascade_id = coalesce((select id from found order by cause desc, id desc limit 1), b.cascade_id)
       from home h
       where b.id = any (array[h.id])
-      returning b.id, h.state as was, b.state, b.reason, b.todo
+      returning b.id, h.state as was, b.state, b.reason, b.cascade
     ), ${noteBatchStates('followed', now)}
-    select (select count(*)::int from moved) as moved, (select count(*)::int from found where held) as held, todo is null as done
+    select (select count(*)::int from moved) as moved, (select count(*)::int from found where held) as held, cascade is null as done
     from followed`,
 }
 
@@ -164,11 +164,11 @@ const prune = {
   name: 'batch_bite_prune',
   text: `
     with home as materialized (
-      select id, todo_chunk, chunks from retoma.batch where id = $1 and todo = 'prune' for update
+      select id, cascade_chunk, chunks from retoma.batch where id = $1 and cascade = 'prune' for update
     ), chunk as materialized (
       select c.n, c.first_id, c.last_id
       from retoma.batch_chunk c
-      where c.batch_id = (select id from home) and c.n >= (select todo_chunk from home)
+      where c.batch_id = (select id from home) and c.n >= (select cascade_chunk from home)
       order by c.n
       limit $2
     ), old as (
@@ -189,10 +189,10 @@ const prune = {
       update retoma.file set ${doomed} where job_id = any (array(select id from old))
     ), followed as (
       update retoma.batch b
-      set todo_chunk = b.todo_chunk + (select count(*) from chunk)::int
+      set cascade_chunk = b.cascade_chunk + (select count(*) from chunk)::int
       from home h
       where b.id = any (array[h.id])
-      returning b.id, b.todo_chunk >= b.chunks as done
+      returning b.id, b.cascade_chunk >= b.chunks as done
     )
     select (select count(*)::int from old) as moved, 0 as held, done from followed`,
 }
@@ -201,7 +201,7 @@ const forget = {
   name: 'batch_forget',
   text: `
     with gone as (
-      delete from retoma.batch where id = $1 and todo = 'prune' and todo_chunk >= chunks returning id
+      delete from retoma.batch where id = $1 and cascade = 'prune' and cascade_chunk >= chunks returning id
     ), chunk as (
       delete from retoma.batch_chunk where batch_id = (select id from gone)
     ), told as (
@@ -220,8 +220,8 @@ const jobsPerBite = 2000
 
 /** Runs the next chunk of the cascade. Returns undefined if the batch has no cascade. */
 export async function runCascadeChunk(db: Db, id: string, now: Date | null): Promise<CascadeChunk | undefined> {
-  const [todo] = await db.run<{ todo: string | null }>(whatFollows, [id])
-  switch (todo?.todo) {
+  const [cascade] = await db.run<{ cascade: string | null }>(whatFollows, [id])
+  switch (cascade?.cascade) {
     case 'cancel':
     case 'fail':
       return (await db.run<CascadeChunk>(end, [id, now, chunksPerBite, causes.spent, causes.failed]))[0]
@@ -248,17 +248,17 @@ async function retryBite(db: Db, id: string, now: Date | null): Promise<CascadeC
   }
 }
 
-const whatFollows = { name: 'batch_what_follows', text: `select todo from retoma.batch where id = $1` }
+const whatFollows = { name: 'batch_what_follows', text: `select cascade from retoma.batch where id = $1` }
 
 const mark = {
   name: 'batch_mark_old',
   text: `
     update retoma.batch
-    set todo = 'prune', todo_chunk = 0, todo_at = coalesce($3::timestamptz, now()), key_held = false
+    set cascade = 'prune', cascade_chunk = 0, cascade_at = coalesce($3::timestamptz, now()), key_reserved = false
     where id = any (array(
       select id from retoma.batch
       where finished_at < coalesce($3::timestamptz, now()) - make_interval(secs => $2 / 1000.0)
-        and state = any ($1::text[]) and todo is null
+        and state = any ($1::text[]) and cascade is null
       order by finished_at, id
       limit $4
       for update skip locked

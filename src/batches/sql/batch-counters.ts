@@ -23,17 +23,17 @@ export const claimShardOf = (worker: string): number => shards + shardOf(worker)
 
 /** Part of a `with` for claims: `taken` returned (batch_id). */
 export const countStarted = (taken: string, shard: string): string => `
-  begun as (
-    insert into retoma.batch_count (batch_id, shard, begun)
+  counted_starts as (
+    insert into retoma.batch_count (batch_id, shard, started)
     select t.batch_id, ${shard}, count(*) from ${taken} t where t.batch_id is not null group by 1 order by 1
-    on conflict (batch_id, shard) do update set begun = batch_count.begun + excluded.begun
+    on conflict (batch_id, shard) do update set started = batch_count.started + excluded.started
   )`
 
 /** Sums of the batch `batch` as columns: final, stalled and running jobs. */
 export const batchSums = (batch: string): string => `
   select coalesce(sum(succeeded), 0)::int as succeeded, coalesce(sum(failed), 0)::int as failed,
     coalesce(sum(skipped), 0)::int as skipped, coalesce(sum(cancelled), 0)::int as cancelled,
-    coalesce(sum(stalled), 0)::int as stalled, coalesce(sum(begun::bigint - freed), 0)::int as running,
+    coalesce(sum(stalled), 0)::int as stalled, coalesce(sum(started::bigint - released), 0)::int as running,
     coalesce(sum(succeeded + failed + skipped + cancelled), 0)::int as ended
   from retoma.batch_count c
   where c.batch_id = ${batch}`

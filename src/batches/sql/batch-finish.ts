@@ -34,36 +34,36 @@ const finish = {
   name: 'batch_finish',
   text: `
     with seen as materialized (
-      select b.id, b.epoch, b.total, b.policy, b.reason, s.*
+      select b.id, b.reopen_count, b.total, b.policy, b.reason, s.*
       from (select distinct id from unnest((select $1::bigint[])) as g (id) order by id) g
         cross join lateral (
-          select id, epoch, total, policy, reason from retoma.batch where id = g.id and finished_at is null offset 0
+          select id, reopen_count, total, policy, reason from retoma.batch where id = g.id and finished_at is null offset 0
         ) b
         cross join lateral (${batchSums('b.id')}) s
-    ), held as materialized (
+    ), locked as materialized (
       select b.id, b.state, s.succeeded, s.failed, s.skipped, s.cancelled
       from seen s
         cross join lateral (
           select id, state from retoma.batch
-          where id = s.id and s.ended = s.total and total = s.total and epoch = s.epoch
-            and state in ('running', 'stalled') and submitted_at is not null and todo is null
+          where id = s.id and s.ended = s.total and total = s.total and reopen_count = s.reopen_count
+            and state in ('running', 'stalled') and submitted_at is not null and cascade is null
           for update
         ) b
     ), ended as (
       update retoma.batch b
-      set state = 'succeeded', held = false, finished_at = ${now}, ends = b.ends + 1, reason = null, stall_from = 'infinity',
+      set state = 'succeeded', claims_blocked = false, finished_at = ${now}, completions = b.completions + 1, reason = null, stall_clock_started_at = 'infinity',
         complete_job = case when b.policy -> 'onComplete' ->> 'kind' is not null then nextval('retoma.job_id_seq') end
-      from held h
+      from locked h
       where b.id = any (array[h.id])
       returning b.id, h.state as was, b.state, b.reason, b.name, b.policy -> 'onComplete' ->> 'kind' as kind, b.policy -> 'onComplete' ->> 'queue' as queue,
         (b.policy -> 'onComplete' ->> 'version')::int as version,
-        b.complete_job, b.priority, b.ends, b.total, h.succeeded, h.failed, h.skipped, h.cancelled
+        b.complete_job, b.priority, b.completions, b.total, h.succeeded, h.failed, h.skipped, h.cancelled
     ), ${noteBatchStates('ended', now)}, completes as (
-      insert into retoma.job (id, queue, kind, ref, state, rank, run_at, input, gated, gate_key, version, created_at)
+      insert into retoma.job (id, queue, kind, ref, state, claim_rank, run_at, input, limited, limit_key, version, created_at)
       select e.complete_job, e.queue, e.kind, e.id::text, 'waiting', e.priority * 2 + 1, ${now},
         jsonb_build_object('batch', e.id::text, 'name', e.name, 'total', e.total, 'succeeded', e.succeeded, 'failed', e.failed,
-          'skipped', e.skipped, 'cancelled', e.cancelled, 'end', e.ends),
-        coalesce((select gated from retoma.queue where name = e.queue), false), '', e.version, ${now}
+          'skipped', e.skipped, 'cancelled', e.cancelled, 'end', e.completions),
+        coalesce((select limited from retoma.queue where name = e.queue), false), '', e.version, ${now}
       from ended e
       where e.complete_job is not null
     )
@@ -88,27 +88,27 @@ const stop = {
       select b.id, s.failed, s.ended
       from (select distinct id from unnest((select $1::bigint[])) as g (id) order by id) g
         cross join lateral (
-          select id, stop_failed, stop_ended, (policy #>> '{stopAfter,failures}')::float8 as failures,
+          select id, stop_baseline_failed, stop_baseline_finished, (policy #>> '{stopAfter,failures}')::float8 as failures,
             (policy #>> '{stopAfter,percent}')::float8 as percent
           from retoma.batch where id = g.id and state in ('submitting', 'running')
           offset 0
         ) b
         cross join lateral (${batchSums('b.id')}) s
-      where s.failed - b.stop_failed >= b.failures
-        or s.ended - b.stop_ended >= ${leastEnded} and (s.failed - b.stop_failed) * 100 >= b.percent * (s.ended - b.stop_ended)
-    ), held as materialized (
+      where s.failed - b.stop_baseline_failed >= b.failures
+        or s.ended - b.stop_baseline_finished >= ${leastEnded} and (s.failed - b.stop_baseline_failed) * 100 >= b.percent * (s.ended - b.stop_baseline_finished)
+    ), locked as materialized (
       select b.id, b.state, s.failed, s.ended
       from seen s
         cross join lateral (
           select id, state from retoma.batch
-          where id = s.id and state in ('submitting', 'running') and stop_failed < s.failed and todo is null
+          where id = s.id and state in ('submitting', 'running') and stop_baseline_failed < s.failed and cascade is null
           for update
         ) b
     ), stopped as (
       update retoma.batch b
-      set state = 'paused', held = true, stop_failed = h.failed, stop_ended = h.ended, stall_from = 'infinity',
+      set state = 'paused', claims_blocked = true, stop_baseline_failed = h.failed, stop_baseline_finished = h.ended, stall_clock_started_at = 'infinity',
         reason = jsonb_build_object('code', 'stop_after', 'failed', h.failed, 'ended', h.ended)
-      from held h
+      from locked h
       where b.id = any (array[h.id])
       returning b.id, h.state as was, b.state, b.reason
     ), ${noteBatchStates('stopped', now)}
@@ -131,17 +131,17 @@ const sample = {
       select b.id, s.ended
       from unnest((select $1::bigint[])) as g (id)
         cross join lateral (
-          select id, sample_at, sample_done from retoma.batch
+          select id, throughput_at, throughput_done from retoma.batch
           where id = g.id and state in ('submitting', 'running')
           for update skip locked
         ) b
         cross join lateral (${batchSums('b.id')}) s
-      where s.ended <> coalesce(b.sample_done[cardinality(b.sample_done)], -1)
-        and coalesce(b.sample_at[cardinality(b.sample_at)] <= ${now} - interval '3 seconds', true)
+      where s.ended <> coalesce(b.throughput_done[cardinality(b.throughput_done)], -1)
+        and coalesce(b.throughput_at[cardinality(b.throughput_at)] <= ${now} - interval '3 seconds', true)
     )
     update retoma.batch b
-    set sample_at = b.sample_at[greatest(cardinality(b.sample_at) - ${mostSamples - 2}, 1):] || ${now},
-      sample_done = b.sample_done[greatest(cardinality(b.sample_done) - ${mostSamples - 2}, 1):] || s.ended
+    set throughput_at = b.throughput_at[greatest(cardinality(b.throughput_at) - ${mostSamples - 2}, 1):] || ${now},
+      throughput_done = b.throughput_done[greatest(cardinality(b.throughput_done) - ${mostSamples - 2}, 1):] || s.ended
     from seen s
     where b.id = any (array[s.id])`,
 }
@@ -154,8 +154,8 @@ export async function sampleBatches(db: Db, ids: readonly string[], now: Date | 
 const open = {
   name: 'batch_open',
   text: `
-    select b.id::text as id, b.todo from retoma.batch b
-    where (b.finished_at is null or b.todo is not null) and b.id > $1
+    select b.id::text as id, b.cascade from retoma.batch b
+    where (b.finished_at is null or b.cascade is not null) and b.id > $1
     order by b.id
     limit $2`,
 }
@@ -163,7 +163,7 @@ const open = {
 export interface OpenBatch {
   id: string
   /** The cascade under way; null if there is none. */
-  todo: string | null
+  cascade: string | null
 }
 
 /** Returns the batches after the id `after` that are open or have a cascade under way. */

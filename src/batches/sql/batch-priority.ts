@@ -31,13 +31,13 @@ const move = {
       select first_id, last_id from retoma.batch_chunk where batch_id = $1 and n >= $3 and n < $3 + $4::int order by n
     )
     update retoma.job j
-    set rank = $2::smallint * 2 + (rank & 1), run_at = greatest(run_at, coalesce($5::timestamptz, now()))
+    set claim_rank = $2::smallint * 2 + (claim_rank & 1), run_at = greatest(run_at, coalesce($5::timestamptz, now()))
     where j.id = any (array(
       select found.id
       from chunk c
         cross join lateral (
           select id from retoma.job
-          where id between c.first_id and c.last_id and batch_id = $1 and state = 'waiting' and rank / 2 <> $2::smallint
+          where id between c.first_id and c.last_id and batch_id = $1 and state = 'waiting' and claim_rank / 2 <> $2::smallint
           order by id
           for update skip locked
         ) found

@@ -1,7 +1,7 @@
 /**
  * Reads and sets the stall clocks of batches: the facts for the verdict (batches/model/batch-stall-verdict.ts) and the start of each clock.
  *
- * Invariant: `stall_from` is infinity while the stall clock of a batch is stopped. Only a change of the clock writes `stall_from`, by the
+ * Invariant: `stall_clock_started_at` is infinity while the stall clock of a batch is stopped. Only a change of the clock writes `stall_clock_started_at`, by the
  * first process to see the change; a second process finds the value written. An open batch without problems costs no write.
  */
 
@@ -36,8 +36,8 @@ const depth = 1000
 
 // For a job `j` of a batch `t`: other jobs of the group may use all of the group's limit.
 const groupHasRoom = `(
-  j.gate_key = '' or not exists (
-    select from retoma.queue q join retoma.gate g on g.queue = q.name and g.group_key = j.gate_key
+  j.limit_key = '' or not exists (
+    select from retoma.queue q join retoma.limit_counter g on g.queue = q.name and g.group_key = j.limit_key
     where q.name = t.queue and g.running >= (q.limits #>> '{perGroup,concurrency}')::int
   )
 )`
@@ -51,20 +51,20 @@ const clocks = {
   text: `
     with live as materialized (
       select id, queues, kinds, versions, free_slots from retoma.worker
-      where dead_at is null and beat_at > ${now} - make_interval(secs => ${defaultPolicy.orphanAfter / 1000})
+      where dead_at is null and heartbeat_at > ${now} - make_interval(secs => ${defaultPolicy.orphanAfter / 1000})
     ), watch as materialized (
-      select case when isfinite(since) then since else ${now} end as since from retoma.tick where name = 'watchdog'
+      select case when isfinite(since) then since else ${now} end as since from retoma.periodic_lease where name = 'watchdog'
     ), open as materialized (
-      select b.id, b.kind, b.queue, b.priority, b.policy, b.total, b.chunks, b.stall_from, b.created_at
+      select b.id, b.kind, b.queue, b.priority, b.policy, b.total, b.chunks, b.stall_clock_started_at, b.created_at
       from unnest((select $2::bigint[])) as g (id)
         cross join lateral (
           select * from retoma.batch
-          where id = g.id and state in ('submitting', 'running') and todo is null and policy ->> 'stallAfter' is not null
+          where id = g.id and state in ('submitting', 'running') and cascade is null and policy ->> 'stallAfter' is not null
           offset 0
         ) b
     ), place as materialized (
       select o.queue, o.kind, coalesce((select q.paused from retoma.queue q where q.name = o.queue), false) as paused,
-        not coalesce((select q.gated and q.limits::text like '%"rate"%' from retoma.queue q where q.name = o.queue), false)
+        not coalesce((select q.limited and q.limits::text like '%"rate"%' from retoma.queue q where q.name = o.queue), false)
         and exists (
           select from live w
           where w.queues ? o.queue and (o.kind = any (w.kinds) or w.versions ? o.kind)
@@ -77,7 +77,7 @@ const clocks = {
         )
         and coalesce((
           select coalesce(g.running, 0) < (q.limits ->> 'concurrency')::int
-          from retoma.queue q left join retoma.gate g on g.queue = q.name and g.group_key = ''
+          from retoma.queue q left join retoma.limit_counter g on g.queue = q.name and g.group_key = ''
           where q.name = o.queue and q.limits ? 'concurrency'
         ), true) as room
       from (select distinct queue, kind from open) o
@@ -94,25 +94,25 @@ const clocks = {
         when t.running > 0 or t.left <= t.stalled or t.paused or t.waits or t.anybody and not t.room then false
         else exists (
           select from (
-            select j.state, j.run_at, j.gate_key
+            select j.state, j.run_at, j.limit_key
             from (select last_id from retoma.batch_chunk where batch_id = t.id order by n desc limit 1) c
               cross join lateral (
-                select state, run_at, gate_key from retoma.job where id <= c.last_id and id > c.last_id - ${last} and batch_id = t.id
+                select state, run_at, limit_key from retoma.job where id <= c.last_id and id > c.last_id - ${last} and batch_id = t.id
               ) j
           ) j where state = 'waiting' and run_at <= ${now} and ${groupHasRoom}
         ) or exists (
-          select from (values (t.priority * 2), (t.priority * 2 + 1)) as r (rank)
+          select from (values (t.priority * 2), (t.priority * 2 + 1)) as r (claim_rank)
             cross join lateral (
               select batch_id from retoma.job
-              where ${inOpenLane('t.queue', 'r.rank::smallint')} and run_at <= ${now}
+              where ${inOpenLane('t.queue', 'r.claim_rank::smallint')} and run_at <= ${now}
               order by run_at, id
               limit ${depth}
             ) j
           where j.batch_id = t.id
         ) or exists (
           select from (
-            select batch_id, gate_key from retoma.job
-            where queue = t.queue and state = 'waiting' and gated and run_at <= ${now}
+            select batch_id, limit_key from retoma.job
+            where queue = t.queue and state = 'waiting' and limited and run_at <= ${now}
             limit ${depth}
           ) j
           where j.batch_id = t.id and ${groupHasRoom}
@@ -120,8 +120,8 @@ const clocks = {
       end as ready,
       greatest(t.progress_at, t.created_at) as "quietSince",
       ${ms(`${now} - greatest(t.progress_at, t.created_at)`)} as "quietMs",
-      case when t.stall_from <> 'infinity' then ${ms(`${now} - t.stall_from`)} end as "ranMs",
-      case when t.stall_from <> 'infinity' then ${us('t.stall_from')} end as "fromUs",
+      case when t.stall_clock_started_at <> 'infinity' then ${ms(`${now} - t.stall_clock_started_at`)} end as "ranMs",
+      case when t.stall_clock_started_at <> 'infinity' then ${us('t.stall_clock_started_at')} end as "fromUs",
       ${us('t.progress_at')} as "progressUs",
       (select ${ms(`${now} - since`)} from watch) as "watchedMs"
     from told t
@@ -136,11 +136,11 @@ const set = {
   name: 'batch_clock_set',
   text: `
     update retoma.batch b
-    set stall_from = case when b.id = any ($2::bigint[]) then ${now} else 'infinity' end
+    set stall_clock_started_at = case when b.id = any ($2::bigint[]) then ${now} else 'infinity' end
     where b.id = any (array(
       select id from retoma.batch
       where id = any ($2::bigint[] || $3::bigint[])
-        and case when id = any ($2::bigint[]) then stall_from = 'infinity' and state in ('submitting', 'running') else stall_from <> 'infinity' end
+        and case when id = any ($2::bigint[]) then stall_clock_started_at = 'infinity' and state in ('submitting', 'running') else stall_clock_started_at <> 'infinity' end
       order by id
       for update skip locked
     ))`,

@@ -62,8 +62,8 @@ const note = {
       update retoma.batch b
       set streak = case when not n.is_full then jsonb_build_object('cause', $3::text, 'answered', n.answered, 'jobs', to_jsonb(n.jobs)) end,
         state = case when not n.is_full then b.state else 'paused' end,
-        held = b.held or n.is_full,
-        stall_from = case when not n.is_full then b.stall_from else 'infinity' end,
+        claims_blocked = b.claims_blocked or n.is_full,
+        stall_clock_started_at = case when not n.is_full then b.stall_clock_started_at else 'infinity' end,
         reason = case when not n.is_full then b.reason else jsonb_build_object('code', 'same_cause', 'provider', ${ownName}, 'cause', $3::text,
           'message', $7::text, 'items', cardinality(n.jobs), 'answered', n.answered, 'job', ($4::bigint[])[1]::text) end
       from next n

@@ -39,7 +39,7 @@ export interface BatchView {
   resumes: number
   maxResumes: number
   /** Number of list items the submit has received. */
-  taken: number
+  itemsReceived: number
   /** A cascade is under way. */
   following: boolean
   /** The `onComplete` job of the last completion. */
@@ -58,13 +58,13 @@ type Row = Omit<BatchView, 'waiting' | 'percent' | 'rate' | 'etaSeconds' | 'maxR
 
 const now = `coalesce($1::timestamptz, now())`
 const columns = `
-  b.id::text as id, b.name, b.key, b.kind, b.queue, b.reason, b.priority, b.total, b.taken, b.resumes, b.policy,
+  b.id::text as id, b.name, b.key, b.kind, b.queue, b.reason, b.priority, b.total, b.items_received as "itemsReceived", b.resumes, b.policy,
   case when b.state = 'running' and p.progress_at is null and s.running = 0 then 'waiting' else b.state end as state,
   s.running, s.stalled, s.succeeded, s.failed, s.skipped, s.cancelled, s.ended,
-  p.progress_at as "progressAt", p.last_ref as "lastRef", b.todo is not null as following,
+  p.progress_at as "progressAt", p.last_ref as "lastRef", b.cascade is not null as following,
   b.complete_job::text as "completeJob", b.created_at as "createdAt", b.submitted_at as "submittedAt", b.finished_at as "finishedAt",
-  array(select extract(epoch from ${now} - at)::float8 from unnest(b.sample_at) with ordinality as t (at, n) order by n) as "sampleAges",
-  b.sample_done as "sampleDone"`
+  array(select extract(epoch from ${now} - at)::float8 from unnest(b.throughput_at) with ordinality as t (at, n) order by n) as "sampleAges",
+  b.throughput_done as "sampleDone"`
 const joined = `
   cross join lateral (${batchSums('b.id')}) s
   left join lateral (
@@ -79,7 +79,7 @@ const one = {
   text: `
     select ${columns}
     from retoma.batch b ${joined}
-    where b.id = $2 and b.todo is distinct from 'prune'`,
+    where b.id = $2 and b.cascade is distinct from 'prune'`,
 }
 
 export async function viewBatch(db: Db, id: string, now: Date | null): Promise<BatchView | undefined> {
@@ -93,7 +93,7 @@ const list = {
     select * from (
       select ${columns}
       from retoma.batch b ${joined}
-      where b.id < $2 and b.todo is distinct from 'prune' and ($3::text is null or b.name = $3)
+      where b.id < $2 and b.cascade is distinct from 'prune' and ($3::text is null or b.name = $3)
         and ($4::text is null or b.state = case when $4 = 'waiting' then 'running' else $4 end)
       order by b.id desc
     ) v

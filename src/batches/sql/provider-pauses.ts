@@ -54,7 +54,7 @@ const pause = {
       for update
     ), pressed as (
       update retoma.batch b
-      set state = 'paused', held = true, reason = o.reason, sample_at = '{}', sample_done = '{}', stall_from = 'infinity'
+      set state = 'paused', claims_blocked = true, reason = o.reason, throughput_at = '{}', throughput_done = '{}', stall_clock_started_at = 'infinity'
       from home h join ours o on o.batch_id = h.id
       where b.id = any (array[h.id])
       returning b.id, h.state as was, b.state, b.reason, b.queue
@@ -75,7 +75,7 @@ export const pauseBatches = (
 
 /** The batch has no unfinished item: the last item failed, or a person removed it. */
 const hasNothingLeft = `(
-  b.submitted_at is not null and b.todo is null and b.total = (select s.ended from (${batchSums('b.id')}) s)
+  b.submitted_at is not null and b.cascade is null and b.total = (select s.ended from (${batchSums('b.id')}) s)
 )`
 
 const goOn = {
@@ -83,13 +83,13 @@ const goOn = {
   text: `
     with home as materialized (
       select b.id, b.reason ->> 'provider' as provider, ${hasNothingLeft} as empty from retoma.batch b
-      where b.held and b.state = 'paused' and b.reason ->> 'code' in ('provider', 'same_cause')
+      where b.claims_blocked and b.state = 'paused' and b.reason ->> 'code' in ('provider', 'same_cause')
         and (not ${isStopped(`b.reason ->> 'provider'`)} and b.reason ->> 'provider' is not null or ${hasNothingLeft})
       order by b.id
       for update skip locked
     ), pressed as (
       update retoma.batch b
-      set state = ${resumedState}, held = false, reason = null
+      set state = ${resumedState}, claims_blocked = false, reason = null
       from home h
       where b.id = any (array[h.id])
       returning b.id, b.queue, 'paused' as was, b.state,
@@ -109,23 +109,23 @@ const depth = 1000
 const last = 100
 const some = 20
 
-const ofLane = (gated: string) => `
-  select l.id, l.rank from (values (b.priority * 2), (b.priority * 2 + 1)) as r (rank)
+const ofLane = (limited: string) => `
+  select l.id, l.claim_rank from (values (b.priority * 2), (b.priority * 2 + 1)) as r (claim_rank)
     cross join lateral (
-      select id, rank, batch_id from retoma.job
-      where queue = b.queue and rank = r.rank and state = 'waiting' and ${gated} and run_at <= ${now}
+      select id, claim_rank, batch_id from retoma.job
+      where queue = b.queue and claim_rank = r.claim_rank and state = 'waiting' and ${limited} and run_at <= ${now}
       limit ${depth}
     ) l
   where l.batch_id = b.id`
 
 // Ready jobs of the batch `b`: first the job that met the stop, then jobs that returned to `waiting`, then new jobs.
 const candidates = `
-  select id, -1 as rank from retoma.job
+  select id, -1 as claim_rank from retoma.job
   where id = (b.reason ->> 'job')::bigint and batch_id = b.id and state = 'waiting' and run_at <= ${now}
   union all
-  (${ofLane('not gated')} limit 1)
+  (${ofLane('not limited')} limit 1)
   union all
-  (${ofLane('gated')} limit 1)
+  (${ofLane('limited')} limit 1)
   union all
   (
     select j.id, 99
@@ -144,7 +144,7 @@ const arm = {
   name: 'provider_arm',
   text: `
     with due as materialized (
-      select name, probe_last, (select batch_id from retoma.job j where j.id = probe_last) as last_batch from retoma.provider
+      select name, last_probe_job, (select batch_id from retoma.job j where j.id = last_probe_job) as last_batch from retoma.provider
       where stopped_at is not null and probe_at <= ${now} and wait_until <= ${now}
         and (select j.state from retoma.job j where j.id = probe_job) is distinct from 'running'
       order by name
@@ -156,28 +156,28 @@ const arm = {
           select j.id, b.queue
           from (
             select id, queue, priority, reason from retoma.batch
-            where held and state = 'paused' and reason ->> 'provider' = d.name
+            where claims_blocked and state = 'paused' and reason ->> 'provider' = d.name
               and (select q.paused from retoma.queue q where q.name = batch.queue) is not true
             order by not exists (
                 select from retoma.worker w
-                where w.dead_at is null and w.beat_at > ${now} - make_interval(secs => ${defaultPolicy.orphanAfter / 1000})
+                where w.dead_at is null and w.heartbeat_at > ${now} - make_interval(secs => ${defaultPolicy.orphanAfter / 1000})
                   and w.queues ? batch.queue and (batch.kind = any (w.kinds) or w.versions ? batch.kind)
               ), id <= coalesce(d.last_batch, 0), id
             limit ${some}
           ) b
             cross join lateral (
-              select x.id from (${candidates}) x order by x.id is not distinct from d.probe_last, x.rank limit 1
+              select x.id from (${candidates}) x order by x.id is not distinct from d.last_probe_job, x.claim_rank limit 1
             ) j
           limit 1
         ) c
     ), armed as (
       update retoma.provider p
-      set probe_job = c.id, probe_last = c.id, probe_at = ${now} + make_interval(secs => ${probeEvery / 1000})
+      set probe_job = c.id, last_probe_job = c.id, probe_at = ${now} + make_interval(secs => ${probeEvery / 1000})
       from chosen c
       where p.name = c.name
     ), moved as (
       update retoma.job j
-      set rank = rank & ~1, run_at = ${now}
+      set claim_rank = claim_rank & ~1, run_at = ${now}
       where j.id = any (array(select id from chosen)) and j.state = 'waiting'
     )
     select distinct queue from chosen`,

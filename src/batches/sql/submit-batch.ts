@@ -20,7 +20,7 @@ type Runs = Pick<Db, 'run'>
 export interface Submission {
   id: string
   state: BatchState
-  taken: number
+  itemsReceived: number
   total: number
   submitted: boolean
 }
@@ -34,27 +34,27 @@ export interface NewBatch {
   priority: number
 }
 
-const columns = `id::text as id, state, taken, total, submitted_at is not null as submitted`
+const columns = `id::text as id, state, items_received as "itemsReceived", total, submitted_at is not null as submitted`
 
 const create = {
   name: 'batch_create',
   text: `
-    insert into retoma.batch (id, name, key, key_held, kind, queue, policy, priority, created_at)
+    insert into retoma.batch (id, name, key, key_reserved, kind, queue, policy, priority, created_at)
     values (nextval('retoma.job_id_seq'), $1, $2, $2::text is not null, $3, $4, $5::jsonb, $6::smallint, coalesce($7::timestamptz, now()))
-    on conflict (name, key) where key_held do nothing
+    on conflict (name, key) where key_reserved do nothing
     returning ${columns}`,
 }
 
 const freeKey = {
   name: 'batch_free_key',
   text: `
-    update retoma.batch set key_held = false
-    where name = $1 and key = $2 and key_held and finished_at < coalesce($3::timestamptz, now()) - interval '24 hours'`,
+    update retoma.batch set key_reserved = false
+    where name = $1 and key = $2 and key_reserved and finished_at < coalesce($3::timestamptz, now()) - interval '24 hours'`,
 }
 
 const holder = {
   name: 'batch_holder',
-  text: `select ${columns} from retoma.batch where name = $1 and key = $2 and key_held`,
+  text: `select ${columns} from retoma.batch where name = $1 and key = $2 and key_reserved`,
 }
 
 export async function hasBatch(on: Runs, name: string, key: string): Promise<boolean> {
@@ -89,7 +89,7 @@ export async function submissionOf(on: Runs, id: string): Promise<Submission | u
 const open = `
   open as materialized (
     select id, chunks, priority, kind, queue from retoma.batch
-    where id = $1::bigint and taken = $2::int and submitted_at is null and state in ('submitting', 'paused', 'stalled')
+    where id = $1::bigint and items_received = $2::int and submitted_at is null and state in ('submitting', 'paused', 'stalled')
     for update
   )`
 const runAt = `greatest(coalesce($3::timestamptz, coalesce($5::timestamptz, now())) + make_interval(secs => $4::float8 / 1000), coalesce($5::timestamptz, now()))`
@@ -99,11 +99,11 @@ const noted = `
     select o.id, o.chunks, min(m.id), max(m.id), count(*) from open o, made m group by 1, 2
   ), noted as (
     update retoma.batch b
-    set taken = b.taken + $6::int, total = b.total + (select count(*) from made)::int,
+    set items_received = b.items_received + $6::int, total = b.total + (select count(*) from made)::int,
       chunks = b.chunks + (exists (select from made))::int
     from open o
     where b.id = any (array[o.id])
-    returning b.id, b.state, b.taken, b.total, b.submitted_at
+    returning b.id, b.state, b.items_received, b.total, b.submitted_at
   )
   select ${columns} from noted`
 
@@ -112,9 +112,9 @@ const alike = {
   name: 'batch_chunk_alike',
   text: `
     with ${open}, made as (
-      insert into retoma.job (queue, kind, batch_id, ref, state, rank, run_at, input, group_key, gated, gate_key, version, trace, created_at)
+      insert into retoma.job (queue, kind, batch_id, ref, state, claim_rank, run_at, input, group_key, limited, limit_key, version, trace, created_at)
       select o.queue, o.kind, o.id, i.ref, 'waiting', o.priority * 2 + 1, ${runAt}, i.input, $7::text,
-        coalesce((select gated from retoma.queue where name = o.queue), false),
+        coalesce((select limited from retoma.queue where name = o.queue), false),
         coalesce((select $7::text from retoma.queue where name = o.queue and grouped), ''), $10::int, $11::text,
         coalesce($5::timestamptz, now())
       from open o cross join rows from (jsonb_array_elements($8::jsonb), unnest($9::text[])) as i (input, ref)
@@ -128,17 +128,17 @@ const different = {
   name: 'batch_chunk_different',
   text: `
     with ${open}, made as (
-      insert into retoma.job (queue, kind, batch_id, key, key_hold, ref, state, rank, run_at, input, group_key, gated, gate_key, version, trace, created_at)
-      select o.queue, o.kind, o.id, i.key, i.key_hold, i.ref, 'waiting', coalesce(i.priority, o.priority) * 2 + 1,
+      insert into retoma.job (queue, kind, batch_id, key, unique_until, ref, state, claim_rank, run_at, input, group_key, limited, limit_key, version, trace, created_at)
+      select o.queue, o.kind, o.id, i.key, i.unique_until, i.ref, 'waiting', coalesce(i.priority, o.priority) * 2 + 1,
         greatest(coalesce(i.run_at, coalesce($5::timestamptz, now())) + make_interval(secs => i.delay_ms / 1000), coalesce($5::timestamptz, now())),
-        i.input, i.group_key, coalesce(q.gated, false), case when q.grouped then coalesce(i.group_key, '') else '' end, $13::int, $14::text,
+        i.input, i.group_key, coalesce(q.limited, false), case when q.grouped then coalesce(i.group_key, '') else '' end, $13::int, $14::text,
         coalesce($5::timestamptz, now())
       from open o
         left join retoma.queue q on q.name = any (array[o.queue])
         cross join unnest($7::text[], $8::text[], $9::text[], $10::smallint[], $3::timestamptz[], $4::float8[], $11::text[], $12::jsonb[])
-          with ordinality as i (key, key_hold, ref, priority, run_at, delay_ms, group_key, input, ord)
+          with ordinality as i (key, unique_until, ref, priority, run_at, delay_ms, group_key, input, ord)
       order by o.kind, i.key, i.ord
-      on conflict (kind, key) where key_hold is not null do nothing
+      on conflict (kind, key) where unique_until is not null do nothing
       returning id
     ), ${noted}`,
 }
@@ -225,16 +225,16 @@ const close = {
   text: `
     update retoma.batch b
     set submitted_at = coalesce($3::timestamptz, now()), state = case when state = 'submitting' then 'running' else state end
-    where id = $1::bigint and taken = $2::int and submitted_at is null and state in ('submitting', 'paused', 'stalled')
+    where id = $1::bigint and items_received = $2::int and submitted_at is null and state in ('submitting', 'paused', 'stalled')
     returning ${columns}`,
 }
 
 export async function closeSubmit(
   on: Runs,
   id: string,
-  taken: number,
+  received: number,
   now: Date | null,
 ): Promise<Submission | undefined> {
-  const [row] = await on.run<Submission>(close, [id, taken, now])
+  const [row] = await on.run<Submission>(close, [id, received, now])
   return row
 }

@@ -1,5 +1,5 @@
 /**
- * Claims limited jobs, key by key in turn: the statement visits the lanes (gate_key, rank) with waiting jobs, one index probe per lane,
+ * Claims limited jobs, key by key in turn: the statement visits the lanes (limit_key, rank) with waiting jobs, one index probe per lane,
  * and continues from the lane where this worker stopped.
  *
  * Invariant: the claim counts each started job in every limit counter of the job, in the same statement, under the lock of the counter
@@ -16,7 +16,7 @@ import { type ClaimedJob, claimedColumns, isClaimable, isTaken, unpackClaimed } 
 /** A position among the lanes; the lanes after this position come next. */
 export interface ClaimTurn {
   key: string
-  rank: number
+  claim_rank: number
 }
 
 export interface LimitedClaim {
@@ -33,9 +33,9 @@ export interface LimitedClaim {
   nextMs: number | null
 }
 
-export const firstTurn: ClaimTurn = { key: '', rank: -1 }
+export const firstTurn: ClaimTurn = { key: '', claim_rank: -1 }
 /** Returns the position after every lane of a key. */
-export const claimTurnAfter = (key: string): ClaimTurn => ({ key, rank: 32_767 })
+export const claimTurnAfter = (key: string): ClaimTurn => ({ key, claim_rank: 32_767 })
 
 const now = `coalesce($8::timestamptz, now())`
 /** Hits that a rate window still counts, and the instant at which the first of these hits expires. */
@@ -43,10 +43,10 @@ const counts = (per: string) => countedHits('g', per, now)
 const used = (per: string) => `(select coalesce(sum(h.n), 0) from ${counts(per)})`
 const frees = (per: string) => `coalesce((select min(h.at) from ${counts(per)}), ${now}) + ${per}`
 const nextLane = (after: string) => `
-  select j.gate_key, j.rank, j.run_at
+  select j.limit_key, j.claim_rank, j.run_at
   from retoma.job j
-  where j.queue = $1 and j.state = 'waiting' and j.gated and (j.gate_key, j.rank) > ${after}
-  order by j.gate_key, j.rank, j.run_at, j.id
+  where j.queue = $1 and j.state = 'waiting' and j.limited and (j.limit_key, j.claim_rank) > ${after}
+  order by j.limit_key, j.claim_rank, j.run_at, j.id
   limit 1`
 
 // The new hits of a limit counter with a rate. The instant is read behind the lock, which the claim may have waited for, and never goes
@@ -75,11 +75,11 @@ const claim = {
         (limits #>> '{perGroup,rate,limit}')::int as group_rate,
         make_interval(secs => (limits #>> '{perGroup,rate,per}')::float8 / 1000) as group_per
       from retoma.queue
-      where name = $1 and gated and not paused
+      where name = $1 and limited and not paused
         and exists (select from retoma.worker where id = $3 and dead_at is null)
     ), whole as materialized (
       select least($2::bigint, r.concurrency - g.running, r.rate - ${used('r.per')}) as free, ${used('r.per')} as used, ${frees('r.per')} as frees
-      from rule r, retoma.gate g
+      from rule r, retoma.limit_counter g
       where g.queue = $1 and g.group_key = '' and coalesce(r.concurrency, r.rate) is not null
       for update of g
     ), allowed as materialized (
@@ -88,9 +88,9 @@ const claim = {
     ), walk as (
       select lane.*, 1 as n from (${nextLane('($4::text, $5::smallint)')}) lane where (select n from allowed) > 0
       union all
-      select lane.*, w.n + 1 from walk w cross join lateral (${nextLane('(w.gate_key, w.rank)')}) lane where w.n < $6
+      select lane.*, w.n + 1 from walk w cross join lateral (${nextLane('(w.limit_key, w.claim_rank)')}) lane where w.n < $6
     ), ripe as materialized (
-      select gate_key, array_agg(rank order by rank) as ranks from walk where run_at <= ${now} group by 1 order by 1
+      select limit_key, array_agg(claim_rank order by claim_rank) as ranks from walk where run_at <= ${now} group by 1 order by 1
     ), picked as materialized (
       select job.id
       from ripe k
@@ -98,19 +98,19 @@ const claim = {
         cross join lateral (
           select s.free from (
             select least(r.group_concurrency - g.running, r.group_rate - ${used('r.group_per')}) as free
-            from retoma.gate g
-            where g.queue = $1 and g.group_key = k.gate_key and k.gate_key <> '' and coalesce(r.group_concurrency, r.group_rate) is not null
+            from retoma.limit_counter g
+            where g.queue = $1 and g.group_key = k.limit_key and k.limit_key <> '' and coalesce(r.group_concurrency, r.group_rate) is not null
               and coalesce(g.running < r.group_concurrency, true) and coalesce(${used('r.group_per')} < r.group_rate, true)
             for update of g
           ) s
-          union all select $2::bigint where k.gate_key = '' or coalesce(r.group_concurrency, r.group_rate) is null
+          union all select $2::bigint where k.limit_key = '' or coalesce(r.group_concurrency, r.group_rate) is null
         ) gate
         cross join lateral (
           select found.id
-          from unnest(k.ranks) as lane (rank)
+          from unnest(k.ranks) as lane (claim_rank)
             cross join lateral (
               select id from retoma.job
-              where queue = $1 and gate_key = k.gate_key and rank = lane.rank and state = 'waiting' and gated
+              where queue = $1 and limit_key = k.limit_key and claim_rank = lane.claim_rank and state = 'waiting' and limited
                 and run_at <= ${now} and ${isTaken('$7', '$9')}
                 and ${isClaimable}
               order by run_at, id
@@ -128,12 +128,12 @@ const claim = {
     ), ${countStarted('taken', '$10::smallint')}, started as materialized (
       select $1::text as queue, key, n, (select coalesce($8::timestamptz, clock_timestamp())) as at
       from (
-        select gate_key as key, count(*)::int as n from taken where gate_key <> '' group by 1
+        select limit_key as key, count(*)::int as n from taken where limit_key <> '' group by 1
         union all
         select '', count(*)::int from taken having count(*) > 0
       ) k
     ), counted as (
-      update retoma.gate g
+      update retoma.limit_counter g
       set running = g.running + case when l.concurrency is null then 0 else s.n end,
         used_at = ${now},
         hit_at = case when l.rate is null then g.hit_at else (select array_agg(h.at order by h.at) from (${hits}) h) end,
@@ -148,20 +148,20 @@ const claim = {
       where g.queue = any (array[s.queue]) and g.group_key = any (array[s.key])
     ), walked as (
       select count(*)::int as lanes,
-        (select to_jsonb(w) from (select gate_key as key, rank from walk order by n desc limit 1) w) as last,
-        (select coalesce(array_agg(k.gate_key), '{}') from ripe k, rule r
-          where k.gate_key <> '' and coalesce(r.group_concurrency, r.group_rate) is not null
-            and (select true from retoma.gate g where g.queue = $1 and g.group_key = k.gate_key) is null) as missing,
+        (select to_jsonb(w) from (select limit_key as key, claim_rank from walk order by n desc limit 1) w) as last,
+        (select coalesce(array_agg(k.limit_key), '{}') from ripe k, rule r
+          where k.limit_key <> '' and coalesce(r.group_concurrency, r.group_rate) is not null
+            and (select true from retoma.limit_counter g where g.queue = $1 and g.group_key = k.limit_key) is null) as missing,
         coalesce((select n from allowed), 0)::int as allowed,
         extract(epoch from least(
           min(run_at) filter (where run_at > ${now}),
           (select w.frees from whole w, rule r where w.used + (select count(*) from taken) >= r.rate),
           (select min((
-              select ${frees('r.group_per')} from retoma.gate g
-              where g.queue = $1 and g.group_key = k.gate_key
-                and ${used('r.group_per')} + coalesce((select s.n from started s where s.key = k.gate_key), 0) >= r.group_rate
+              select ${frees('r.group_per')} from retoma.limit_counter g
+              where g.queue = $1 and g.group_key = k.limit_key
+                and ${used('r.group_per')} + coalesce((select s.n from started s where s.key = k.limit_key), 0) >= r.group_rate
             ))
-            from rule r, ripe k where r.group_rate is not null and k.gate_key <> '')
+            from rule r, ripe k where r.group_rate is not null and k.limit_key <> '')
         ) - ${now})::float8 * 1000 as "nextMs"
       from walk
     )
@@ -174,7 +174,7 @@ export async function claimLimited(
   now: Date | null,
 ): Promise<LimitedClaim> {
   const { queue, want, worker, kinds, versions = '{}', from, lanes } = given
-  const values = [queue, want, worker, from.key, from.rank, lanes, kinds, now, versions, claimShardOf(worker)]
+  const values = [queue, want, worker, from.key, from.claim_rank, lanes, kinds, now, versions, claimShardOf(worker)]
   const rows = await db.run<Omit<LimitedClaim, 'claimed'> & ClaimedJob & { id: string | null }>(claim, values)
   const { lanes: seen, last, missing, allowed, nextMs } = rows[0]!
   return {

@@ -28,19 +28,19 @@ export interface ClaimedJob {
   batch_id: string | null
   group_key: string | null
   /** If the queue has a limit per group: the key of the claim; otherwise ''. */
-  gate_key: string
+  limit_key: string
   /** Size of the input as JSON text. The table may store the input compressed a hundredfold. */
   input_bytes: number
   /** Version of the kind's code at the enqueue; null: 1. */
   version: number | null
   /** Crash suspicion of a job that may crash the process (jobs/model/crash-suspicion.ts). */
-  care: Partial<CrashSuspicion> | null
+  crash_suspicion: Partial<CrashSuspicion> | null
   /** Policy override of the batch (claiming/batch-overrides.ts). */
   override: Partial<JobPolicy> | null
   /** Trace context of the enqueue (lib/trace.ts). */
   trace: string | null
   /** The data the handler stored with its last checkpoint. */
-  resume: unknown
+  checkpoint_data: unknown
   /**
    * Set on the probe item of a paused batch (batches/sql/batch-streak.ts): the name of the stopped provider row of the batch. null for every other
    * job.
@@ -48,8 +48,8 @@ export interface ClaimedJob {
   tries_for: string | null
   /** The database's clock at this claim, in milliseconds. */
   started_ms: number
-  rank: number
-  /** `run_at` in UTC as PostgreSQL prints the value. With `rank` and `id` the position of the job in the lane. */
+  claim_rank: number
+  /** `run_at` in UTC as PostgreSQL prints the value. With `claim_rank` and `id` the position of the job in the lane. */
   run_at: string
 }
 
@@ -68,7 +68,7 @@ export interface ClaimRequest {
 
 /** The input comes as text, which the server produces anyway, so its size is known at no cost. See `unpack`. */
 export const claimedColumns = `
-  j.id, j.attempt, j.queue, j.kind, j.input::text as input, j.failures, j.crashes, j.ref, j.batch_id, j.group_key, j.gate_key, j.rank, j.resume, j.version, j.care, j.trace,
+  j.id, j.attempt, j.queue, j.kind, j.input::text as input, j.failures, j.crashes, j.ref, j.batch_id, j.group_key, j.limit_key, j.claim_rank, j.checkpoint_data, j.version, j.crash_suspicion, j.trace,
   case when j.id = any (array(select probe_job from retoma.provider where probe_job is not null and starts_with(name, 'batch ')))
     then 'batch ' || j.batch_id end as tries_for,
   extract(epoch from j.started_at)::float8 * 1000 as started_ms, (j.run_at at time zone 'UTC')::text as run_at`
@@ -78,7 +78,7 @@ export const claimedColumns = `
  * id 0. The `coalesce` hides the selectivity from the planner. The planner would estimate from the batches of the waiting jobs, and if
  * all belong to a single batch, take a lane for empty and sort the whole lane (docs/adr/0005-plans.md).
  */
-export const claimsNotBlocked = `coalesce(batch_id, 0) <> all (array(select id from retoma.batch where held))`
+export const claimsNotBlocked = `coalesce(batch_id, 0) <> all (array(select id from retoma.batch where claims_blocked))`
 
 /** Also includes the probe job of a batch that is paused because of a stopped provider (batches/sql/provider-pauses.ts). */
 export const isClaimable = `(${claimsNotBlocked} or id = any (array(select probe_job from retoma.provider where probe_job is not null)))`
@@ -89,7 +89,7 @@ export const isTaken = (kinds: string, versions: string) => `(
   or version between (${versions}::jsonb -> kind -> 0)::int and (${versions}::jsonb -> kind -> 1)::int
 )`
 
-/** Claim rank: priority * 2, plus 1 for a new job. See `job.rank`. */
+/** Claim rank: priority * 2, plus 1 for a new job. See `job.claim_rank`. */
 const ranks = Array.from({ length: 20 }, (_, rank) => rank)
 const start: ClaimCursor = { runAt: '-infinity', id: '0' }
 
@@ -109,14 +109,14 @@ const claim = {
           cross join lateral (
             select found.id
             from (
-              select rank, run_at, id
-              from unnest($3::int[], $4::smallint[], $5::timestamp[], $6::bigint[]) with ordinality as l (place, rank, run_at, id, ord)
+              select claim_rank, run_at, id
+              from unnest($3::int[], $4::smallint[], $5::timestamp[], $6::bigint[]) with ordinality as l (place, claim_rank, run_at, id, ord)
               where l.place = q.place
               order by ord
             ) lane
               cross join lateral (
                 select id from retoma.job
-                where queue = q.queue and rank = lane.rank and state = 'waiting' and not gated
+                where queue = q.queue and claim_rank = lane.claim_rank and state = 'waiting' and not limited
                   and run_at <= coalesce($9::timestamptz, now())
                   and (run_at, id) > (lane.run_at at time zone 'UTC', lane.id)
                   and ${isTaken('$8', '$10')}
@@ -127,7 +127,7 @@ const claim = {
               ) found
             limit q.want
           ) c
-        where q.queue <> all (array(select name from retoma.queue where paused or gated))
+        where q.queue <> all (array(select name from retoma.queue where paused or limited))
           and exists (select from retoma.worker where id = $7 and dead_at is null)
       ))
       returning ${claimedColumns}
@@ -179,13 +179,13 @@ const ahead = {
   name: 'claim_look_ahead',
   text: `
     select extract(epoch from min(j.run_at) - coalesce($2::timestamptz, now()))::float8 * 1000 as "dueMs",
-      array(select name from retoma.queue where gated and name = any ($1::text[])) as gated,
+      array(select name from retoma.queue where limited and name = any ($1::text[])) as limited,
       ((coalesce($2::timestamptz, now()) - interval '${lookBackMs} milliseconds') at time zone 'UTC')::text as seen,
-      coalesce((select jsonb_object_agg(name, unheld) from retoma.queue where name = any ($1::text[])), '{}') as unheld
-    from unnest($1::text[]) as q (name), generate_series(0, 19) as rank
+      coalesce((select jsonb_object_agg(name, unblock_seq) from retoma.queue where name = any ($1::text[])), '{}') as "unblockSeq"
+    from unnest($1::text[]) as q (name), generate_series(0, 19) as r (claim_rank)
       cross join lateral (
         select run_at from retoma.job
-        where queue = q.name and job.rank = rank.rank::smallint and state = 'waiting' and not gated
+        where queue = q.name and job.claim_rank = r.claim_rank::smallint and state = 'waiting' and not limited
           and run_at > coalesce($2::timestamptz, now())
         order by run_at
         limit 1
@@ -196,14 +196,14 @@ export interface LookaheadResult {
   /** Milliseconds until the next job of the queues is due; null if no job waits for an instant. */
   dueMs: number | null
   /** The queues with limits. */
-  gated: string[]
+  limited: string[]
   /**
    * An instant `lookBackMs` before now, as text. Once a later claim returns fewer jobs than wanted, no job before this instant waits for
    * the worker.
    */
   seen: string
   /** Per queue: a counter that changes when skipped jobs become claimable. */
-  unheld: Record<string, number>
+  unblockSeq: Record<string, number>
 }
 
 export async function lookAhead(db: Db, queues: readonly string[], now: Date | null): Promise<LookaheadResult> {
@@ -218,11 +218,11 @@ const giveBack = {
   text: `
     with moved as (
       update retoma.job j
-      set state = 'waiting', worker_id = null, last_worker = $3, rank = rank & ~1, unspent = unspent + 1,
+      set state = 'waiting', worker_id = null, last_worker = $3, claim_rank = claim_rank & ~1, uncounted_attempts = uncounted_attempts + 1,
         run_at = coalesce($4::timestamptz, now()) + make_interval(secs => $5 / 1000.0)
       from unnest($1::bigint[], $2::int[]) as g (id, attempt)
       where j.id = any (array[g.id]) and j.attempt = g.attempt and j.worker_id = $3
-      returning j.queue, j.gated, j.gate_key, j.batch_id, 'running' as was, j.state
+      returning j.queue, j.limited, j.limit_key, j.batch_id, 'running' as was, j.state
     ), ${releaseLimits('moved', 'coalesce($4::timestamptz, now())')},
     ${countMoves('moved')}
     select queue from moved`,

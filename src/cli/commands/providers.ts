@@ -42,13 +42,13 @@ export function providerLines(providers: readonly ProviderView[], { word, langua
   const now = systemClock.now()
   return table(
     word.providers.columns,
-    providers.map(({ name, state, waitUntil, probeAt, message, trouble }) => {
+    providers.map(({ name, state, waitUntil, probeAt, message, probeError }) => {
       const again = waitUntil ?? probeAt
       return [
         name,
         word.providers.states[state],
         again === null || state === 'open' ? '' : when(again, now, language),
-        state === 'open' ? '' : [message, trouble].filter(Boolean).join('; '),
+        state === 'open' ? '' : [message, probeError].filter(Boolean).join('; '),
       ]
     }),
   )

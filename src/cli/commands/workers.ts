@@ -32,7 +32,7 @@ export function workerLines(workers: readonly WorkerView[], { word, language }: 
     status.workers,
     workers.map(worker => [
       worker.id,
-      relative(new Date(now.getTime() - worker.beatAgeSeconds * 1000), now, language),
+      relative(new Date(now.getTime() - worker.heartbeatAgeSeconds * 1000), now, language),
       stateOf(worker, status),
       worker.running,
       { right: worker.abandoned > 0 ? String(worker.abandoned) : '' },

@@ -22,11 +22,11 @@ interface Worker {
   id: string
   host: string
   pid: number
-  beatAt: string
+  heartbeatAt: string
   deadAt: string | null
   blockedSince: string | null
   stack: string | null
-  death: { why: string } | null
+  crashReport: { why: string } | null
 }
 
 interface Failure {
@@ -84,11 +84,11 @@ function workerPairs(shown: Shown, output: Output): Pair[] {
 const inTrouble = ({ deadAt, blockedSince }: Worker): boolean => deadAt !== null || blockedSince !== null
 
 function ofWorker(worker: Worker, { now }: Shown, { word: { explain }, language }: Output, more = ''): Pair[] {
-  const heard = ago(new Date(worker.beatAt), new Date(now), language)
+  const heard = ago(new Date(worker.heartbeatAt), new Date(now), language)
   const lines: Pair[] = [
     [explain.worker, `${explain.workerIs(brief(worker.id, 40), brief(worker.host, 40), worker.pid, heard)}${more}`],
   ]
-  if (worker.death !== null) lines.push([explain.death, brief(worker.death.why, page)])
+  if (worker.crashReport !== null) lines.push([explain.crashReport, brief(worker.crashReport.why, page)])
   if (worker.blockedSince !== null && worker.deadAt === null) {
     const long = spanText((new Date(now).getTime() - new Date(worker.blockedSince).getTime()) / 1000)
     lines.push([explain.blocked, [explain.blockedFor(long), ...stackLines(worker.stack, explain)].join('\n')])

@@ -36,9 +36,9 @@ const keyText = (key: RowKey): string =>
 export function guardLines(guards: readonly GuardView[], { word, language }: Output): string[] {
   if (guards.length === 0) return [word.guards.none]
   const now = systemClock.now()
-  const state = ({ lastError, active, late, lastTickAt, warnings }: GuardView) => {
+  const state = ({ lastError, active, late, lastSweepAt, warnings }: GuardView) => {
     if (lastError !== null) return brief(lastError[language], 120)
-    if (lastTickAt === null) return word.guards.never
+    if (lastSweepAt === null) return word.guards.never
     if (!active) return late ? word.guards.late : word.guards.inactive
     return warnings.length > 0 ? word.guards.seeWarning : ''
   }
@@ -50,7 +50,7 @@ export function guardLines(guards: readonly GuardView[], { word, language }: Out
       `${each.status.column} = ${each.status.running.join(' | ')}`,
       `${each.signal.join(', ')} > ${formatDuration(each.after)}`,
       word.schedules.every(formatDuration(each.every)),
-      each.lastTickAt === null ? '' : relative(each.lastTickAt, now, language),
+      each.lastSweepAt === null ? '' : relative(each.lastSweepAt, now, language),
       each.lastMarked,
       each.total,
       state(each),

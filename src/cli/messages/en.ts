@@ -297,7 +297,7 @@ export const en = {
     rerunAlready: (id: string, state: string) => `job ${id} is ${state} already; nothing was deleted`,
     cancelled: (id: string) => `job ${id} is cancelled`,
     cancelledAlready: (id: string) => `job ${id} was cancelled already`,
-    careOf: ({ level, death, deaths, fruitless }: CrashSuspicion) =>
+    crashSuspicionOf: ({ level, death, deaths, fruitless }: CrashSuspicion) =>
       [
         ['as any other', 'apart from other suspects', 'alone'][level],
         death === null ? null : `suspected of the death of ${death}`,
@@ -324,7 +324,7 @@ export const en = {
       failures: 'failures',
       crashes: 'crashes',
       restarts: 'restarts',
-      care: 'run with care',
+      crashSuspicion: 'run with care',
       runAt: 'runs at',
       createdAt: 'created',
       startedAt: 'started',

@@ -8,7 +8,7 @@ export const explain = {
   blocked: 'blocked',
   blockedFor: (span: string) => `for ${span}, at`,
   noStack: 'its stack could not be read',
-  death: 'died of',
+  crashReport: 'died of',
   failure: 'last failure',
   failed: (attempt: number, what: string, ago: string, message: string) =>
     `attempt ${attempt}, ${what}, ${ago}: ${message}`,

@@ -9,7 +9,7 @@ export const explain: CliMessages['explain'] = {
   blocked: 'bloqueado',
   blockedFor: span => `há ${span}, em`,
   noStack: 'não foi possível ler a pilha',
-  death: 'morreu de',
+  crashReport: 'morreu de',
   failure: 'última falha',
   failed: (attempt, what, ago, message) => `tentativa ${attempt}, ${what}, ${ago}: ${message}`,
   evidence: 'evidência',

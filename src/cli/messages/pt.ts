@@ -299,7 +299,7 @@ export const pt: CliMessages = {
     rerunAlready: (id, state) => `o job ${id} já está em ${state}; nada foi apagado`,
     cancelled: id => `o job ${id} foi cancelado`,
     cancelledAlready: id => `o job ${id} já estava cancelado`,
-    careOf: ({ level, death, deaths, fruitless }: CrashSuspicion) =>
+    crashSuspicionOf: ({ level, death, deaths, fruitless }: CrashSuspicion) =>
       [
         ['como qualquer outro', 'separado de outros suspeitos', 'sozinho'][level],
         death === null ? null : `suspeito da morte de ${death}`,
@@ -326,7 +326,7 @@ export const pt: CliMessages = {
       failures: 'falhas',
       crashes: 'quedas',
       restarts: 'reinícios',
-      care: 'roda com cuidado',
+      crashSuspicion: 'roda com cuidado',
       runAt: 'roda em',
       createdAt: 'criado',
       startedAt: 'iniciado',

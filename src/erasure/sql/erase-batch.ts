@@ -10,8 +10,8 @@ const mark = {
   name: 'batch_erase_mark',
   text: `
     update retoma.batch
-    set todo = 'prune', todo_chunk = 0, todo_at = coalesce($2::timestamptz, now()), key_held = false
-    where id = $1 and state = any ($3::text[]) and todo is null
+    set cascade = 'prune', cascade_chunk = 0, cascade_at = coalesce($2::timestamptz, now()), key_reserved = false
+    where id = $1 and state = any ($3::text[]) and cascade is null
     returning complete_job::text as complete`,
 }
 

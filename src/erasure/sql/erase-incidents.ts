@@ -22,14 +22,14 @@ export const eraseIncidents = ({ incidents, findings, also, now }: ErasedInciden
     gone as (
       delete from retoma.incident i
       where ${incidents}
-      returning told_job, cleared_job
+      returning opened_job, resolved_job
     ), found as (
       delete from retoma.finding f
       where ${findings}
     ), old as materialized (
-      select id, queue, gated, gate_key, worker_id from retoma.job
+      select id, queue, limited, limit_key, worker_id from retoma.job
       where id = any (array(
-        select told_job from gone union all select cleared_job from gone union all ${also}
+        select opened_job from gone union all select resolved_job from gone union all ${also}
       ))
       order by id
       for update

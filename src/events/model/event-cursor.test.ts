@@ -2,13 +2,13 @@ import { expect, test } from 'vitest'
 import { cursorOf, readCursor } from './event-cursor.ts'
 
 test.each([
-  { pos: 0, phase: null, stamp: null },
-  { pos: 12, phase: '3.running', stamp: '1893499200000001' },
-  { pos: 12, phase: '0.waiting', stamp: null },
-  { pos: 12, phase: null, stamp: '10.2.0.0.0.0' },
-  { pos: 12, phase: 'running', stamp: '10.2.0.0.0.0', half: true },
-  { pos: 12, phase: null, stamp: null, half: true },
-  { pos: Number.MAX_SAFE_INTEGER, phase: 'submitting', stamp: null },
+  { seq: 0, phase: null, stamp: null },
+  { seq: 12, phase: '3.running', stamp: '1893499200000001' },
+  { seq: 12, phase: '0.waiting', stamp: null },
+  { seq: 12, phase: null, stamp: '10.2.0.0.0.0' },
+  { seq: 12, phase: 'running', stamp: '10.2.0.0.0.0', half: true },
+  { seq: 12, phase: null, stamp: null, half: true },
+  { seq: Number.MAX_SAFE_INTEGER, phase: 'submitting', stamp: null },
 ])('a place comes back as it was: %o', place => {
   const text = cursorOf(place)
   expect(readCursor(text)).toEqual(place)

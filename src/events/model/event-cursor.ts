@@ -3,19 +3,19 @@
  * or batch. With the second part a reader that continues later neither repeats nor misses a final state. Opaque to callers.
  */
 export interface EventPosition {
-  pos: number
+  seq: number
   /** Last observed state, with the attempt of a job; null: not observed yet. */
   phase: string | null
   /** Last observed progress; null: not observed yet. */
   stamp: string | null
-  /** The reader has the action at `pos`, but not the state after the action. */
+  /** The reader has the action at `seq`, but not the state after the action. */
   half?: boolean
 }
 
 const form = /^(\d{1,16})(h?)(?:~([a-z\d.]*)~([\d.]*))?$/
 
-export const cursorOf = ({ pos, phase, stamp, half }: EventPosition): string => {
-  const place = half ? `${pos}h` : String(pos)
+export const cursorOf = ({ seq, phase, stamp, half }: EventPosition): string => {
+  const place = half ? `${seq}h` : String(seq)
   return phase === null && stamp === null ? place : `${place}~${phase ?? ''}~${stamp ?? ''}`
 }
 
@@ -23,7 +23,7 @@ export const cursorOf = ({ pos, phase, stamp, half }: EventPosition): string => 
 export function readCursor(text: unknown): EventPosition | undefined {
   const match = typeof text === 'string' ? form.exec(text) : null
   if (match === null) return undefined
-  const pos = Number(match[1])
-  if (!Number.isSafeInteger(pos)) return undefined
-  return { pos, phase: match[3] || null, stamp: match[4] || null, ...(match[2] ? { half: true } : {}) }
+  const seq = Number(match[1])
+  if (!Number.isSafeInteger(seq)) return undefined
+  return { seq, phase: match[3] || null, stamp: match[4] || null, ...(match[2] ? { half: true } : {}) }
 }

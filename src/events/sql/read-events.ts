@@ -11,7 +11,7 @@ import type { Subject } from '../model/event.ts'
 import type { FollowedBatch, FollowedJob } from '../model/followed-snapshot.ts'
 
 export interface EventRow {
-  pos: number
+  seq: number
   /** ISO 8601. */
   at: string
   type: 'state' | 'action' | 'warning'
@@ -20,14 +20,14 @@ export interface EventRow {
   data: Record<string, unknown>
 }
 
-const columns = `pos, at, type, job_id::text as "jobId", batch_id::text as "batchId", data`
+const columns = `seq, at, type, job_id::text as "jobId", batch_id::text as "batchId", data`
 
-const removed = `coalesce((select max(pos) from retoma.event_removed), 0)`
+const removed = `coalesce((select max(seq) from retoma.event_pruned), 0)`
 
 /** Not by max(): for a table that looks empty to the planner, the planner would scan all rows. */
-const lastPlace = `(select pos from retoma.event where pos is not null order by pos desc limit 1)`
+const lastPlace = `(select seq from retoma.event where seq is not null order by seq desc limit 1)`
 
-const given = `greatest(pg_sequence_last_value('retoma.event_pos_seq'), ${removed})`
+const given = `greatest(pg_sequence_last_value('retoma.event_seq_seq'), ${removed})`
 
 // A range of a single id, in the order of the intended index: with an equality the planner would walk all positions and
 // filter, as soon as it expects many events for a job or batch.
@@ -35,7 +35,7 @@ const only = (column: string, id: string) => `${column} >= ${id} and ${column} <
 
 /** True if the subject has events without a position: nulls are last in the index. */
 const anyYet = (column: string, id: string) => `
-  coalesce((select pos is null from retoma.event where ${only(column, id)} order by ${column} desc, pos desc limit 1), false)`
+  coalesce((select seq is null from retoma.event where ${only(column, id)} order by ${column} desc, seq desc limit 1), false)`
 
 /** Seconds since an instant; an instant in the future (from a faster clock) counts as now. */
 const since = (instant: string) => `
@@ -50,25 +50,25 @@ const glanceAtJobs = `
   where j.id = any ($3::bigint[])`
 
 const glanceAtBatches = `
-  select b.id::text, b.state, b.reason, b.todo is not null as following, b.submitted_at is not null as submitted, b.total, c.*,
+  select b.id::text, b.state, b.reason, b.cascade is not null as following, b.submitted_at is not null as submitted, b.total, c.*,
     coalesce((
       select json_agg(json_build_object(
         'ageSeconds', extract(epoch from coalesce($5::timestamptz, now()) - s.at), 'ended', s.done) order by s.at)
-      from unnest(b.sample_at, b.sample_done) as s (at, done)
+      from unnest(b.throughput_at, b.throughput_done) as s (at, done)
     ), '[]') as samples,
     ${since(`coalesce((select max(progress_at) from retoma.batch_count where batch_id = b.id), b.created_at)`)} as "idleSeconds",
     ${anyYet('batch_id', 'b.id')} as pending
   from retoma.batch b cross join lateral (${batchSums('b.id')}) c
-  where b.id = any ($4::bigint[]) and b.todo is distinct from 'prune'`
+  where b.id = any ($4::bigint[]) and b.cascade is distinct from 'prune'`
 
 const poll = {
   name: 'event_look',
   text: `
     select
-      coalesce((select json_agg(e) from (select ${columns} from retoma.event where pos > $1 order by pos limit $2) e), '[]') as events,
+      coalesce((select json_agg(e) from (select ${columns} from retoma.event where seq > $1 order by seq limit $2) e), '[]') as events,
       coalesce((select json_agg(j) from (${glanceAtJobs}) j), '[]') as jobs,
       coalesce((select json_agg(b) from (${glanceAtBatches}) b), '[]') as batches,
-      (select id from retoma.event where pos is null order by id limit 1) is not null as unplaced,
+      (select id from retoma.event where seq is null order by id limit 1) is not null as unplaced,
       ${removed}::float8 as removed,
       ${given}::float8 as given,
       coalesce($5::timestamptz, now()) as at`,
@@ -102,7 +102,7 @@ export async function pollEvents(
   return found!
 }
 
-const page = (name: string, where: string, order = 'pos') => ({
+const page = (name: string, where: string, order = 'seq') => ({
   name,
   text: `
     select
@@ -110,9 +110,9 @@ const page = (name: string, where: string, order = 'pos') => ({
       greatest(${lastPlace}, ${removed}, $1)::float8 as last,
       ${removed}::float8 as removed`,
 })
-const pageOfAll = page('event_page', 'pos > $1')
+const pageOfAll = page('event_page', 'seq > $1')
 const pageOf = (column: string) =>
-  page(`event_page_${column}`, `${only(column, '$3')} and (${column}, pos) > ($3, $1)`, `${column}, pos`)
+  page(`event_page_${column}`, `${only(column, '$3')} and (${column}, seq) > ($3, $1)`, `${column}, seq`)
 const pageOfJob = pageOf('job_id')
 const pageOfBatch = pageOf('batch_id')
 

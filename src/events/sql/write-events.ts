@@ -57,15 +57,15 @@ const place = {
       select pg_try_advisory_xact_lock(${lockKeys.positions}) as ours
     ), free as materialized (
       select ctid as row, id from retoma.event
-      where pos is null and (select ours from lock)
+      where seq is null and (select ours from lock)
       order by id
       limit $1
       for update skip locked
     ), next as materialized (
-      select r.row, nextval('retoma.event_pos_seq') as pos from unnest(array(select row from free order by id)) as r (row)
+      select r.row, nextval('retoma.event_seq_seq') as seq from unnest(array(select row from free order by id)) as r (row)
     ), placed as (
       update retoma.event e
-      set pos = n.pos
+      set seq = n.seq
       from next n
       where e.ctid = n.row
       returning e.id
@@ -95,20 +95,20 @@ const prune = {
   name: 'event_prune',
   text: `
     with first as materialized (
-      select pos, at < coalesce($3::timestamptz, now()) - make_interval(secs => $1 / 1000.0) as old
+      select seq, at < coalesce($3::timestamptz, now()) - make_interval(secs => $1 / 1000.0) as old
       from retoma.event
-      where pos > (select coalesce(max(pos), 0) from retoma.event_removed)
-      order by pos
+      where seq > (select coalesce(max(seq), 0) from retoma.event_pruned)
+      order by seq
       limit $2
     ), gone as (
       delete from retoma.event
-      where pos = any (array(
-        select pos from first where old and pos < all (array(select pos from first where not old))
+      where seq = any (array(
+        select seq from first where old and seq < all (array(select seq from first where not old))
       ))
-      returning pos
+      returning seq
     ), noted as (
-      update retoma.event_removed r
-      set pos = greatest(r.pos, (select max(pos) from gone))
+      update retoma.event_pruned r
+      set seq = greatest(r.seq, (select max(seq) from gone))
       where exists (select from gone)
     )
     select count(*)::int as gone from gone`,

@@ -77,7 +77,7 @@ export interface ProgressRow {
   attempt: number
   /** Name of the last checkpoint; null: unchanged. The other columns are JSON texts, and null also means unchanged. */
   checkpoint: string | null
-  resume: string | null
+  checkpointData: string | null
   progress: string | null
 }
 
@@ -87,12 +87,12 @@ const note = {
     with given as materialized (
       select *
       from unnest((select $1::bigint[]), (select $2::int[]), (select $3::text[]), (select $4::json[]), (select $5::jsonb[]))
-        as g (id, attempt, checkpoint, resume, progress)
+        as g (id, attempt, checkpoint, checkpoint_data, progress)
     )
     update retoma.job j
     set progress_at = coalesce($7::timestamptz, now()),
       checkpoint = coalesce(g.checkpoint, j.checkpoint),
-      resume = coalesce(g.resume, j.resume),
+      checkpoint_data = coalesce(g.checkpoint_data, j.checkpoint_data),
       progress = coalesce(g.progress, j.progress)
     from given g
     where j.id = any (array[g.id]) and j.attempt = g.attempt and j.worker_id = $6
@@ -111,7 +111,7 @@ export async function noteProgress<T extends ProgressRow>(
     sorted.map(each => each.id),
     sorted.map(each => each.attempt),
     sorted.map(each => each.checkpoint),
-    sorted.map(each => each.resume),
+    sorted.map(each => each.checkpointData),
     sorted.map(each => each.progress),
     worker,
     now,

@@ -2,7 +2,7 @@
 import { type LocalizedText, localized } from '../../errors/errors.ts'
 import { explainActiveBatch } from './explain-active-batch.ts'
 import type { BatchFacts } from './explain-facts.ts'
-import { lastTrouble } from './explain-provider.ts'
+import { lastProbeError } from './explain-provider.ts'
 import type { Told } from './explanation.ts'
 import { comingIn, nextCheck, noWatchdog } from './next-watchdog-check.ts'
 import { append, counted, message, nothing, nothingToDo, quoted, since, told, wait } from './sentence-parts.ts'
@@ -90,7 +90,7 @@ function paused(batch: BatchFacts): Told {
     }
     if (typeof reason.provider === 'string') {
       const words = message(typeof reason.message === 'string' ? reason.message : '')
-      const last = batch.provider?.name === reason.provider ? lastTrouble(batch.provider) : nothing
+      const last = batch.provider?.name === reason.provider ? lastProbeError(batch.provider) : nothing
       return localized(
         `was paused because provider ${quoted(reason.provider)} has stopped: ${words}${last.en}; one item a minute asks it again, and it goes on by itself once that is answered`,
         `foi pausado porque o provedor ${quoted(reason.provider)} parou: ${words}${last.pt}; um item por minuto o consulta, e o lote continua sozinho quando houver resposta`,

@@ -22,7 +22,7 @@ export interface WorkerFacts {
   id: string
   host: string
   pid: number
-  beatAt: Date
+  heartbeatAt: Date
   suspectedAt: Date | null
   deadAt: Date | null
   blockedSince: Date | null
@@ -33,10 +33,10 @@ export interface WorkerFacts {
   blockedJob: string | null
   blockedAttempt: number | null
   /** Waiting time of the oldest unwritten outcome or step. */
-  unwrittenMs: number
+  writeLagMs: number
   supervised: boolean
   /** Crash report of the supervisor. */
-  death: { how: string; why: string } | null
+  crashReport: { how: string; why: string } | null
 }
 
 /** The live workers, from the view of a kind in a queue. */
@@ -84,14 +84,14 @@ export interface ProviderFacts {
   freeAt: Date | null
   stoppedAt: Date | null
   /** Number of waits in a row without an answer in between, and the begin of the first wait. */
-  waits: number
+  consecutiveWaits: number
   waitingSince: Date | null
   /** Stopped provider: instant of the next probe. */
   probeAt: Date | null
   code: string | null
   message: string | null
   /** Stopped provider: result of the last probe without an answer. */
-  trouble: string | null
+  probeError: string | null
 }
 
 export interface ErrorFacts {
@@ -118,7 +118,7 @@ export interface JobFacts {
   failures: number
   crashes: number
   restarts: number
-  care: CrashSuspicion
+  crashSuspicion: CrashSuspicion
   createdAt: Date
   runAt: Date
   startedAt: Date | null

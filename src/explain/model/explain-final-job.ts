@@ -139,7 +139,7 @@ export function explainStalled(job: JobFacts): Told {
       ? nothing
       : localized(` ${since(lastFailure.at, now)} ago`, ` há ${since(lastFailure.at, now)}`)
   const reason = why === null ? nothing : localized(`: ${errorText(why)}`, `: ${errorText(why)}`)
-  const { fruitless: restarts } = job.care
+  const { fruitless: restarts } = job.crashSuspicion
   const fruitless =
     restarts === 0 || why?.code === 'too_many_restarts'
       ? nothing

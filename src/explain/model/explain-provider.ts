@@ -5,7 +5,7 @@ import { append, message, nothing, quoted, typed, until, wait } from './sentence
 
 /** `provider "maps" asks to wait 4 min more: slow down` */
 export function whyProvider(provider: ProviderFacts, now: Date): LocalizedText {
-  const { name, freeAt, stoppedAt, probeAt, message: words, waits, waitingSince } = provider
+  const { name, freeAt, stoppedAt, probeAt, message: words, consecutiveWaits, waitingSince } = provider
   const own = words === null || words.trim() === '' ? nothing : localized(`: ${message(words)}`, `: ${message(words)}`)
   if (stoppedAt === null)
     return append(
@@ -14,7 +14,7 @@ export function whyProvider(provider: ProviderFacts, now: Date): LocalizedText {
         `o provedor ${quoted(name)} pede para esperar${freeAt === null ? '' : ` mais ${until(freeAt, now)}`}`,
       ),
       own,
-      unanswered(waits, waitingSince, now),
+      unanswered(consecutiveWaits, waitingSince, now),
     )
   const next =
     probeAt === null || probeAt <= now
@@ -23,8 +23,8 @@ export function whyProvider(provider: ProviderFacts, now: Date): LocalizedText {
   return append(
     localized(`provider ${quoted(name)} has stopped`, `o provedor ${quoted(name)} parou`),
     own,
-    unanswered(waits, waitingSince, now),
-    lastTrouble(provider),
+    unanswered(consecutiveWaits, waitingSince, now),
+    lastProbeError(provider),
     localized('; it is asked once a minute', '; ele é consultado uma vez por minuto'),
     next,
   )
@@ -41,10 +41,10 @@ function unanswered(waits: number, since: Date | null, now: Date): LocalizedText
 }
 
 /** `; the last time it was asked: 500` */
-export const lastTrouble = ({ trouble }: ProviderFacts): LocalizedText =>
-  trouble === null || trouble.trim() === ''
+export const lastProbeError = ({ probeError }: ProviderFacts): LocalizedText =>
+  probeError === null || probeError.trim() === ''
     ? nothing
-    : localized(`; the last time it was asked: ${message(trouble)}`, `; na última consulta: ${message(trouble)}`)
+    : localized(`; the last time it was asked: ${message(probeError)}`, `; na última consulta: ${message(probeError)}`)
 
 /** A shorter wait is over before a person has typed the command. */
 const worthClearingMs = 60_000

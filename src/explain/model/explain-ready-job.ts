@@ -32,7 +32,7 @@ export function explainReadyJob(job: JobFacts): Told {
       ),
       `retoma explain queue ${typed(queue)}`,
     )
-  if (job.care.level > 0) return suspect(job)
+  if (job.crashSuspicion.level > 0) return suspect(job)
   if (takers.free === 0)
     return told(
       'waiting',
@@ -98,9 +98,9 @@ function next({ id, queue, runAt, now, turns }: JobFacts): Told {
   )
 }
 
-function suspect({ id, care }: JobFacts): Told {
+function suspect({ id, crashSuspicion }: JobFacts): Told {
   const how =
-    care.level === 1
+    crashSuspicion.level === 1
       ? localized('it runs next apart from the other suspects', 'roda em seguida separado dos outros suspeitos')
       : localized('it runs next alone', 'roda em seguida sozinho')
   return told(

@@ -15,7 +15,7 @@ import { append, counted, lasting, message, nothing, quoted, since, told, until,
 /** A worker silent for longer has missed a heartbeat. */
 const silentMs = defaultPolicy.orphanAfter / 2
 /** An outcome unwritten for longer waits for the database. */
-const unwrittenMs = 5000
+const writeLagMs = 5000
 
 export function explainRunning(job: JobFacts): Told {
   const { worker, batch } = job
@@ -26,8 +26,8 @@ export function explainRunning(job: JobFacts): Told {
   return pastMaxAge(job) ?? pastItsTimes(job, worker) ?? fine(job, worker)
 }
 
-export const isSilent = ({ beatAt }: Pick<WorkerFacts, 'beatAt'>, now: Date): boolean =>
-  now.getTime() - beatAt.getTime() > silentMs
+export const isSilent = ({ heartbeatAt }: Pick<WorkerFacts, 'heartbeatAt'>, now: Date): boolean =>
+  now.getTime() - heartbeatAt.getTime() > silentMs
 
 function orphan(job: JobFacts, worker: WorkerFacts | null): Told {
   const { id, now, policy, watch } = job
@@ -37,10 +37,10 @@ function orphan(job: JobFacts, worker: WorkerFacts | null): Told {
     if (worker === null) return localized(`its worker ${name} is gone`, `seu worker ${name} sumiu`)
     if (worker.deadAt === null)
       return localized(
-        `its worker ${name} has been silent for ${since(worker.beatAt, now)}; if it is dead`,
-        `seu worker ${name} está calado há ${since(worker.beatAt, now)}; se morreu`,
+        `its worker ${name} has been silent for ${since(worker.heartbeatAt, now)}; if it is dead`,
+        `seu worker ${name} está calado há ${since(worker.heartbeatAt, now)}; se morreu`,
       )
-    const of = worker.death === null ? '' : ` (${message(worker.death.why)})`
+    const of = worker.crashReport === null ? '' : ` (${message(worker.crashReport.why)})`
     return localized(`its worker ${name} is dead${of}`, `seu worker ${name} morreu${of}`)
   })()
   const then = {
@@ -75,9 +75,9 @@ function orphan(job: JobFacts, worker: WorkerFacts | null): Told {
  */
 function orphanAt(worker: WorkerFacts | null, { orphanAfter, sweepEvery }: JobPolicy, now: Date): Date {
   if (worker === null) return now
-  const { beatAt, suspectedAt, deadAt, death } = worker
-  if (deadAt !== null && death === null && suspectedAt === null) return now
-  const silent = (ms: number) => beatAt.getTime() + ms
+  const { heartbeatAt, suspectedAt, deadAt, crashReport } = worker
+  if (deadAt !== null && crashReport === null && suspectedAt === null) return now
+  const silent = (ms: number) => heartbeatAt.getTime() + ms
   const verdict =
     deadAt?.getTime() ??
     Math.max(silent(Math.min(orphanAfter, defaultPolicy.orphanAfter)), (suspectedAt ?? now).getTime() + 2 * beatEvery)
@@ -149,12 +149,12 @@ function pastItsTimes(job: JobFacts, worker: WorkerFacts): Told | undefined {
   const stoodFrom = latest(clockFrom, job.progressAt)
   const stood = now.getTime() - stoodFrom.getTime()
   const name = quoted(worker.id)
-  if (worker.unwrittenMs >= unwrittenMs)
+  if (worker.writeLagMs >= writeLagMs)
     return told(
       'unwritten',
       localized(
-        `job ${id} runs on worker ${name}, which has waited ${lasting(worker.unwrittenMs)} for the database to take what its jobs did; their time stands still meanwhile`,
-        `o job ${id} roda no worker ${name}, que espera há ${lasting(worker.unwrittenMs)} o banco aceitar o que seus jobs fizeram; o tempo deles fica parado enquanto isso`,
+        `job ${id} runs on worker ${name}, which has waited ${lasting(worker.writeLagMs)} for the database to take what its jobs did; their time stands still meanwhile`,
+        `o job ${id} roda no worker ${name}, que espera há ${lasting(worker.writeLagMs)} o banco aceitar o que seus jobs fizeram; o tempo deles fica parado enquanto isso`,
       ),
       'wait',
       localized('wait, and look at the database', 'espere, e olhe o banco'),
@@ -229,7 +229,7 @@ const fine = (job: JobFacts, worker: WorkerFacts): Told =>
         `o job ${job.id} está rodando: tentativa ${job.attempt}, há ${since(job.startedAt ?? job.now, job.now)}, no worker ${quoted(worker.id)}`,
       ),
       howFar(job),
-      job.care.level > 0
+      job.crashSuspicion.level > 0
         ? localized(
             '; it runs with care, because its process died of something',
             '; roda com cuidado, porque seu processo morreu de algo',

@@ -31,7 +31,7 @@ const worker: fc.Arbitrary<WorkerFacts> = fc.record({
   id: hostile,
   host: hostile,
   pid: fc.constant(4711),
-  beatAt: fc.constantFrom(new Date(noon - 1000), new Date(noon - 12_000), new Date(noon - 90_000)),
+  heartbeatAt: fc.constantFrom(new Date(noon - 1000), new Date(noon - 12_000), new Date(noon - 90_000)),
   suspectedAt: maybe(past),
   deadAt: maybe(past),
   blockedSince: maybe(past),
@@ -39,9 +39,9 @@ const worker: fc.Arbitrary<WorkerFacts> = fc.record({
   stack: maybe(hostile),
   blockedJob: maybe(fc.constantFrom('17', '99')),
   blockedAttempt: maybe(few),
-  unwrittenMs: fc.constantFrom(0, 90_000),
+  writeLagMs: fc.constantFrom(0, 90_000),
   supervised: fc.boolean(),
-  death: maybe(fc.record({ how: fc.constant('asked'), why: hostile })),
+  crashReport: maybe(fc.record({ how: fc.constant('asked'), why: hostile })),
 })
 const error = fc.record({
   what: fc.constantFrom('error', 'crash', 'orphan', 'stalled', 'skipped'),
@@ -81,12 +81,12 @@ const around = {
       name: hostile,
       freeAt: maybe(instant),
       stoppedAt: maybe(past),
-      waits: fc.constantFrom(0, 1, 12),
+      consecutiveWaits: fc.constantFrom(0, 1, 12),
       waitingSince: maybe(past),
       probeAt: maybe(instant),
       code: fc.constant('402'),
       message: maybe(hostile),
-      trouble: maybe(hostile),
+      probeError: maybe(hostile),
     }),
   ),
   watch: fc.record({ lookedAt: maybe(past), unbrokenAt: maybe(past) }),
@@ -126,7 +126,7 @@ const job: fc.Arbitrary<JobFacts> = fc.record({
   failures: few,
   crashes: few,
   restarts: few,
-  care: fc.record({ level: fc.constantFrom(0, 1, 2), death: maybe(hostile), deaths: few, fruitless: few }),
+  crashSuspicion: fc.record({ level: fc.constantFrom(0, 1, 2), death: maybe(hostile), deaths: few, fruitless: few }),
   createdAt: past,
   runAt: instant,
   startedAt: maybe(past),
@@ -300,7 +300,7 @@ test('a provider that asks to wait again and again is told with how often, and f
   const since = new Date('2030-01-01T12:00:00Z')
   const facts = { name: 'openrouter:m', freeAt: new Date('2030-01-01T12:29:00Z'), stoppedAt: null, probeAt: null }
   const told = whyProvider(
-    { ...facts, waits: 12, waitingSince: since, code: '503', message: 'busy', trouble: null },
+    { ...facts, consecutiveWaits: 12, waitingSince: since, code: '503', message: 'busy', probeError: null },
     now,
   )
   expect(told).toEqual({

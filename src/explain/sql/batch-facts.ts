@@ -39,7 +39,7 @@ const around = {
         where t.id = (select last_id from retoma.batch_chunk where batch_id = b.id order by n desc limit 1)
       ) as "takenAt",
       (b.policy ->> 'stallAfter')::float8 as "stallAfterMs",
-      case when isfinite(b.stall_from) then b.stall_from end as "stallClockAt", coalesce(q.paused, false) as "queuePaused",
+      case when isfinite(b.stall_clock_started_at) then b.stall_clock_started_at end as "stallClockAt", coalesce(q.paused, false) as "queuePaused",
       coalesce(s.ready, 0) as ready, coalesce(s.later, 0) as later, s."dueAt", coalesce(s.whole, false) as "seenAll",
       (
         select coalesce(jsonb_agg(jsonb_build_object('id', r.worker_id, 'items', r.items,
@@ -58,7 +58,7 @@ const around = {
           left join retoma.worker w on w.id = r.worker_id
       ) as runners,
       ${providerOf('b.kind = any (p.kinds)', `b.reason ->> 'provider'`)} as provider,
-      case when q.gated then ${limitsOf('q')} else '[]' end as gates,
+      case when q.limited then ${limitsOf('q')} else '[]' end as gates,
       ${eligibleWorkersOf('b.queue', 'b.kind', version)} as takers,
       ${watch} as watch
     from retoma.batch b
@@ -70,14 +70,14 @@ const around = {
           count(*) < ${most} as whole
         from (
           (
-            select o.batch_id, o.run_at from generate_series(0, 19) as r (rank)
+            select o.batch_id, o.run_at from generate_series(0, 19) as r (claim_rank)
               cross join lateral (
-                select batch_id, run_at from retoma.job where ${inOpenLane('b.queue', 'r.rank::smallint')} limit ${most}
+                select batch_id, run_at from retoma.job where ${inOpenLane('b.queue', 'r.claim_rank::smallint')} limit ${most}
               ) o
             limit ${most}
           )
           union all
-          (select batch_id, run_at from retoma.job where queue = b.queue and state = 'waiting' and gated limit ${most})
+          (select batch_id, run_at from retoma.job where queue = b.queue and state = 'waiting' and limited limit ${most})
         ) x
       ) s on b.state in ('submitting', 'running')
     where b.id = $2`,
@@ -91,6 +91,6 @@ export async function explainBatchFacts(db: Db, id: string, at: Date | null): Pr
   if (view === undefined) return undefined
   const [row] = await db.run<Around>(around, [at, id], answerMs)
   if (row === undefined) return undefined
-  const { priority, percent, lastRef, taken, completeJob, ...batch } = view
+  const { priority, percent, lastRef, itemsReceived, completeJob, ...batch } = view
   return { ...batch, ...revive(row) }
 }

@@ -12,15 +12,15 @@ export const now = `coalesce($1::timestamptz, now())`
 
 /** A row of `worker` as WorkerFacts. `stack`: an expression for the stack. */
 export const workerOf = (w: string, stack = `${w}.blocked_stack`): string => `
-  jsonb_build_object('id', ${w}.id, 'host', ${w}.host, 'pid', ${w}.pid, 'beatAt', ${w}.beat_at, 'suspectedAt', ${w}.suspected_at,
+  jsonb_build_object('id', ${w}.id, 'host', ${w}.host, 'pid', ${w}.pid, 'heartbeatAt', ${w}.heartbeat_at, 'suspectedAt', ${w}.suspected_at,
     'deadAt', ${w}.dead_at, 'blockedSince', ${w}.blocked_since, 'unblockedAt', ${w}.unblocked_at,
     'stack', left(${stack}, 8000), 'blockedJob', ${w}.blocked_job::text,
-    'blockedAttempt', ${w}.blocked_attempt, 'unwrittenMs', ${w}.unwritten_ms, 'supervised', ${w}.supervised,
-    'death', case when ${w}.death is not null then jsonb_build_object('how', ${w}.death ->> 'how', 'why', ${w}.death ->> 'why') end)`
+    'blockedAttempt', ${w}.blocked_attempt, 'writeLagMs', ${w}.write_lag_ms, 'supervised', ${w}.supervised,
+    'crashReport', case when ${w}.crash_report is not null then jsonb_build_object('how', ${w}.crash_report ->> 'how', 'why', ${w}.crash_report ->> 'why') end)`
 
 /** True for a live worker as the watchdog sees the worker before a verdict: the heartbeat is no older than the default `orphanAfter`. */
 export const isLive = (w: string): string =>
-  `(${w}.dead_at is null and ${w}.beat_at > ${now} - make_interval(secs => ${defaultPolicy.orphanAfter / 1000}))`
+  `(${w}.dead_at is null and ${w}.heartbeat_at > ${now} - make_interval(secs => ${defaultPolicy.orphanAfter / 1000}))`
 
 const few = 6
 const names = (select: string): string => `array(select distinct n from (${select}) s (n) order by n limit ${few})`
@@ -76,7 +76,7 @@ export const limitsOf = (q: string, key = `''`): string => `(
       where ${key} <> ''
     ) l
       left join lateral (
-        select running, hit_at, hit_n from retoma.gate where queue = ${q}.name and group_key = l.key
+        select running, hit_at, hit_n from retoma.limit_counter where queue = ${q}.name and group_key = l.key
       ) g on true
     where coalesce(l.concurrency, l.rate) is not null
   )`
@@ -84,7 +84,7 @@ export const limitsOf = (q: string, key = `''`): string => `(
 /** WatchdogFacts. */
 export const watch = `(
     select jsonb_build_object('lookedAt', case when isfinite(at) then at end, 'unbrokenAt', case when isfinite(since) then since end)
-    from retoma.tick where name = 'watchdog'
+    from retoma.periodic_lease where name = 'watchdog'
   )`
 
 /**
@@ -93,8 +93,8 @@ export const watch = `(
  */
 export const providerOf = (isMet: string, pausedBy = 'null::text'): string => `(
     select jsonb_build_object('name', p.name, 'freeAt', case when p.wait_until > ${now} then p.wait_until end, 'stoppedAt', p.stopped_at,
-      'waits', p.waits, 'waitingSince', p.waits_since,
-      'probeAt', p.probe_at, 'code', p.code, 'message', left(p.message, 2000), 'trouble', p.trouble)
+      'consecutiveWaits', p.consecutive_waits, 'waitingSince', p.waits_since,
+      'probeAt', p.probe_at, 'code', p.code, 'message', left(p.message, 2000), 'probeError', p.probe_error)
     from retoma.provider p
     where (p.wait_until > ${now} or p.stopped_at is not null) and ${isMet}
     order by p.name is distinct from ${pausedBy}, p.stopped_at is null, p.wait_until desc

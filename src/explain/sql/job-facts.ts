@@ -12,7 +12,7 @@ import { type JobFacts, most } from '../model/explain-facts.ts'
 import { eligibleWorkersOf, limitsOf, now, providerOf, revive, watch, workerOf } from './fact-fragments.ts'
 
 const maxId = '9223372036854775807'
-const heldBatches = `array(select id from retoma.batch where held)`
+const heldBatches = `array(select id from retoma.batch where claims_blocked)`
 
 // Counts lane by lane, by index, from the start of the lane to the position of this job, and no further than the cap. Rows after the job
 // are not read. This needs a single upper bound; with a second bound the scan would not stop at this position. Jobs of a batch with
@@ -20,18 +20,18 @@ const heldBatches = `array(select id from retoma.batch where held)`
 const before = (lane: string) => `
   select batch_id from retoma.job
   where queue = j.queue and ${lane}
-    and (run_at, id) <= (case when r.rank < j.rank then ${now} else j.run_at end, case when r.rank < j.rank then ${maxId} else j.id - 1 end)
+    and (run_at, id) <= (case when r.claim_rank < j.claim_rank then ${now} else j.run_at end, case when r.claim_rank < j.claim_rank then ${maxId} else j.id - 1 end)
   order by run_at, id
   limit ${most}`
 const ahead = `(
     select jsonb_build_object('jobs', count(*) filter (where batch_id is null or batch_id <> all (${heldBatches})), 'more', count(*) >= ${most})
     from (
       select o.batch_id
-      from generate_series(0, j.rank) as r (rank)
+      from generate_series(0, j.claim_rank) as r (claim_rank)
         cross join lateral (
-          (${before(`${inOpenLane('j.queue', 'r.rank::smallint')} and not j.gated`)})
+          (${before(`${inOpenLane('j.queue', 'r.claim_rank::smallint')} and not j.limited`)})
           union all
-          (${before(`gate_key = j.gate_key and rank = r.rank::smallint and state = 'waiting' and gated and j.gated`)})
+          (${before(`limit_key = j.limit_key and claim_rank = r.claim_rank::smallint and state = 'waiting' and limited and j.limited`)})
         ) o
       limit ${most}
     ) s
@@ -46,19 +46,19 @@ const job = {
   name: 'explain_job',
   text: `
     select ${now} as now, j.id::text as id, j.queue, j.kind, coalesce(j.version, 1) as version, j.state, j.attempt, j.failures,
-      j.crashes, j.restarts, j.care, j.created_at as "createdAt", j.run_at as "runAt", j.started_at as "startedAt",
+      j.crashes, j.restarts, j.crash_suspicion as "crashSuspicion", j.created_at as "createdAt", j.run_at as "runAt", j.started_at as "startedAt",
       j.progress_at as "progressAt", j.finished_at as "finishedAt", left(j.checkpoint, 300) as checkpoint,
       left(j.group_key, 300) as "groupKey", ${policyInForce('k', 'j')} as policy, coalesce(q.paused, false) as "queuePaused", j.worker_id as "workerId",
       case when jsonb_typeof(j.progress) = 'object' then jsonb_build_object(
         'done', j.progress -> 'done', 'total', j.progress -> 'total', 'note', left(j.progress ->> 'note', 300)) end as progress,
       case when j.error is not null then jsonb_build_object(${oneOf('j.error')}) end as error,
       (
-        select jsonb_build_object('id', b.id::text, 'state', b.state, 'held', b.held, 'following', b.todo is not null, 'reason', b.reason)
+        select jsonb_build_object('id', b.id::text, 'state', b.state, 'held', b.claims_blocked, 'following', b.cascade is not null, 'reason', b.reason)
         from retoma.batch b where b.id = j.batch_id
       ) as batch,
       (select ${workerOf('w')} from retoma.worker w where w.id = j.worker_id) as worker,
       (
-        select jsonb_build_object('attempt', f.attempt, 'what', f.what, 'message', left(f.message, 2000), 'code', f.code, 'at', f.at,
+        select jsonb_build_object('attempt', f.attempt, 'what', f.failure_type, 'message', left(f.message, 2000), 'code', f.code, 'at', f.at,
           'worker', f.worker, 'evidence', f.evidence)
         from retoma.failure f where f.job_id = j.id order by f.attempt desc limit 1
       ) as "lastFailure",
@@ -70,8 +70,8 @@ const job = {
         limit 1
       ) end as sleep,
       case when j.state = 'waiting' then ${ahead} else '{"jobs":0,"more":false}' end as ahead,
-      j.gated and coalesce(q.grouped, false) as turns, ${providerOf('j.kind = any (p.kinds)', pausedBy)} as provider,
-      case when j.state = 'waiting' and j.gated then ${limitsOf('q', 'j.gate_key')} else '[]' end as gates,
+      j.limited and coalesce(q.grouped, false) as turns, ${providerOf('j.kind = any (p.kinds)', pausedBy)} as provider,
+      case when j.state = 'waiting' and j.limited then ${limitsOf('q', 'j.limit_key')} else '[]' end as gates,
       ${eligibleWorkersOf('j.queue', 'j.kind', 'coalesce(j.version, 1)')} as takers,
       ${watch} as watch
     from retoma.job j
@@ -86,10 +86,10 @@ const answerMs = 10_000
 export async function explainJobFacts(db: Db, id: string, at: Date | null): Promise<JobFacts | undefined> {
   const [row] = await db.run<JobFacts>(job, [at, id], answerMs)
   if (row === undefined) return undefined
-  const { care, policy, lastFailure, ...facts } = row
+  const { crashSuspicion, policy, lastFailure, ...facts } = row
   return {
     ...revive(facts),
-    care: crashSuspicionOf(care),
+    crashSuspicion: crashSuspicionOf(crashSuspicion),
     policy: { ...defaultPolicy, ...policy },
     lastFailure: lastFailure && { ...lastFailure, at: new Date(lastFailure.at) },
   }

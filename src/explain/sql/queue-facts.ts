@@ -21,16 +21,16 @@ import {
 // Probes each lane once: the first ready job, or the first job for later.
 const head = (due: '<=' | '>') => `
   select min(h.run_at)
-  from generate_series(0, 19) as r (rank)
+  from generate_series(0, 19) as r (claim_rank)
     cross join lateral (
       select run_at from retoma.job
-      where ${inOpenLane('$2', 'r.rank::smallint')} and run_at ${due} ${now}
+      where ${inOpenLane('$2', 'r.claim_rank::smallint')} and run_at ${due} ${now}
       order by run_at
       limit 1
     ) h`
 
 /** Limited jobs lie in the order of the keys: the oldest is known only if none was left out. */
-const seenAll = `(select count(*) from gated) < ${most}`
+const seenAll = `(select count(*) from limited) < ${most}`
 
 const notTaken = `not exists (
   select from retoma.worker w
@@ -43,40 +43,40 @@ const queue = {
   text: `
     with open as materialized (
       select o.kind, coalesce(o.version, 1) as version, o.batch_id, o.run_at
-      from generate_series(0, 19) as r (rank)
+      from generate_series(0, 19) as r (claim_rank)
         cross join lateral (
           select kind, version, batch_id, run_at from retoma.job
-          where ${inOpenLane('$2', 'r.rank::smallint')} and run_at <= ${now}
+          where ${inOpenLane('$2', 'r.claim_rank::smallint')} and run_at <= ${now}
           order by run_at, id
           limit ${most}
         ) o
       limit ${most}
-    ), gated as materialized (
+    ), limited as materialized (
       select kind, coalesce(version, 1) as version, batch_id, run_at
-      from retoma.job where queue = $2 and state = 'waiting' and gated
+      from retoma.job where queue = $2 and state = 'waiting' and limited
       limit ${most}
     ), ready as materialized (
-      select * from open union all select * from gated where run_at <= ${now}
+      select * from open union all select * from limited where run_at <= ${now}
     )
     select ${now} as now, $2 as queue, coalesce(q.paused, false) as paused,
       (
-        q.name is not null or exists (select from ready) or exists (select from gated)
+        q.name is not null or exists (select from ready) or exists (select from limited)
         or exists (
-          select from generate_series(0, 19) as r (rank)
-            cross join lateral (select from retoma.job where ${inOpenLane('$2', 'r.rank::smallint')} limit 1) o
+          select from generate_series(0, 19) as r (claim_rank)
+            cross join lateral (select from retoma.job where ${inOpenLane('$2', 'r.claim_rank::smallint')} limit 1) o
         )
         or exists (select from retoma.worker w where ${isLive('w')} and w.queues ? $2)
       ) as known,
       (
         select jsonb_build_object('jobs', least(count(*), ${most}),
-          'more', count(*) >= ${most} or (select count(*) from gated) >= ${most}) from ready
+          'more', count(*) >= ${most} or (select count(*) from limited) >= ${most}) from ready
       ) as ready,
       (
         select count(*)::int from ready
-        where batch_id is not null and batch_id = any (array(select id from retoma.batch where held))
+        where batch_id is not null and batch_id = any (array(select id from retoma.batch where claims_blocked))
       ) as held,
-      least((${head('<=')}), (select min(run_at) from gated where run_at <= ${now} and ${seenAll})) as "oldestAt",
-      least((${head('>')}), (select min(run_at) from gated where run_at > ${now} and ${seenAll})) as "dueAt",
+      least((${head('<=')}), (select min(run_at) from limited where run_at <= ${now} and ${seenAll})) as "oldestAt",
+      least((${head('>')}), (select min(run_at) from limited where run_at > ${now} and ${seenAll})) as "dueAt",
       ${countOf(`
         select 1 from retoma.worker w
           cross join lateral (select queue from retoma.job where ${heldByWorker('w.id')} offset 0) j
@@ -96,7 +96,7 @@ const queue = {
         ) h
       ) as hung,
       ${providerOf('p.kinds && array(select k.name from retoma.kind k where k.queue = $2)')} as provider,
-      case when q.gated then ${limitsOf('q')} else '[]' end as gates,
+      case when q.limited then ${limitsOf('q')} else '[]' end as gates,
       ${eligibleWorkersOf('$2')} as takers,
       ${watch} as watch
     from (select $2::text as name) n left join retoma.queue q on q.name = n.name`,

@@ -59,8 +59,8 @@ const look = {
     )
     select m.name,
       case
-        when g.ticked_at is null or g.ticked_at > coalesce($1::timestamptz, now()) + interval '1 second' then 0
-        else greatest((m.about->>'every')::float8 - extract(epoch from coalesce($1::timestamptz, now()) - g.ticked_at) * 1000, 0)
+        when g.swept_at is null or g.swept_at > coalesce($1::timestamptz, now()) + interval '1 second' then 0
+        else greatest((m.about->>'every')::float8 - extract(epoch from coalesce($1::timestamptz, now()) - g.swept_at) * 1000, 0)
       end::float8 as "waitMs"
     from mine m left join retoma.guard g on g.name = m.name`,
 }
@@ -79,14 +79,14 @@ const win = {
   name: 'guard_win',
   text: `
     update retoma.guard
-    set ticked_at = coalesce($1::timestamptz, now()), about = $3, last_marked = 0
+    set swept_at = coalesce($1::timestamptz, now()), about = $3, last_marked = 0
     where name in (
       select name from retoma.guard
       where name = $2
         and (
-          ticked_at is null
-          or ticked_at <= coalesce($1::timestamptz, now()) - make_interval(secs => ($3::jsonb->>'every')::float8 / 1000)
-          or ticked_at > coalesce($1::timestamptz, now()) + interval '1 second'
+          swept_at is null
+          or swept_at <= coalesce($1::timestamptz, now()) - make_interval(secs => ($3::jsonb->>'every')::float8 / 1000)
+          or swept_at > coalesce($1::timestamptz, now()) + interval '1 second'
         )
       for update skip locked
     )
@@ -103,8 +103,8 @@ const take = {
   name: 'guard_take',
   text: `
     with pressed as (
-      insert into retoma.guard (name, about, ticked_at) values ($2, $3, coalesce($1::timestamptz, now()))
-      on conflict (name) do update set ticked_at = excluded.ticked_at, about = excluded.about, last_marked = 0
+      insert into retoma.guard (name, about, swept_at) values ($2, $3, coalesce($1::timestamptz, now()))
+      on conflict (name) do update set swept_at = excluded.swept_at, about = excluded.about, last_marked = 0
       returning name
     ), ${noteEvents(
       {
@@ -166,7 +166,7 @@ export async function noteTurn(
 export interface GuardView extends GuardAbout {
   name: string
   /** The last sweep by any process; null: never. */
-  lastTickAt: Date | null
+  lastSweepAt: Date | null
   /** Rows marked in the last sweep, and in all sweeps. */
   lastMarked: number
   total: number
@@ -185,13 +185,13 @@ export interface GuardView extends GuardAbout {
 const view = {
   name: 'guard_view',
   text: `
-    select g.about, g.name, g.ticked_at as "lastTickAt", g.last_marked as "lastMarked", g.total::float8 as total,
+    select g.about, g.name, g.swept_at as "lastSweepAt", g.last_marked as "lastMarked", g.total::float8 as total,
       g.last_error as "lastError", g.failing_since as "failingSince", g.warnings,
       coalesce(
-        g.ticked_at >= coalesce($1::timestamptz, now()) - make_interval(secs => (g.about->>'every')::float8 / 1000) - interval '1 minute',
+        g.swept_at >= coalesce($1::timestamptz, now()) - make_interval(secs => (g.about->>'every')::float8 / 1000) - interval '1 minute',
         false
       ) as active,
-      coalesce(g.ticked_at >= coalesce($1::timestamptz, now()) - interval '7 days', false) as lately
+      coalesce(g.swept_at >= coalesce($1::timestamptz, now()) - interval '7 days', false) as lately
     from retoma.guard g
     order by g.name`,
 }

@@ -102,7 +102,7 @@ export const batchItemRoutes: readonly Route[] = [
     role: 'operator',
     params: itemParams,
     answer: jobActionResult,
-    errors: ['not_found', 'wrong_state', 'key_held', 'batch_cancelled'],
+    errors: ['not_found', 'wrong_state', 'key_reserved', 'batch_cancelled'],
     async run({ engine, params, who }) {
       await refuseOthers(engine, params.id, params.item)
       return engine.jobs.retry(params.item, { by: who.user })

@@ -42,7 +42,7 @@ export const batch = z
     last_ref: z.string().nullable(),
     resumes: count,
     max_resumes: count,
-    taken: count.meta({ description: 'how far into its list the submit has come' }),
+    items_received: count.meta({ description: 'how far into its list the submit has come' }),
     following: z.boolean().meta({ description: 'items still follow what was pressed' }),
     complete_job: z.string().nullable(),
     created_at: instant,

@@ -20,7 +20,7 @@ const guard = z
     kind: z.string().nullable().meta({ description: 'of the job that is made for each row' }),
     after_ms: z.number(),
     every_ms: z.number(),
-    last_tick_at: instant.nullable(),
+    last_sweep_at: instant.nullable(),
     last_marked: count,
     total: count,
     last_error: told.nullable(),

@@ -31,7 +31,7 @@ const verb = (
   })
 
 /** The errors that keep a job in a final state from running again. */
-const runsAgain: readonly ErrorCode[] = ['key_held', 'batch_cancelled']
+const runsAgain: readonly ErrorCode[] = ['key_reserved', 'batch_cancelled']
 
 const text = z.string().min(1).max(500)
 

@@ -45,7 +45,7 @@ export const job = z
     failures: z.number().int(),
     crashes: z.number().int(),
     restarts: z.number().int(),
-    care: z.unknown(),
+    crash_suspicion: z.unknown(),
     run_at: instant,
     input: z.unknown(),
     result: z.unknown(),

@@ -10,17 +10,17 @@ const provider = z.object({
   state: z.enum(['open', 'waiting', 'stopped']),
   kinds: z.array(z.string()).meta({ description: 'of the jobs that met it waiting or stopped' }),
   wait_until: instant.nullable(),
-  waits: z.number().int().meta({ description: 'in a row, without an answer in between' }),
+  consecutive_waits: z.number().int().meta({ description: 'in a row, without an answer in between' }),
   waits_since: instant.nullable().meta({ description: 'when the first of those was' }),
   stopped_at: instant.nullable(),
   probe_at: instant.nullable().meta({ description: 'of a stopped one: when one job may ask it again' }),
   code: z.string().nullable(),
   message: z.string().nullable(),
   at: instant,
-  trouble: z.string().nullable().meta({
+  probe_error: z.string().nullable().meta({
     description: 'of a stopped one: what the last job that was let through to it met instead of an answer',
   }),
-  trouble_at: instant.nullable(),
+  probe_error_at: instant.nullable(),
 })
 
 const cleared = z.object({ name: z.string(), state: z.literal('open'), changed: z.boolean() })

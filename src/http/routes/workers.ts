@@ -14,14 +14,14 @@ const worker = z.object({
   queues: z.record(z.string(), z.number().int()),
   kinds: z.array(z.string()),
   started_at: instant,
-  beat_age_seconds: z.number(),
+  heartbeat_age_seconds: z.number(),
   suspected: z.boolean(),
   dead: z.boolean(),
   running: z.number().int(),
   memory_bytes: z.number().nullable(),
   loop_lag_ms: z.number().nullable(),
   abandoned: z.number().int(),
-  unwritten_ms: z.number(),
+  write_lag_ms: z.number(),
   supervised: z.boolean(),
   blocked: z
     .object({

@@ -1,7 +1,7 @@
 /**
  * Finds incidents in rows that the engine writes anyway. incident-changes.ts stores the incidents.
  *
- * Invariant: the row 'notify' of retoma.tick decides which process checks; a process without the turn writes nothing. If
+ * Invariant: the row 'notify' of retoma.periodic_lease decides which process checks; a process without the turn writes nothing. If
  * a process wins a check and crashes, the next check covers the gap: each check starts 10 minutes before the last.
  */
 
@@ -57,11 +57,11 @@ const look = {
   name: 'incident_look',
   text: `
     with mine as materialized (
-      select at from retoma.tick
+      select at from retoma.periodic_lease
       where name = 'notify' and (at <= ${now} - make_interval(secs => $2 / 1000.0) or at > ${now} + interval '1 second')
       for update skip locked
     ), noted as (
-      update retoma.tick t set at = ${now} from mine where t.name = 'notify'
+      update retoma.periodic_lease t set at = ${now} from mine where t.name = 'notify'
     ), since as materialized (
       select case
           when isfinite(at) then greatest(least(at, ${now}) - interval '10 minutes', ${now} - interval '7 days')
@@ -78,7 +78,7 @@ const look = {
               and (b.state = 'stalled' and ${wants('stalled')} or ${isPausedByItself} and ${wants('paused')})
               and not exists (
                 select from retoma.incident i
-                where i.cleared_at is null and i.event = 'batch.' || b.state and i.subject = 'batch:' || b.id
+                where i.resolved_at is null and i.event = 'batch.' || b.state and i.subject = 'batch:' || b.id
               )
             order by b.id
             limit ${mostAtOnce}
@@ -90,14 +90,14 @@ const look = {
         select 'batch.' || b.state, b.subject, b.finished_at, ${batchFacts}
         from since
           cross join lateral (
-            select b.*, case when b.state = 'failed' then 'batch:' || b.id else 'batch:' || b.id || '/end:' || b.ends end as subject
+            select b.*, case when b.state = 'failed' then 'batch:' || b.id else 'batch:' || b.id || '/end:' || b.completions end as subject
             from retoma.batch b
-            where b.finished_at > since.from and b.todo is distinct from 'prune'
+            where b.finished_at > since.from and b.cascade is distinct from 'prune'
               and (b.state = 'failed' and ${wants('failed')} or b.state = 'succeeded' and ${wants('succeeded')})
               and not exists (
                 select from retoma.incident i
-                where i.cleared_at is null and i.event = 'batch.' || b.state
-                  and i.subject = case when b.state = 'failed' then 'batch:' || b.id else 'batch:' || b.id || '/end:' || b.ends end
+                where i.resolved_at is null and i.event = 'batch.' || b.state
+                  and i.subject = case when b.state = 'failed' then 'batch:' || b.id else 'batch:' || b.id || '/end:' || b.completions end
               )
             order by b.finished_at, b.id
             limit ${mostAtOnce}
@@ -112,10 +112,10 @@ const look = {
           cross join lateral (
             select * from retoma.job j
             where j.state = 'failed' and j.error ->> 'code' = 'poison' and j.finished_at > since.from and j.queue <> $3
-              and (select b.todo from retoma.batch b where b.id = j.batch_id) is distinct from 'prune'
+              and (select b.cascade from retoma.batch b where b.id = j.batch_id) is distinct from 'prune'
               and not exists (
                 select from retoma.incident i
-                where i.cleared_at is null and i.event = 'job.poison' and i.subject = 'job:' || j.id
+                where i.resolved_at is null and i.event = 'job.poison' and i.subject = 'job:' || j.id
               )
             order by j.finished_at
             limit ${mostAtOnce}
@@ -130,13 +130,13 @@ const look = {
         where f.verdict = 'starved' and f.facts ->> 'queue' <> $3
           and not exists (
             select from retoma.incident i
-            where i.cleared_at is null and i.event = 'queue.starved' and i.subject = 'queue:' || (f.facts ->> 'queue')
+            where i.resolved_at is null and i.event = 'queue.starved' and i.subject = 'queue:' || (f.facts ->> 'queue')
           )
         group by f.facts ->> 'queue'
         limit ${mostAtOnce}
       )
     ), judged as materialized (
-      select i.id, i.event, i.subject, i.since, i.facts, i.gone_at,
+      select i.id, i.event, i.subject, i.since, i.facts, i.resolving_since,
         case
           when i.subject = 'more' then i.found_at < ${now} - interval '10 minutes'
           when i.event = 'batch.succeeded' then i.since < (select since.from from since)
@@ -149,34 +149,34 @@ const look = {
             select from retoma.finding f where f.verdict = 'starved' and f.facts ->> 'queue' = i.facts ->> 'queue'
           )
         end as over,
-        i.told_job is null or i.subject = 'more' or i.event = 'batch.succeeded' or b.id is null and i.event like 'batch.%'
+        i.opened_job is null or i.subject = 'more' or i.event = 'batch.succeeded' or b.id is null and i.event like 'batch.%'
           or j.id is null and i.event = 'job.poison'
           or i.since < ${now} - interval '7 days' and i.event in ('batch.failed', 'job.poison') as quiet
       from mine cross join retoma.incident i
         left join retoma.batch b on b.id = any (array[(i.facts ->> 'batch')::bigint])
         left join retoma.job j on j.id = any (array[(i.facts ->> 'job')::bigint])
-      where i.cleared_at is null
+      where i.resolved_at is null
     )
     select exists (select from mine) as won,
-      exists (select from retoma.tick where name = 'notify') as begun,
+      exists (select from retoma.periodic_lease where name = 'notify') as begun,
       exists (
-        select from generate_series(0, 19) as r (rank) cross join lateral (
+        select from generate_series(0, 19) as r (claim_rank) cross join lateral (
           select from retoma.job
-          where ${inOpenLane('$3', 'r.rank::smallint')} and run_at <= ${now} - make_interval(secs => $4 / 1000.0)
+          where ${inOpenLane('$3', 'r.claim_rank::smallint')} and run_at <= ${now} - make_interval(secs => $4 / 1000.0)
           limit 1
         ) w
       ) as ready,
       coalesce((select jsonb_agg(to_jsonb(so)) from so), '[]') as found,
       coalesce((
         select jsonb_agg(jsonb_build_object('id', id::text, 'event', event, 'subject', subject, 'since', since, 'facts', facts,
-          'over', over, 'quiet', quiet, 'goneMs', extract(epoch from ${now} - gone_at)::float8 * 1000))
-        from (select * from judged where over is null or over or gone_at is not null order by id limit ${mostAtOnce}) o
+          'over', over, 'quiet', quiet, 'goneMs', extract(epoch from ${now} - resolving_since)::float8 * 1000))
+        from (select * from judged where over is null or over or resolving_since is not null order by id limit ${mostAtOnce}) o
       ), '[]') as open,
       coalesce((
         select jsonb_object_agg(event, n)
         from (
           select event, count(*) as n from mine cross join retoma.incident
-          where found_at > ${now} - interval '10 minutes' and told_job is not null
+          where found_at > ${now} - interval '10 minutes' and opened_job is not null
           group by event
         ) t
       ), '{}') as told,
@@ -184,13 +184,13 @@ const look = {
         select count(*) from (select from mine cross join retoma.job j where ${isStuck} limit 10000) s
       )::int + (select count(*) from mine cross join retoma.finding where verdict = 'hung')::int as stuck,
       (
-        select extract(epoch from ${now} - at)::float8 * 1000 from retoma.tick where name = 'watchdog' and isfinite(at)
+        select extract(epoch from ${now} - at)::float8 * 1000 from retoma.periodic_lease where name = 'watchdog' and isfinite(at)
       ) as "watchdogMs"`,
 }
 
 const begin = {
   name: 'incident_begin',
-  text: `insert into retoma.tick (name, at) values ('notify', '-infinity') on conflict do nothing`,
+  text: `insert into retoma.periodic_lease (name, at) values ('notify', '-infinity') on conflict do nothing`,
 }
 
 /**

@@ -28,18 +28,18 @@ const open = {
       from unnest($2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::jsonb[], $7::jsonb[])
         with ordinality as g (event, subject, severity, since, facts, notice, ord)
     ), made as (
-      insert into retoma.incident (event, subject, severity, facts, since, found_at, told_job)
+      insert into retoma.incident (event, subject, severity, facts, since, found_at, opened_job)
       select event, subject, severity, facts, since, ${now}, case when notice is not null then job end from given
       order by event, subject
-      on conflict (event, subject) where cleared_at is null do nothing
-      returning id, event, subject, told_job
+      on conflict (event, subject) where resolved_at is null do nothing
+      returning id, event, subject, opened_job
     ), told as (
-      insert into retoma.job (id, queue, kind, ref, state, rank, run_at, input, gated, gate_key, created_at)
-      select m.told_job, $8, $9, m.id::text, 'waiting', 9, ${now},
+      insert into retoma.job (id, queue, kind, ref, state, claim_rank, run_at, input, limited, limit_key, created_at)
+      select m.opened_job, $8, $9, m.id::text, 'waiting', 9, ${now},
         jsonb_build_object('notice', jsonb_set(g.notice, '{facts,incident}', to_jsonb(m.id::text)), 'after', null),
-        coalesce((select gated from retoma.queue where name = $8), false), '', ${now}
+        coalesce((select limited from retoma.queue where name = $8), false), '', ${now}
       from made m join given g on g.event = m.event and g.subject = m.subject
-      where m.told_job is not null
+      where m.opened_job is not null
       order by g.ord
     )
     select event, subject from made`,
@@ -69,22 +69,22 @@ const close = {
       select * from unnest($2::bigint[], $3::jsonb[]) as g (id, notice)
     ), closed as (
       update retoma.incident i
-      set cleared_at = ${now}, cleared_job = case when g.notice is not null then nextval('retoma.job_id_seq') end
+      set resolved_at = ${now}, resolved_job = case when g.notice is not null then nextval('retoma.job_id_seq') end
       from given g
-      where i.id = g.id and i.cleared_at is null
-      returning i.id, i.event, i.subject, i.told_job, i.cleared_job, g.notice
+      where i.id = g.id and i.resolved_at is null
+      returning i.id, i.event, i.subject, i.opened_job, i.resolved_job, g.notice
     ), told as (
-      insert into retoma.job (id, queue, kind, ref, state, rank, run_at, input, gated, gate_key, created_at)
-      select c.cleared_job, $4, $5, c.id::text, 'waiting', 9, ${now},
-        jsonb_build_object('notice', jsonb_set(c.notice, '{facts,incident}', to_jsonb(c.id::text)), 'after', c.told_job::text),
-        coalesce((select gated from retoma.queue where name = $4), false), '', ${now}
+      insert into retoma.job (id, queue, kind, ref, state, claim_rank, run_at, input, limited, limit_key, created_at)
+      select c.resolved_job, $4, $5, c.id::text, 'waiting', 9, ${now},
+        jsonb_build_object('notice', jsonb_set(c.notice, '{facts,incident}', to_jsonb(c.id::text)), 'after', c.opened_job::text),
+        coalesce((select limited from retoma.queue where name = $4), false), '', ${now}
       from closed c
-      where c.cleared_job is not null
+      where c.resolved_job is not null
       order by c.id
     ), forgotten as (
       delete from retoma.incident
       where id = any (array(
-        select id from retoma.incident where cleared_at < ${now} - interval '30 days' order by cleared_at limit 1000
+        select id from retoma.incident where resolved_at < ${now} - interval '30 days' order by resolved_at limit 1000
       ))
     )
     select event, subject from closed`,
@@ -105,8 +105,8 @@ const fade = {
   name: 'incident_fade',
   text: `
     update retoma.incident
-    set gone_at = case when id = any ($2::bigint[]) then ${now} end
-    where cleared_at is null and (id = any ($2::bigint[]) and gone_at is null or id = any ($3::bigint[]) and gone_at is not null)`,
+    set resolving_since = case when id = any ($2::bigint[]) then ${now} end
+    where resolved_at is null and (id = any ($2::bigint[]) and resolving_since is null or id = any ($3::bigint[]) and resolving_since is not null)`,
 }
 
 /** Marks incidents as apparently over (`gone`) or as present again (`back`). */

@@ -48,10 +48,10 @@ const cancel = {
     ), moved as (
       update retoma.job j
       set state = 'cancelled', last_worker = coalesce(j.worker_id, j.last_worker), worker_id = null,
-        finished_at = ${now}, key_hold = nullif(j.key_hold, 'final')
+        finished_at = ${now}, unique_until = nullif(j.unique_until, 'final')
       from before b
       where j.id = any (array[b.id])
-      returning j.id, j.attempt, b.state as was, j.state, j.queue, j.gated, j.gate_key, j.batch_id, j.ref
+      returning j.id, j.attempt, b.state as was, j.state, j.queue, j.limited, j.limit_key, j.batch_id, j.ref
     ), ran as (
       select * from moved where was = 'running'
     ), ${releaseLimits('ran', now)},
@@ -66,7 +66,7 @@ const retry = {
   name: 'bulk_retry',
   text: `
     with home as materialized (
-      select b.id, b.state, b.held, b.todo from retoma.batch b
+      select b.id, b.state, b.claims_blocked, b.cascade from retoma.batch b
       where b.id = any (array(select distinct batch_id from retoma.job where id = any ($1::bigint[])))
       order by b.id
       for update
@@ -74,7 +74,7 @@ const retry = {
       select j.id, j.state, j.kind, j.key, ${keyTakenByAnother('j')} as held
       from retoma.job j
       where j.id = any ($1::bigint[]) and j.state = any ($3::text[])
-        and coalesce(j.batch_id, 0) not in (select id from home where state = 'cancelled' or todo is not null)
+        and coalesce(j.batch_id, 0) not in (select id from home where state = 'cancelled' or cascade is not null)
       order by j.id
       for update
     ), found as materialized (
@@ -88,18 +88,18 @@ const retry = {
       returning j.id, j.attempt, f.state as was, j.state, j.queue, j.batch_id, j.ref
     ), reopened as (
       update retoma.batch b
-      set epoch = b.epoch + 1,
+      set reopen_count = b.reopen_count + 1,
         resumes = case when h.state = 'failed' then 0 else b.resumes end,
         reason = case when h.state = 'failed' then null else b.reason end,
         finished_at = null,
-        stop_failed = greatest(b.stop_failed - m.failed, 0),
-        stop_ended = greatest(b.stop_ended - m.ended, 0),
+        stop_baseline_failed = greatest(b.stop_baseline_failed - m.failed, 0),
+        stop_baseline_finished = greatest(b.stop_baseline_finished - m.ended, 0),
         state = case
           when h.state not in ('succeeded', 'failed') then h.state
           when b.submitted_at is null then 'submitting'
           else 'running'
         end,
-        held = h.held
+        claims_blocked = h.claims_blocked
       from (
           select batch_id, count(*)::int as ended, count(*) filter (where was = 'failed')::int as failed
           from moved where batch_id is not null group by 1
@@ -112,7 +112,7 @@ const retry = {
     ${noteJobActions('retry', 'moved', now, '$4::text')}
     ${summary(
       '(select count(*)::int from found where held)',
-      `array(select id::text from home where state <> 'cancelled' and todo is not null)`,
+      `array(select id::text from home where state <> 'cancelled' and cascade is not null)`,
     )}`,
 }
 

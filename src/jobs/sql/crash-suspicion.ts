@@ -7,9 +7,9 @@ import { RetomaError } from '../../errors/errors.ts'
 import { aloneAfter, stalledAfter } from '../model/crash-suspicion.ts'
 import { fingerprintOf } from '../model/error-fingerprint.ts'
 
-/** A stored number of the crash suspicion; `job` is the alias of a row with the column `care`. */
+/** A stored number of the crash suspicion; `job` is the alias of a row with the column `crash_suspicion`. */
 export const keptSuspicion = (job: string, what: 'level' | 'deaths' | 'fruitless'): string =>
-  `coalesce((${job}.care ->> '${what}')::int, 0)`
+  `coalesce((${job}.crash_suspicion ->> '${what}')::int, 0)`
 
 /** Restarts in a row without progress, including this restart. A checkpoint or a progress note of this attempt sets the number to 0. */
 export const restartsWithoutProgress = (job: string): string => `
@@ -38,7 +38,7 @@ export const suspicionAfterRestart = (job: string, fruitless: string): string =>
       when ${fruitless} > 0 or ${job}.crashes > 0 or ${keptSuspicion(job, 'deaths')} > 0 then ${keptSuspicion(job, 'level')}
       else 0
     end`,
-    `${job}.care ->> 'death'`,
+    `${job}.crash_suspicion ->> 'death'`,
     keptSuspicion(job, 'deaths'),
     fruitless,
   )

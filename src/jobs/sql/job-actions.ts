@@ -29,16 +29,16 @@ export interface AppliedJobAction {
 // A null `worker_id` ends the lease: every later write of the attempt finds no row.
 const end = (verb: string, states: string, state: string, more = '') => `
     with before as materialized (
-      select id, state, queue, gated, gate_key from retoma.job
+      select id, state, queue, limited, limit_key from retoma.job
       where id = $1 and state in (${states})
       for update
     ), moved as (
       update retoma.job j
       set state = '${state}', last_worker = coalesce(j.worker_id, j.last_worker), worker_id = null,
-        finished_at = coalesce($2::timestamptz, now()), key_hold = nullif(j.key_hold, 'final')${more}
+        finished_at = coalesce($2::timestamptz, now()), unique_until = nullif(j.unique_until, 'final')${more}
       from before b
       where j.id = any (array[b.id])
-      returning j.id, j.attempt, b.state as was, j.state, b.queue, b.gated, b.gate_key, j.batch_id, j.ref
+      returning j.id, j.attempt, b.state as was, j.state, b.queue, b.limited, b.limit_key, j.batch_id, j.ref
     ), ran as (
       select * from moved where was = 'running'
     ), ${releaseLimits('ran', 'coalesce($2::timestamptz, now())')},
@@ -63,13 +63,13 @@ const skip = {
 // on, and an end found just before no longer counts.
 const again = (verb: string, states: string, more = '') => `
     with home as materialized (
-      select b.id, b.state, b.todo from retoma.batch b
+      select b.id, b.state, b.cascade from retoma.batch b
       where b.id = (select batch_id from retoma.job where id = $1)
       for update
     ), before as materialized (
       select id, state from retoma.job j
       where id = $1 and state in (${states})
-        and not exists (select from home where state = 'cancelled' or todo is not null)
+        and not exists (select from home where state = 'cancelled' or cascade is not null)
         and not ${keyTakenByAnother('j')}
       for update
     ), moved as (
@@ -80,12 +80,12 @@ const again = (verb: string, states: string, more = '') => `
       returning j.id, j.attempt, b.state as was, j.state, j.batch_id, j.ref
     ), reopened as (
       update retoma.batch b
-      set epoch = b.epoch + 1,
+      set reopen_count = b.reopen_count + 1,
         resumes = case when b.state = 'failed' then 0 else b.resumes end,
         reason = case when b.state = 'failed' then null else b.reason end,
         finished_at = null,
-        stop_failed = greatest(b.stop_failed - (m.was = 'failed')::int, 0),
-        stop_ended = greatest(b.stop_ended - 1, 0),
+        stop_baseline_failed = greatest(b.stop_baseline_failed - (m.was = 'failed')::int, 0),
+        stop_baseline_finished = greatest(b.stop_baseline_finished - 1, 0),
         state = case
           when b.state not in ('succeeded', 'failed') then b.state
           when b.submitted_at is null then 'submitting'
@@ -106,7 +106,7 @@ const rerun = {
   text: again(
     'rerun',
     `'succeeded', 'failed', 'skipped', 'cancelled'`,
-    ' checkpoint = null, resume = null, progress = null, progress_at = null,',
+    ' checkpoint = null, checkpoint_data = null, progress = null, progress_at = null,',
   ),
 }
 
@@ -117,7 +117,7 @@ const resume = {
   text: `
     with moved as (
       update retoma.job j
-      set state = 'waiting', rank = rank & ~1, run_at = coalesce($2::timestamptz, now()), care = null, ${limitsOfItsQueue}
+      set state = 'waiting', claim_rank = claim_rank & ~1, run_at = coalesce($2::timestamptz, now()), crash_suspicion = null, ${limitsOfItsQueue}
       where id = $1 and state = 'stalled'
       returning j.id, j.attempt, 'stalled' as was, j.state, j.batch_id, j.ref
     ),
@@ -135,7 +135,7 @@ const holderOf = {
     from retoma.job j
       cross join lateral (
         select id from retoma.job o
-        where o.kind = j.kind and o.key = j.key and o.key_hold is not null and o.id <> j.id
+        where o.kind = j.kind and o.key = j.key and o.unique_until is not null and o.id <> j.id
         limit 1
       ) other
     where j.id = $1`,

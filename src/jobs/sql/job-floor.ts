@@ -18,13 +18,13 @@ const searchAnewAfter = 45
 // A floor in the future comes from another clock, before a failover, and is ignored.
 const floorOf = (what: 'waiting' | 'running', name: string, rank: string, seconds = countsFor) => `
   coalesce((
-    select f.at from retoma.floor f
-    where f.what = '${what}' and f.name = ${name} and f.rank = ${rank} and f.at <= now()
+    select f.at from retoma.job_floor f
+    where f.state = '${what}' and f.name = ${name} and f.claim_rank = ${rank} and f.at <= now()
       and f.searched_at > now() - interval '${seconds} seconds' and f.searched_at <= now()
   ), '-infinity')`
 
 const openLane = (queue: string, rank: string, floor: string) =>
-  `queue = ${queue} and rank = ${rank} and state = 'waiting' and not gated and run_at >= ${floor}`
+  `queue = ${queue} and claim_rank = ${rank} and state = 'waiting' and not limited and run_at >= ${floor}`
 
 const held = (worker: string, floor: string) => `worker_id = ${worker} and state = 'running' and started_at >= ${floor}`
 
@@ -40,8 +40,8 @@ export const heldByWorker = (worker: string): string => held(worker, floorOf('ru
 
 /** True if a job waits in an open lane. */
 export const someWaitOpen = `exists (
-  select from retoma.queue q cross join generate_series(0, 19) as r (rank)
-    cross join lateral (select from retoma.job where ${inOpenLane('q.name', 'r.rank::smallint')} limit 1) j
+  select from retoma.queue q cross join generate_series(0, 19) as r (claim_rank)
+    cross join lateral (select from retoma.job where ${inOpenLane('q.name', 'r.claim_rank::smallint')} limit 1) j
 )`
 
 /** True if a job runs. */
@@ -56,8 +56,8 @@ const raise = {
   name: 'floor_raise',
   text: `
     with turn as materialized (
-      update retoma.tick set at = now()
-      where name = 'floor' and (at <= now() - interval '1 second' or at > now())
+      update retoma.periodic_lease set at = now()
+      where name = 'job_floor' and (at <= now() - interval '1 second' or at > now())
       returning name
     ), bound as materialized (
       select case when coalesce(bool_or(a.xact_start is null), false) then '-infinity'
@@ -67,15 +67,15 @@ const raise = {
         and l.database = (select oid from pg_database where datname = current_database())
         and l.pid is distinct from pg_backend_pid()
     ), lane as materialized (
-      select q.name, r.rank::smallint as rank, ${floorOf('waiting', 'q.name', 'r.rank::smallint', searchAnewAfter)} as floor
-      from turn cross join unnest($1::text[]) as q (name) cross join generate_series(0, 19) as r (rank)
+      select q.name, r.claim_rank::smallint as claim_rank, ${floorOf('waiting', 'q.name', 'r.claim_rank::smallint', searchAnewAfter)} as floor
+      from turn cross join unnest($1::text[]) as q (name) cross join generate_series(0, 19) as r (claim_rank)
     ), holder as materialized (
       select w.id, ${floorOf('running', 'w.id', '0', searchAnewAfter)} as floor from turn cross join retoma.worker w
     ), found as materialized (
-      select 'waiting' as what, l.name, l.rank, l.floor, least(bound.at, head.run_at) as at
+      select 'waiting' as state, l.name, l.claim_rank, l.floor, least(bound.at, head.run_at) as at
       from bound cross join lane l
         left join lateral (
-          select run_at from retoma.job where ${openLane('l.name', 'l.rank', 'l.floor')} order by run_at, id limit 1
+          select run_at from retoma.job where ${openLane('l.name', 'l.claim_rank', 'l.floor')} order by run_at, id limit 1
         ) head on true
       union all
       select 'running', h.id, 0, h.floor, least(bound.at, head.started_at)
@@ -84,14 +84,14 @@ const raise = {
           select started_at from retoma.job where ${held('h.id', 'h.floor')} order by started_at limit 1
         ) head on true
     ), gone as (
-      delete from retoma.floor f
-      where (select true from turn) and f.what = 'running'
+      delete from retoma.job_floor f
+      where (select true from turn) and f.state = 'running'
         and not exists (select from retoma.worker w where w.id = f.name)
     )
-    insert into retoma.floor as f (what, name, rank, at, searched_at)
-    select what, name, rank, at, case when floor = '-infinity' then now() else '-infinity' end
-    from found where at > '-infinity' order by what, name, rank
-    on conflict (what, name, rank) do update set at = excluded.at, searched_at = case when isfinite(excluded.searched_at) then excluded.searched_at else f.searched_at end
+    insert into retoma.job_floor as f (state, name, claim_rank, at, searched_at)
+    select state, name, claim_rank, at, case when floor = '-infinity' then now() else '-infinity' end
+    from found where at > '-infinity' order by state, name, claim_rank
+    on conflict (state, name, claim_rank) do update set at = excluded.at, searched_at = case when isfinite(excluded.searched_at) then excluded.searched_at else f.searched_at end
       where isfinite(excluded.searched_at) or excluded.at > f.at`,
 }
 

@@ -91,7 +91,7 @@ const ways = (name: string, columns: Columns) => ({
     name: `list_${name}_waiting`,
     text: sort(
       columns,
-      `(${live(`state = 'waiting' and not gated`)}) union all (${live(`state = 'waiting' and gated`)})`,
+      `(${live(`state = 'waiting' and not limited`)}) union all (${live(`state = 'waiting' and limited`)})`,
       'waiting',
     ),
   },
@@ -102,7 +102,7 @@ const ways = (name: string, columns: Columns) => ({
     select ${columns.shown('w')}
     from (select name as known from retoma.kind) k
       cross join lateral (
-        select ${columns.columns} from retoma.job where kind = k.known and key = $9 and key_hold is not null and id + 0 < $1 offset 0
+        select ${columns.columns} from retoma.job where kind = k.known and key = $9 and unique_until is not null and id + 0 < $1 offset 0
       ) w
     where ${wanted('($2::text is null or state = $2)')}
     order by id desc

@@ -41,7 +41,7 @@ export interface JobView<Input = unknown, Output = unknown> {
   crashes: number
   restarts: number
   /** The crash suspicion after a crash or after restarts without progress. null for nearly every job. */
-  care: CrashSuspicion | null
+  crashSuspicion: CrashSuspicion | null
   /** Large values that a list leaves out or cuts, with their stored size in bytes; null: none. */
   omitted: OmittedFields | null
   runAt: Date
@@ -71,8 +71,8 @@ export interface FailureView {
 }
 
 export const jobColumns = `
-  id, queue, kind, coalesce(version, 1) as version, key, ref, batch_id as "batchId", group_key as "groupKey", state, rank / 2 as priority, attempt, attempt - unspent as starts, failures, crashes,
-  restarts, care, null::jsonb as omitted, run_at as "runAt", input, result, progress, checkpoint, error, coalesce(worker_id, last_worker) as worker,
+  id, queue, kind, coalesce(version, 1) as version, key, ref, batch_id as "batchId", group_key as "groupKey", state, claim_rank / 2 as priority, attempt, attempt - uncounted_attempts as starts, failures, crashes,
+  restarts, crash_suspicion as "crashSuspicion", null::jsonb as omitted, run_at as "runAt", input, result, progress, checkpoint, error, coalesce(worker_id, last_worker) as worker,
   created_at as "createdAt", started_at as "startedAt", finished_at as "finishedAt"`
 
 /** Maximum number of characters of a value in a list. */
@@ -90,7 +90,7 @@ const sizeUnless = (value: string) => `case when not ${isShort(value)} then pg_c
  */
 export const listColumns = (of: string): string => `
   ${of}.id, ${of}.queue, ${of}.kind, ${of}.version, ${of}.key, ${of}.ref, ${of}."batchId", ${of}."groupKey", ${of}.state, ${of}.priority, ${of}.attempt,
-  ${of}.starts, ${of}.failures, ${of}.crashes, ${of}.restarts, ${of}.care, ${of}."runAt",
+  ${of}.starts, ${of}.failures, ${of}.crashes, ${of}.restarts, ${of}."crashSuspicion", ${of}."runAt",
   ${orNull(`${of}.input`)} as input, ${orNull(`${of}.result`)} as result, ${orNull(`${of}.progress`)} as progress, ${of}.checkpoint,
   case when ${isShort(`${of}.error`)} then ${of}.error else ${of}.error || jsonb_build_object(
     'message', left(${of}.error ->> 'message', ${shown}), 'stack', left(${of}.error ->> 'stack', ${shown})) end as error,
@@ -159,7 +159,7 @@ export async function statesOf(run: Run, ids: readonly string[]): Promise<Map<st
 const failures = {
   name: 'view_failures',
   text: `
-    select attempt, what, code, case when place > 100 then left(message, ${shown}) else message end as message,
+    select attempt, failure_type as what, code, case when place > 100 then left(message, ${shown}) else message end as message,
       case when place <= 100 then stack end as stack, case when place <= 100 then evidence end as evidence, worker, at
     from (
       select *, row_number() over (order by attempt desc) as place
@@ -234,16 +234,16 @@ const queues = {
   text: `
     with live as (
       select q.name as queue, j.ready, 0 as running, 0 as stalled, count(*)::int as waiting
-      from retoma.queue q cross join generate_series(0, 19) as r (rank)
+      from retoma.queue q cross join generate_series(0, 19) as r (claim_rank)
         cross join lateral (
           select run_at <= coalesce($1::timestamptz, now()) as ready from retoma.job
-          where ${inOpenLane('q.name', 'r.rank::smallint')}
+          where ${inOpenLane('q.name', 'r.claim_rank::smallint')}
           offset 0
         ) j
       group by 1, 2
       union all
       select queue, run_at <= coalesce($1::timestamptz, now()), 0, 0, count(*)::int
-      from retoma.job where state = 'waiting' and gated
+      from retoma.job where state = 'waiting' and limited
       group by 1, 2
       union all
       select j.queue, false, count(*)::int, 0, 0
@@ -273,7 +273,7 @@ export interface WorkerView {
   kinds: string[]
   startedAt: Date
   /** Seconds since the last heartbeat, by the database's clock. */
-  beatAgeSeconds: number
+  heartbeatAgeSeconds: number
   suspected: boolean
   dead: boolean
   running: number
@@ -283,7 +283,7 @@ export interface WorkerView {
   /** Abandoned handlers. */
   abandoned: number
   /** The longest time an outcome or a checkpoint had waited for the database, at the last heartbeat. */
-  unwrittenMs: number
+  writeLagMs: number
   /** A supervisor restarts the process after a crash. */
   supervised: boolean
   /** The blocked loop; null: the event loop turns. */
@@ -303,9 +303,9 @@ const workers = {
   name: 'view_workers',
   text: `
     select id, host, pid, version, queues, kinds, started_at as "startedAt",
-      greatest(0, extract(epoch from coalesce($1::timestamptz, now()) - beat_at))::float8 as "beatAgeSeconds",
+      greatest(0, extract(epoch from coalesce($1::timestamptz, now()) - heartbeat_at))::float8 as "heartbeatAgeSeconds",
       suspected_at is not null as suspected, dead_at is not null as dead, memory_bytes::float8 as "memoryBytes",
-      loop_lag_ms as "loopLagMs", abandoned, unwritten_ms as "unwrittenMs", supervised,
+      loop_lag_ms as "loopLagMs", abandoned, write_lag_ms as "writeLagMs", supervised,
       case when blocked_since is not null and dead_at is null then jsonb_build_object(
         'seconds', greatest(0, extract(epoch from coalesce($1::timestamptz, now()) - blocked_since)),
         'job', blocked_job::text, 'attempt', blocked_attempt, 'stack', blocked_stack) end as blocked,

@@ -18,7 +18,7 @@ export const policyInForce = (kind: string, job: string): string =>
   `(coalesce(${kind}.policy, '{}') || coalesce(${itemsOf(`${job}.batch_id`)}, '{}'))`
 
 /** Batches that may still have waiting or running jobs. */
-const isOpen = `(finished_at is null or todo is not null)`
+const isOpen = `(finished_at is null or cascade is not null)`
 
 /** Open batches that override at least one of `options`. */
 export const overriding = (...options: (keyof JobPolicy)[]): string =>

@@ -6,7 +6,7 @@
  */
 
 /**
- * Returns the parts of a `with` that release the limit counters of the jobs in `moved` (queue, gated, gate_key). All of
+ * Returns the parts of a `with` that release the limit counters of the jobs in `moved` (queue, limited, limit_key). All of
  * these jobs were running. The statement looks up each counter by key: a join could read all counters.
  */
 export const releaseLimits = (moved: string, now: string): string => `
@@ -18,21 +18,21 @@ export const releaseLimits = (moved: string, now: string): string => `
         join retoma.queue q on q.name = any (array[m.queue])
         cross join lateral (
           select '' as key where q.limits ? 'concurrency'
-          union all select m.gate_key where m.gate_key <> '' and q.limits -> 'perGroup' ? 'concurrency'
+          union all select m.limit_key where m.limit_key <> '' and q.limits -> 'perGroup' ? 'concurrency'
         ) k
-      where m.gated
+      where m.limited
     ) f
     group by 1, 2
     order by 1, 2
-  ), held_gate as materialized (
+  ), locked_counter as materialized (
     select g.queue, g.group_key, u.n
     from unleased u cross join lateral (
-      select queue, group_key from retoma.gate where queue = u.queue and group_key = u.key for update
+      select queue, group_key from retoma.limit_counter where queue = u.queue and group_key = u.key for update
     ) g
-  ), freed_gate as (
-    update retoma.gate g
+  ), released_counter as (
+    update retoma.limit_counter g
     set running = greatest(g.running - h.n, 0), used_at = ${now}
-    from held_gate h
+    from locked_counter h
     where g.queue = any (array[h.queue]) and g.group_key = any (array[h.group_key])
   )`
 
@@ -41,7 +41,7 @@ const anyShard = 0
 
 const counted = ['succeeded', 'failed', 'skipped', 'cancelled', 'stalled']
 
-const added = [...counted, 'freed']
+const added = [...counted, 'released']
 
 const upsert = (name: string, select: string, more: { columns: string; set: string } = { columns: '', set: '' }) => `
   ${name} as (
@@ -176,20 +176,20 @@ export const noteBatchActions = (what: string, of: string, now: string, who: str
 
 // The limits of the queue may have changed since the enqueue.
 export const limitsOfItsQueue = `
-  gated = coalesce((select q.gated from retoma.queue q where q.name = j.queue), false),
-  gate_key = coalesce((select j.group_key from retoma.queue q where q.name = j.queue and q.grouped), '')`
+  limited = coalesce((select q.limited from retoma.queue q where q.name = j.queue), false),
+  limit_key = coalesce((select j.group_key from retoma.queue q where q.name = j.queue and q.grouped), '')`
 
 /** True if another job has the unique key that this job has given up. Looked up per job, because a join could read all keys. */
 export const keyTakenByAnother = (job: string): string => `coalesce((
           select true from retoma.job other
-          where other.kind = ${job}.kind and other.key = ${job}.key and other.key_hold is not null and other.id <> ${job}.id
+          where other.kind = ${job}.kind and other.key = ${job}.key and other.unique_until is not null and other.id <> ${job}.id
           limit 1
         ), false)`
 
 // The job becomes `waiting` with a new budget of attempts and takes its unique key again, as every waiting job must have its key. $2:
 // now.
 export const readyForRetry = `
-        state = 'waiting', rank = rank & ~1, run_at = coalesce($2::timestamptz, now()),
-        failures = 0, crashes = 0, restarts = 0, care = null, result = null, error = null, finished_at = null,
-        key_hold = case when key is not null then coalesce(key_hold, 'final') end,
+        state = 'waiting', claim_rank = claim_rank & ~1, run_at = coalesce($2::timestamptz, now()),
+        failures = 0, crashes = 0, restarts = 0, crash_suspicion = null, result = null, error = null, finished_at = null,
+        unique_until = case when key is not null then coalesce(unique_until, 'final') end,
         ${limitsOfItsQueue}`

@@ -11,7 +11,7 @@ import type { Db } from '../../database/db.ts'
 const add = {
   name: 'gate_add',
   text: `
-    insert into retoma.gate (queue, group_key, used_at)
+    insert into retoma.limit_counter (queue, group_key, used_at)
     select $1, key, coalesce($3::timestamptz, now()) from unnest($2::text[]) as k (key) order by key
     on conflict do nothing`,
 }
@@ -37,12 +37,12 @@ const recount = {
   text: `
     with counted as (
       select j.queue, k.key, count(*)::int as running
-      from retoma.job j cross join lateral (select '' as key union all select j.gate_key where j.gate_key <> '') k
-      where j.state = 'running' and j.gated
+      from retoma.job j cross join lateral (select '' as key union all select j.limit_key where j.limit_key <> '') k
+      where j.state = 'running' and j.limited
       group by 1, 2
     ), wrong as materialized (
       select g.queue, g.group_key, g.running - coalesce(c.running, 0) as surplus
-      from retoma.gate g
+      from retoma.limit_counter g
         join retoma.queue q on q.name = any (array[g.queue])
         left join counted c on c.queue = g.queue and c.key = g.group_key
       where g.running <> coalesce(c.running, 0)
@@ -52,10 +52,10 @@ const recount = {
     ), locked as materialized (
       select w.*
       from wrong w cross join lateral (
-        select from retoma.gate where queue = w.queue and group_key = w.group_key for update
+        select from retoma.limit_counter where queue = w.queue and group_key = w.group_key for update
       ) g
     )
-    update retoma.gate g
+    update retoma.limit_counter g
     set running = greatest(g.running - l.surplus, 0)
     from locked l
     where g.queue = any (array[l.queue]) and g.group_key = any (array[l.group_key])

@@ -10,17 +10,17 @@ const setLimits = {
   name: 'queue_set_limits',
   text: `
     with given as materialized (
-      select * from unnest($1::text[], $2::jsonb[], $3::bool[], $4::bool[]) as g (name, limits, gated, grouped)
+      select * from unnest($1::text[], $2::jsonb[], $3::bool[], $4::bool[]) as g (name, limits, limited, grouped)
     ), gate as (
-      insert into retoma.gate (queue, group_key, used_at)
-      select name, '', coalesce($5::timestamptz, now()) from given where gated order by name
+      insert into retoma.limit_counter (queue, group_key, used_at)
+      select name, '', coalesce($5::timestamptz, now()) from given where limited order by name
       on conflict do nothing
     )
-    insert into retoma.queue (name, limits, gated, grouped)
-    select name, limits, gated, grouped from given order by name
+    insert into retoma.queue (name, limits, limited, grouped)
+    select name, limits, limited, grouped from given order by name
     on conflict (name) do update
-      set limits = excluded.limits, gated = excluded.gated, grouped = excluded.grouped
-      where (queue.limits, queue.gated, queue.grouped) is distinct from (excluded.limits, excluded.gated, excluded.grouped)
+      set limits = excluded.limits, limited = excluded.limited, grouped = excluded.grouped
+      where (queue.limits, queue.limited, queue.grouped) is distinct from (excluded.limits, excluded.limited, excluded.grouped)
     returning name`,
 }
 
@@ -44,12 +44,12 @@ const changeLimits = {
   text: `
     with known as (select name from retoma.queue where name = $1),
     gate as (
-      insert into retoma.gate (queue, group_key, used_at)
+      insert into retoma.limit_counter (queue, group_key, used_at)
       select name, '', coalesce($5::timestamptz, now()) from known where $3::bool
       on conflict do nothing
     ), moved as (
-      update retoma.queue set limits = $2::jsonb, gated = $3::bool, grouped = $4::bool
-      where name = $1 and (limits, gated, grouped) is distinct from ($2::jsonb, $3::bool, $4::bool)
+      update retoma.queue set limits = $2::jsonb, limited = $3::bool, grouped = $4::bool
+      where name = $1 and (limits, limited, grouped) is distinct from ($2::jsonb, $3::bool, $4::bool)
       returning name
     ),
     ${noteEvents({ of: 'moved', type: 'action', data: changedLimits }, 'coalesce($5::timestamptz, now())')}
@@ -78,7 +78,7 @@ const regate = {
       from retoma.queue q
         cross join lateral (
           select id from retoma.job
-          where queue = q.name and state = 'waiting' and gated and not q.gated
+          where queue = q.name and state = 'waiting' and limited and not q.limited
           limit $1 for update skip locked
         ) j
       union all
@@ -86,13 +86,13 @@ const regate = {
       from retoma.queue q
         cross join lateral (
           select id from retoma.job
-          where queue = q.name and state = 'waiting' and not gated and q.gated
+          where queue = q.name and state = 'waiting' and not limited and q.limited
           limit $1 for update skip locked
         ) j
     )
     update retoma.job j
     set ${limitsOfItsQueue},
-      run_at = case when j.gated then greatest(j.run_at, coalesce($2::timestamptz, now())) else j.run_at end
+      run_at = case when j.limited then greatest(j.run_at, coalesce($2::timestamptz, now())) else j.run_at end
     where j.id = any (array(select id from wrong))
     returning j.queue`,
 }
@@ -105,9 +105,9 @@ const regroup = {
     with wrong as materialized (
       select j.id
       from retoma.queue q
-        join retoma.job j on j.queue = q.name and j.state = 'waiting' and j.gated
-          and j.gate_key <> case when q.grouped then coalesce(j.group_key, '') else '' end
-      where q.gated and (q.name = any ($1::text[]) or not q.grouped and j.gate_key > '')
+        join retoma.job j on j.queue = q.name and j.state = 'waiting' and j.limited
+          and j.limit_key <> case when q.grouped then coalesce(j.group_key, '') else '' end
+      where q.limited and (q.name = any ($1::text[]) or not q.grouped and j.limit_key > '')
       limit $2
       for update of j skip locked
     )
@@ -131,7 +131,7 @@ const pause = {
   text: `
     with known as (select name, paused from retoma.queue where name = $1),
     moved as (
-      update retoma.queue set paused = $2, unheld = unheld + (not $2)::int
+      update retoma.queue set paused = $2, unblock_seq = unblock_seq + (not $2)::int
       where name = $1 and paused <> $2
       returning name, paused
     ),
@@ -155,8 +155,8 @@ const turn = {
   name: 'queue_take_sweep_turn',
   text: `
     update retoma.queue
-    set swept_at = coalesce($3::timestamptz, now())
-    where name = any ($1::text[]) and swept_at <= coalesce($3::timestamptz, now()) - make_interval(secs => $2 / 1000.0)
+    set full_scan_at = coalesce($3::timestamptz, now())
+    where name = any ($1::text[]) and full_scan_at <= coalesce($3::timestamptz, now()) - make_interval(secs => $2 / 1000.0)
     returning name`,
 }
 
@@ -181,12 +181,12 @@ const depth = {
     select (select most from q) as "maxDepth", (select admit from q) as admit, (
       select count(*)::int from (
         (
-          select 1 from generate_series(0, 19) as r (rank)
-            cross join lateral (select from retoma.job where ${inOpenLane('$1', 'r.rank::smallint')} offset 0) j
+          select 1 from generate_series(0, 19) as r (claim_rank)
+            cross join lateral (select from retoma.job where ${inOpenLane('$1', 'r.claim_rank::smallint')} offset 0) j
           limit (select coalesce(most, 0) from q)
         )
         union all
-        (select 1 from retoma.job where queue = $1 and state = 'waiting' and gated limit (select coalesce(most, 0) from q))
+        (select 1 from retoma.job where queue = $1 and state = 'waiting' and limited limit (select coalesce(most, 0) from q))
       ) w
     ) as waiting`,
 }

@@ -1,5 +1,5 @@
 /**
- * SQL fragments for the hits of a rate window: instants and the number of hits at each, in the locked row (retoma.gate
+ * SQL fragments for the hits of a rate window: instants and the number of hits at each, in the locked row (retoma.limit_counter
  * for starts, retoma.rate_window for requests). Both tables follow the rules in this file.
  */
 import { mostInstants } from '../model/rate-window.ts'

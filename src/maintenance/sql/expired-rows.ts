@@ -16,7 +16,7 @@ const remove = (table: string, since: string, over: string) => `
 const prune = {
   name: 'unused_prune',
   text: `
-    with gates as (${remove('gate', 'used_at', `group_key <> '' and running = 0 and used_at < ${now} - interval '25 hours'`)}
+    with gates as (${remove('limit_counter', 'used_at', `group_key <> '' and running = 0 and used_at < ${now} - interval '25 hours'`)}
     ), windows as (${remove('rate_window', 'expires_at', `expires_at < ${now}`)}
     ), log_ins as (${remove('session', 'expires_at', `expires_at <= ${now}`)}
     ), answers as (${remove('idempotency', 'at', `at <= ${now} - interval '24 hours'`)}

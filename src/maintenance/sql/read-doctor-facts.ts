@@ -149,7 +149,7 @@ const notTaken = `
 const starved = unnamed(`
   with worker as (
     select queues, kinds, versions from retoma.worker
-    where dead_at is null and beat_at > coalesce($1::timestamptz, now()) - make_interval(secs => $2 / 1000.0)
+    where dead_at is null and heartbeat_at > coalesce($1::timestamptz, now()) - make_interval(secs => $2 / 1000.0)
   ), open as (
     select q.name, not exists (select from worker where queues ? q.name) as nobody,
       array(
@@ -163,10 +163,10 @@ const starved = unnamed(`
     extract(epoch from coalesce($1::timestamptz, now()) - min(j.run_at))::float8 as "oldestSeconds"
   from open o cross join lateral (
     (
-      select w.kind, w.version, w.run_at from generate_series(0, 19) as r (rank)
+      select w.kind, w.version, w.run_at from generate_series(0, 19) as r (claim_rank)
         cross join lateral (
           select kind, version, run_at from retoma.job
-          where ${inOpenLane('o.name', 'r.rank::smallint')} and run_at <= coalesce($1::timestamptz, now()) and ${notTaken}
+          where ${inOpenLane('o.name', 'r.claim_rank::smallint')} and run_at <= coalesce($1::timestamptz, now()) and ${notTaken}
           limit $3
         ) w
       limit $3
@@ -174,7 +174,7 @@ const starved = unnamed(`
     union all
     (
       select kind, version, run_at from retoma.job
-      where queue = o.name and state = 'waiting' and gated
+      where queue = o.name and state = 'waiting' and limited
         and run_at <= coalesce($1::timestamptz, now()) and ${notTaken}
       limit $3
     )
@@ -191,18 +191,18 @@ const work = unnamed(`
   select
     (
       select count(*)::int from retoma.worker
-      where dead_at is null and beat_at > coalesce($1::timestamptz, now()) - make_interval(secs => $2 / 1000.0)
+      where dead_at is null and heartbeat_at > coalesce($1::timestamptz, now()) - make_interval(secs => $2 / 1000.0)
     ) as live,
     coalesce((
       select jsonb_agg(jsonb_build_object('worker', worker_id, 'jobs', jobs, 'silentSeconds', silent) order by worker_id)
       from (
         select j.worker_id, count(*)::int as jobs,
-          extract(epoch from coalesce($1::timestamptz, now()) - max(w.beat_at))::float8 as silent
+          extract(epoch from coalesce($1::timestamptz, now()) - max(w.heartbeat_at))::float8 as silent
         from retoma.job j left join retoma.worker w on w.id = j.worker_id
         where j.state = 'running'
           and (
             w.id is null or w.dead_at is not null
-            or w.beat_at < coalesce($1::timestamptz, now()) - make_interval(secs => $2 / 1000.0)
+            or w.heartbeat_at < coalesce($1::timestamptz, now()) - make_interval(secs => $2 / 1000.0)
           )
         group by j.worker_id
         order by j.worker_id
@@ -214,12 +214,12 @@ const work = unnamed(`
       from (
         select q.name, (select count(*)::int from (
             (
-              select 1 from generate_series(0, 19) as r (rank)
-                cross join lateral (select from retoma.job where ${inOpenLane('q.name', 'r.rank::smallint')} limit $3) w
+              select 1 from generate_series(0, 19) as r (claim_rank)
+                cross join lateral (select from retoma.job where ${inOpenLane('q.name', 'r.claim_rank::smallint')} limit $3) w
               limit $3
             )
             union all
-            (select 1 from retoma.job where queue = q.name and state = 'waiting' and gated limit $3)
+            (select 1 from retoma.job where queue = q.name and state = 'waiting' and limited limit $3)
           ) j) as jobs
         from retoma.queue q
         where q.paused
@@ -234,7 +234,7 @@ export async function readWork(db: Db, most: number, now: Date | null): Promise<
 
 const tick = unnamed(`
   select case when isfinite(at) then extract(epoch from coalesce($1::timestamptz, now()) - at) end::float8 as seconds
-  from retoma.tick where name = 'watchdog'`)
+  from retoma.periodic_lease where name = 'watchdog'`)
 
 /** Returns the seconds since the watchdog's last tick; null if there was no tick. */
 export async function readTick(db: Db, now: Date | null): Promise<number | null> {

@@ -129,7 +129,7 @@ async function lockTables(client: Queryable): Promise<TableFacts[]> {
 
 const liveWorkers = `
   select count(*)::int as workers from retoma.worker
-  where dead_at is null and beat_at > now() - make_interval(secs => $1 / 1000.0)`
+  where dead_at is null and heartbeat_at > now() - make_interval(secs => $1 / 1000.0)`
 
 async function refuseToDisturbWorkers(client: Queryable): Promise<void> {
   const { rows } = await client.query(liveWorkers, [defaultPolicy.orphanAfter])

@@ -1,9 +1,9 @@
 /**
- * Counts live jobs for all processes: /metrics, stats and other readers read retoma.sample and count nothing. Reads only
+ * Counts live jobs for all processes: /metrics, stats and other readers read retoma.job_count_sample and count nothing. Reads only
  * waiting, running and stalled rows, each by its own partial index, and no finished job.
  *
  * Invariant: only one process counts at a time, and counting takes at most 1/20 of the time over all processes: the row
- * of retoma.tick stores the next permitted count, computed from the cost. A single statement, so a crash keeps the
+ * of retoma.periodic_lease stores the next permitted count, computed from the cost. A single statement, so a crash keeps the
  * previous count.
  */
 import type { Db } from '../../database/db.ts'
@@ -16,7 +16,7 @@ export const sampleShare = 20
 
 const now = 'coalesce($1::timestamptz, now())'
 // A job of a paused, stalled or finished batch may not start, so it does not count as late.
-const ripe = `case when run_at <= ${now} and (batch_id is null or batch_id <> all (array(select id from retoma.batch where held))) then run_at end`
+const ripe = `case when run_at <= ${now} and (batch_id is null or batch_id <> all (array(select id from retoma.batch where claims_blocked))) then run_at end`
 const waiting = `queue, kind, case when run_at <= ${now} then 'ready' else 'scheduled' end as state, ${ripe} as ripe_at`
 
 const leftByTheDead = `exists (
@@ -29,37 +29,37 @@ const leftByTheDead = `exists (
  * and sends no extra query.
  */
 export const isToBeSampled = `(
-        exists (select from retoma.tick where name = 'sample' and (since <= ${now} or at > ${now} + interval '1 second'))
+        exists (select from retoma.periodic_lease where name = 'job_count_sample' and (since <= ${now} or at > ${now} + interval '1 second'))
         and (
-          exists (select from retoma.sample)
+          exists (select from retoma.job_count_sample)
           or ${leftByTheDead}
           or $6 and (
             ${someWaitOpen}
-            or exists (select from retoma.job where state = 'waiting' and gated)
+            or exists (select from retoma.job where state = 'waiting' and limited)
             or ${someRun}
             or exists (select from retoma.job where state = 'stalled')
           )
         )
       )`
 
-// Writes only changed rows: an idle system writes only its row in retoma.tick. A last count in the future (after a
+// Writes only changed rows: an idle system writes only its row in retoma.periodic_lease. A last count in the future (after a
 // failover to a slower clock) is ignored.
 const take = {
   name: 'sample_take',
   text: `
     with won as materialized (
-      select from retoma.tick
-      where name = 'sample' and (since <= ${now} or at > ${now} + interval '1 second')
+      select from retoma.periodic_lease
+      where name = 'job_count_sample' and (since <= ${now} or at > ${now} + interval '1 second')
       for update skip locked
     ), counted as materialized (
       select queue, kind, state, count(*) as jobs, min(ripe_at) as oldest_at
       from (
       select j.*
-      from retoma.queue q cross join generate_series(0, 19) as r (rank)
-        cross join lateral (select ${waiting} from retoma.job where ${inOpenLane('q.name', 'r.rank::smallint')} offset 0) j
+      from retoma.queue q cross join generate_series(0, 19) as r (claim_rank)
+        cross join lateral (select ${waiting} from retoma.job where ${inOpenLane('q.name', 'r.claim_rank::smallint')} offset 0) j
       where (select true from won)
       union all
-      select ${waiting} from retoma.job where state = 'waiting' and gated and (select true from won)
+      select ${waiting} from retoma.job where state = 'waiting' and limited and (select true from won)
       union all
       select j.queue, j.kind, 'running', null
       from retoma.worker w cross join lateral (select queue, kind from retoma.job where ${heldByWorker('w.id')} offset 0) j
@@ -69,21 +69,21 @@ const take = {
       ) live
       group by 1, 2, 3
     ), gone as (
-      delete from retoma.sample s
+      delete from retoma.job_count_sample s
       where (select true from won)
         and not exists (select from counted c where c.queue = s.queue and c.kind = s.kind and c.state = s.state)
     ), kept as (
-      insert into retoma.sample as s (queue, kind, state, jobs, oldest_at)
+      insert into retoma.job_count_sample as s (queue, kind, state, jobs, oldest_at)
       select queue, kind, state, jobs, oldest_at from counted
       on conflict (queue, kind, state) do update
         set jobs = excluded.jobs, oldest_at = excluded.oldest_at
         where s.jobs <> excluded.jobs or s.oldest_at is distinct from excluded.oldest_at
     ), noted as (
-      update retoma.tick
+      update retoma.periodic_lease
       set at = ${now},
         since = ${now} + greatest(make_interval(secs => $2 / 1000.0), (clock_timestamp() - statement_timestamp()) * ${sampleShare})
       from won, (select count(*) as series from counted) c
-      where name = 'sample' and c.series >= 0
+      where name = 'job_count_sample' and c.series >= 0
     )
     select exists (select from won) as won, ${leftByTheDead} as left`,
 }

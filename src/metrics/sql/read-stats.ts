@@ -16,25 +16,25 @@ const read = {
   text: `
     with sampled as (
       select case
-          when w.at > s.since and not exists (select from retoma.sample) then w.at
+          when w.at > s.since and not exists (select from retoma.job_count_sample) then w.at
           when isfinite(s.at) then s.at
         end as at
-      from retoma.tick s cross join retoma.tick w
-      where s.name = 'sample' and w.name = 'watchdog'
+      from retoma.periodic_lease s cross join retoma.periodic_lease w
+      where s.name = 'job_count_sample' and w.name = 'watchdog'
     )
     select
       coalesce((
         select jsonb_agg(jsonb_build_object('queue', queue, 'kind', kind, 'state', state, 'jobs', jobs,
           'oldestSeconds', ${since('oldest_at')}) order by queue, kind, state)
-        from retoma.sample
+        from retoma.job_count_sample
       ), '[]') as counts,
       coalesce((
         select jsonb_agg(jsonb_build_object('queue', name, 'paused', paused) order by name) from retoma.queue
       ), '[]') as queues,
       coalesce((
-        select jsonb_agg(jsonb_build_object('id', id, 'host', host, 'beatAgeSeconds', ${since('beat_at')},
+        select jsonb_agg(jsonb_build_object('id', id, 'host', host, 'heartbeatAgeSeconds', ${since('heartbeat_at')},
           'loopLagMs', loop_lag_ms, 'blockedSeconds', ${since('blocked_since')}, 'memoryBytes', memory_bytes,
-          'inFlight', in_flight, 'abandoned', abandoned, 'unwrittenMs', unwritten_ms) order by started_at, id)
+          'inFlight', in_flight, 'abandoned', abandoned, 'writeLagMs', write_lag_ms) order by started_at, id)
         from (select * from retoma.worker where dead_at is null order by started_at, id limit 1000) w
       ), '[]') as workers,
       coalesce((
@@ -44,11 +44,11 @@ const read = {
         select jsonb_object_agg(state, n)
         from (
           select state, count(*) as n from retoma.batch
-          where (finished_at is null or todo is not null) and finished_at is null
+          where (finished_at is null or cascade is not null) and finished_at is null
           group by 1
         ) b
       ), '{}') as batches,
-      (select case when isfinite(at) then ${since('at')} end from retoma.tick where name = 'watchdog') as "watchdogLagSeconds",
+      (select case when isfinite(at) then ${since('at')} end from retoma.periodic_lease where name = 'watchdog') as "watchdogLagSeconds",
       (select max(version) from retoma.migration) as "schemaVersion",
       (select at from sampled) as "sampledAt",
       (select ${since('at')} from sampled) as "sampleAgeSeconds"`,
@@ -66,7 +66,7 @@ interface Count {
 export interface SystemCounts {
   id: string
   host: string
-  beatAgeSeconds: number
+  heartbeatAgeSeconds: number
   loopLagMs: number | null
   /** null: the event loop turns. */
   blockedSeconds: number | null
@@ -74,7 +74,7 @@ export interface SystemCounts {
   /** Attempts with a running handler. */
   inFlight: number
   abandoned: number
-  unwrittenMs: number
+  writeLagMs: number
 }
 
 export interface Readings {

@@ -28,7 +28,7 @@ export interface ProviderView {
   /** Waiting provider only. */
   waitUntil: Date | null
   /** Waits in a row, without an answer in between. */
-  waits: number
+  consecutiveWaits: number
   /** Begin of the waits in a row; null: none. */
   waitsSince: Date | null
   stoppedAt: Date | null
@@ -39,6 +39,6 @@ export interface ProviderView {
   message: string | null
   at: Date
   /** Stopped provider only: result of the last probe without an answer, and its instant. */
-  trouble: string | null
-  troubleAt: Date | null
+  probeError: string | null
+  probeErrorAt: Date | null
 }

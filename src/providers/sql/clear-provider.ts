@@ -19,7 +19,7 @@ const clear = {
   name: 'provider_clear',
   text: `
     with known as materialized (
-      select name, wait_until > coalesce($2::timestamptz, now()) or stopped_at is not null or waits > 0 as stands
+      select name, wait_until > coalesce($2::timestamptz, now()) or stopped_at is not null or consecutive_waits > 0 as stands
       from retoma.provider
       where name = $1
       for update
@@ -50,7 +50,7 @@ export async function clearProvider(
 
 const now = 'coalesce($1::timestamptz, now())'
 // A job of the provider `d`: of its kinds, deferred before, and due at the end of the wait.
-const isOfIt = `kind = any (d.kinds) and unspent > 0 and run_at > ${now} and run_at between d.waited_until and d.waited_until + ${spread}`
+const isOfIt = `kind = any (d.kinds) and uncounted_attempts > 0 and run_at > ${now} and run_at between d.waited_until and d.waited_until + ${spread}`
 
 const recall = {
   name: 'provider_recall',
@@ -64,15 +64,15 @@ const recall = {
         cross join lateral (select distinct k.queue from retoma.kind k where k.name = any (d.kinds)) q
         cross join lateral (
           select r.id
-          from generate_series(0, 19) as rank (n)
+          from generate_series(0, 19) as l (claim_rank)
             cross join lateral (
               select id from retoma.job
-              where queue = q.queue and rank = rank.n::smallint and state = 'waiting' and not gated and ${isOfIt}
+              where queue = q.queue and claim_rank = l.claim_rank::smallint and state = 'waiting' and not limited and ${isOfIt}
               limit ${chunkSize}
             ) r
           union all
           select id from retoma.job
-          where queue = q.queue and state = 'waiting' and gated and ${isOfIt}
+          where queue = q.queue and state = 'waiting' and limited and ${isOfIt}
         ) j
       limit ${chunkSize}
     ), free as materialized (

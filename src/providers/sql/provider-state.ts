@@ -32,7 +32,7 @@ interface Row {
   probeMs: number | null
   mayProbe: boolean | null
   exhausted: boolean | null
-  waits: number | null
+  consecutiveWaits: number | null
   at: string | null
   code: string | null
   message: string | null
@@ -47,7 +47,7 @@ const look = {
       p.stopped_at is null and p.wait_until > ${now} and p.waits_since <= ${now} - ${limit} as exhausted,
       case when p.stopped_at is not null then greatest(${ms('p.probe_at')}, 0) end as "probeMs",
       p.stopped_at is not null and p.wait_until <= ${now} and (p.probe_job = $3 or p.probe_at <= ${now}) as "mayProbe",
-      p.waits, ${exactly('p.at')} as at, p.code, p.message, $4 = any (p.kinds) as known
+      p.consecutive_waits as "consecutiveWaits", ${exactly('p.at')} as at, p.code, p.message, $4 = any (p.kinds) as known
     from (select $1::text as name) n left join retoma.provider p on p.name = n.name`,
 }
 
@@ -80,7 +80,7 @@ const stop = {
       probe_at = case when p.stopped_at is null and ${isFresh} then ${now} + ${probe} else p.probe_at end,
       code = case when ${isFresh} then $5 else p.code end,
       message = case when ${isFresh} then $6 else p.message end,
-      trouble = null, trouble_at = null,
+      probe_error = null, probe_error_at = null,
       at = case when ${isNews} then ${now} else p.at end
     returning case when p.stopped_at is not null then greatest(${ms('p.probe_at')}, 0) end as "probeMs", p.code, p.message`,
 }
@@ -91,7 +91,7 @@ const silent = {
   name: 'provider_silent',
   text: `
     update retoma.provider p
-    set trouble = $3, trouble_at = ${now}, probe_at = greatest(p.probe_at, ${now} + ${probe}), probe_job = nullif(p.probe_job, $4::bigint)
+    set probe_error = $3, probe_error_at = ${now}, probe_at = greatest(p.probe_at, ${now} + ${probe}), probe_job = nullif(p.probe_job, $4::bigint)
     where p.name = $1 and p.stopped_at is not null
     returning ${ms('p.probe_at')} as "probeMs", p.code, p.message`,
 }
@@ -102,7 +102,7 @@ const silent = {
  */
 export const clearedProvider = (now: string) => `
   waited_until = case when wait_until > ${now} then least(wait_until, waits_since + ${limit}) else waited_until end,
-  wait_until = '-infinity', waits = 0, waits_since = null, backoffs = 0, stopped_at = null, probe_at = null, probe_job = null, trouble = null, trouble_at = null,
+  wait_until = '-infinity', consecutive_waits = 0, waits_since = null, backoff_step = 0, stopped_at = null, probe_at = null, probe_job = null, probe_error = null, probe_error_at = null,
   cleared_at = ${now}`
 
 // Clears only the state that the request had seen: another request may have got a wait since. But a provider that answers
@@ -111,14 +111,14 @@ const answer = {
   name: 'provider_answered',
   text: `
     with home as materialized (
-      select name, stopped_at is not null as stopped, at = ${given('$3')} and waits = $4 as same
+      select name, stopped_at is not null as stopped, at = ${given('$3')} and consecutive_waits = $4 as same
       from retoma.provider
       where name = $1
       for update
     ), done as (
       update retoma.provider p set ${clearedProvider(now)} from home h where p.name = h.name and h.same
     ), eased as (
-      update retoma.provider p set waits = 0, waits_since = null, backoffs = 0 from home h where p.name = h.name and not h.same and p.waits > 0
+      update retoma.provider p set consecutive_waits = 0, waits_since = null, backoff_step = 0 from home h where p.name = h.name and not h.same and p.consecutive_waits > 0
     )
     select stopped from home where same`,
 }
@@ -168,11 +168,12 @@ export async function recordProviderWord(
 
 async function mayAsk(db: Db, name: string, { job, kind }: ProviderAsker, at: Date | null): Promise<ProviderStand> {
   const [row] = await db.run<Row>(look, [name, at, job, kind])
-  const { asked, waitMs, probeMs, mayProbe, exhausted, waits, at: last, code, message, known } = row!
+  const { asked, waitMs, probeMs, mayProbe, exhausted, consecutiveWaits, at: last, code, message, known } = row!
   const isOpen = waitMs === null && probeMs === null
   const isProbe = mayProbe === true && (await db.run(take, [name, at, job])).length > 0
-  const owes = isProbe || (waits ?? 0) > 0
-  if (isOpen || isProbe) return { how: 'open', asked, owed: owes ? `${last}/${waits}` : null, probe: isProbe }
+  const owes = isProbe || (consecutiveWaits ?? 0) > 0
+  if (isOpen || isProbe)
+    return { how: 'open', asked, owed: owes ? `${last}/${consecutiveWaits}` : null, probe: isProbe }
   if (known === false) await db.run(meet, [name, kind])
   const words = { code, message: message ?? '' }
   if (exhausted === true) return stopExhausted(db, name, words, at)
@@ -185,9 +186,9 @@ const stateOf = (now: string) => `
 
 /** A row `p` of retoma.provider as ProviderView. */
 const providerColumns = (now: string) => `
-  p.name, ${stateOf(now)} as state, p.kinds, case when p.wait_until > ${now} then p.wait_until end as "waitUntil", p.waits, p.waits_since as "waitsSince",
+  p.name, ${stateOf(now)} as state, p.kinds, case when p.wait_until > ${now} then p.wait_until end as "waitUntil", p.consecutive_waits as "consecutiveWaits", p.waits_since as "waitsSince",
   p.stopped_at as "stoppedAt", p.probe_at as "probeAt", p.code, p.message, p.at,
-  p.trouble, p.trouble_at as "troubleAt"`
+  p.probe_error as "probeError", p.probe_error_at as "probeErrorAt"`
 
 const list = {
   name: 'provider_list',

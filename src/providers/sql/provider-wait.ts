@@ -28,12 +28,12 @@ const exhaust = {
 export const met = `case when $3 = any (p.kinds) then p.kinds else array_append(p.kinds, $3::text) end`
 /** The request came after the last answer of the same kind, so the answer starts a new storm. */
 export const isNews = `(p.at < ${given('$4')})`
-const backoff = `make_interval(secs => least(${firstWait / 1000} * power(2, least(p.backoffs, 20)), ${longestBackoff / 1000}))`
+const backoff = `make_interval(secs => least(${firstWait / 1000} * power(2, least(p.backoff_step, 20)), ${longestBackoff / 1000}))`
 
 const wait = {
   name: 'provider_wait',
   text: `
-    insert into retoma.provider as p (name, kinds, wait_until, waits, waits_since, backoffs, code, message, at)
+    insert into retoma.provider as p (name, kinds, wait_until, consecutive_waits, waits_since, backoff_step, code, message, at)
     values ($1, array[$3::text], ${now} + make_interval(secs => coalesce($5::float8, ${firstWait}) / 1000), 1, ${now}, ($5::float8 is null)::int, $6, $7, ${now})
     on conflict (name) do update
     set kinds = ${met},
@@ -42,13 +42,13 @@ const wait = {
         when ${isNews} then greatest(p.wait_until, ${now} + ${backoff})
         else p.wait_until
       end,
-      waits = p.waits + ${isNews}::int,
-      waits_since = case when p.waits = 0 then ${now} else coalesce(p.waits_since, ${now}) end,
-      backoffs = p.backoffs + (${isNews} and $5::float8 is null)::int,
+      consecutive_waits = p.consecutive_waits + ${isNews}::int,
+      waits_since = case when p.consecutive_waits = 0 then ${now} else coalesce(p.waits_since, ${now}) end,
+      backoff_step = p.backoff_step + (${isNews} and $5::float8 is null)::int,
       code = case when p.stopped_at is null then $6 else p.code end,
       message = case when p.stopped_at is null then $7 else p.message end,
-      trouble = case when p.stopped_at is not null then $7 end,
-      trouble_at = case when p.stopped_at is not null then ${now} end,
+      probe_error = case when p.stopped_at is not null then $7 end,
+      probe_error_at = case when p.stopped_at is not null then ${now} end,
       at = case when ${isNews} then ${now} else p.at end
     returning case when p.wait_until > ${now} then ${waitLeft} end as "waitMs",
       p.stopped_at is null and p.waits_since <= ${now} - ${limit} as exhausted,

@@ -63,7 +63,7 @@ export interface WorkerCheck {
   sample: boolean
 }
 
-// A single statement, so an idle watchdog costs one statement. The row of retoma.tick decides which process checks: a
+// A single statement, so an idle watchdog costs one statement. The row of retoma.periodic_lease decides which process checks: a
 // process that finds the row locked or recent writes nothing. A heartbeat in the future (after a failover to a slower
 // clock) would never age, so it counts as now; so does the last check. Workers dead for 1 day are deleted once their
 // orphans are recovered. With $6 the statement looks for orphans and late attempts among all running jobs, otherwise only
@@ -75,7 +75,7 @@ const check = {
     with won as materialized (
       select at, at > coalesce($1::timestamptz, now()) + interval '1 second'
         or at <= coalesce($1::timestamptz, now()) - make_interval(secs => 2 * $3 / 1000.0) as unwatched
-      from retoma.tick
+      from retoma.periodic_lease
       where name = 'watchdog'
         and (
           at <= coalesce($1::timestamptz, now()) - make_interval(secs => $4 / 1000.0)
@@ -83,7 +83,7 @@ const check = {
         )
       for update skip locked
     ), noted as (
-      update retoma.tick t
+      update retoma.periodic_lease t
       set at = coalesce($1::timestamptz, now()),
         since = case when won.unwatched or not isfinite(t.since) then coalesce($1::timestamptz, now()) else t.since end
       from won
@@ -96,26 +96,26 @@ const check = {
       where w.dead_at is null
     ), judged as (
       update retoma.worker w
-      set beat_at = least(beat_at, coalesce($1::timestamptz, now())),
+      set heartbeat_at = least(heartbeat_at, coalesce($1::timestamptz, now())),
         suspected_at = case
-          when beat_at > coalesce($1::timestamptz, now()) then null
+          when heartbeat_at > coalesce($1::timestamptz, now()) then null
           when suspected_at is null or won.unwatched then coalesce($1::timestamptz, now())
           else suspected_at
         end,
-        suspected_looks = case when suspected_at is null then 1 else suspected_looks + 1 end,
+        missed_checks = case when suspected_at is null then 1 else missed_checks + 1 end,
         dead_at = case
-          when beat_at < coalesce($1::timestamptz, now()) - make_interval(secs => rule.ms / 1000)
+          when heartbeat_at < coalesce($1::timestamptz, now()) - make_interval(secs => rule.ms / 1000)
             and (
               not won.unwatched and suspected_at <= coalesce($1::timestamptz, now()) - make_interval(secs => 2 * $3 / 1000.0)
-              or suspected_at is not null and suspected_looks + 1 >= $5
+              or suspected_at is not null and missed_checks + 1 >= $5
             )
           then coalesce($1::timestamptz, now())
         end
       from won, rule
       where w.id = any (array[rule.id]) and w.dead_at is null
         and (
-          beat_at < coalesce($1::timestamptz, now()) - make_interval(secs => rule.ms / 2000)
-          or beat_at > coalesce($1::timestamptz, now()) + interval '1 second'
+          heartbeat_at < coalesce($1::timestamptz, now()) - make_interval(secs => rule.ms / 2000)
+          or heartbeat_at > coalesce($1::timestamptz, now()) + interval '1 second'
         )
       returning w.id, host, pid, dead_at is not null as dead
     ), forgotten as (
@@ -139,13 +139,13 @@ const check = {
             and (select true from retoma.job j where j.worker_id = w.id and j.state = 'running' limit 1)
         )
       end as orphans,
-      exists (select from retoma.batch where finished_at is null or todo is not null) as batches,
-      exists (select from retoma.batch where held and state = 'paused' and reason ->> 'code' in ('provider', 'same_cause'))
+      exists (select from retoma.batch where finished_at is null or cascade is not null) as batches,
+      exists (select from retoma.batch where claims_blocked and state = 'paused' and reason ->> 'code' in ('provider', 'same_cause'))
         or exists (select from retoma.provider where waited_until is not null) as stopped,
       exists (
         select from rule join retoma.worker w on w.id = any (array[rule.id])
         where w.suspected_at is not null
-          or w.beat_at < coalesce($1::timestamptz, now()) - make_interval(secs => rule.ms / 2000)
+          or w.heartbeat_at < coalesce($1::timestamptz, now()) - make_interval(secs => rule.ms / 2000)
       ) as suspects,
       $6 and exists (
         with ${kindClocks('coalesce($1::timestamptz, now())')}
@@ -156,7 +156,7 @@ const check = {
       ) as late,
       exists (select from retoma.worker where dead_at is null and blocked_since is not null) as hung,
       case when $6 then ${someWaitOpen}
-        or exists (select from retoma.job where state = 'waiting' and gated) end as waiting,
+        or exists (select from retoma.job where state = 'waiting' and limited) end as waiting,
       exists (select from retoma.finding) as findings,
       ${isToBeSampled} as sample`,
 }

@@ -60,10 +60,10 @@ const fail = {
     ), found as materialized (
       (
         select j.id
-        from k cross join generate_series(1, 19, 2) as r (rank)
+        from k cross join generate_series(1, 19, 2) as r (claim_rank)
           cross join lateral (
             select id from retoma.job
-            where queue = k.queue and rank = r.rank and state = 'waiting' and not gated and run_at <= k.before and ${isOfIt} and ${tooOld}
+            where queue = k.queue and claim_rank = r.claim_rank and state = 'waiting' and not limited and run_at <= k.before and ${isOfIt} and ${tooOld}
             order by run_at, id
             limit $2
           ) j
@@ -72,10 +72,10 @@ const fail = {
       union all
       (
         select j.id
-        from k cross join generate_series(0, 18, 2) as r (rank)
+        from k cross join generate_series(0, 18, 2) as r (claim_rank)
           cross join lateral (
             select id, kind, batch_id, attempt, run_at, created_at from retoma.job
-            where queue = k.queue and rank = r.rank and state = 'waiting' and not gated
+            where queue = k.queue and claim_rank = r.claim_rank and state = 'waiting' and not limited
             order by run_at, id
             limit ${depth}
           ) j
@@ -88,7 +88,7 @@ const fail = {
         from k
           cross join lateral (
             select id from retoma.job
-            where queue = k.queue and state = 'waiting' and gated and ${isOfIt} and ${tooOld}
+            where queue = k.queue and state = 'waiting' and limited and ${isOfIt} and ${tooOld}
             limit $2
           ) j
         limit $2
@@ -111,15 +111,15 @@ const fail = {
     ), ended as (
       update retoma.job j
       set state = 'failed', last_worker = coalesce(j.worker_id, j.last_worker), worker_id = null, finished_at = ${now},
-        key_hold = nullif(j.key_hold, 'final'),
+        unique_until = nullif(j.unique_until, 'final'),
         error = jsonb_build_object('what', 'overdue', 'message', b.message, 'code', null, 'stack', null, 'cause', b.cause)
       from before b
       where j.id = any (array[b.id])
-      returning j.id, j.queue, j.kind, j.attempt, j.state, b.state as was, j.last_worker, j.gated, j.gate_key, j.batch_id, j.ref, j.failures, j.error
+      returning j.id, j.queue, j.kind, j.attempt, j.state, b.state as was, j.last_worker, j.limited, j.limit_key, j.batch_id, j.ref, j.failures, j.error
     ), ran as (
       select * from ended where was = 'running'
     ), noted as (
-      insert into retoma.failure (job_id, attempt, what, message, worker, at)
+      insert into retoma.failure (job_id, attempt, failure_type, message, worker, at)
       select id, attempt, 'overdue', error ->> 'message', last_worker, ${now} from ran
       on conflict do nothing
     ), ${noteJobStates('ended', now, { from: 'm.was' })},

@@ -117,7 +117,7 @@ const find = {
       end as blocked,
       ${ms(`${now} - w.blocked_since`)} as "blockedMs",
       ${ms(`${now} - w.unblocked_at`)} as "freeMs",
-      coalesce((select ${ms(`${now} - t.since`)} from retoma.tick t where t.name = 'watchdog' and isfinite(t.since)), 0) as "watchedMs"
+      coalesce((select ${ms(`${now} - t.since`)} from retoma.periodic_lease t where t.name = 'watchdog' and isfinite(t.since)), 0) as "watchedMs"
     from retoma.job j
       join clock k on k.name = j.kind
       join retoma.worker w on w.id = any (array[j.worker_id]) and w.dead_at is null
@@ -177,16 +177,16 @@ const end = (
       set state = ${state},
         worker_id = null,
         last_worker = h.worker_id,${set}
-        rank = case when h.state = 'waiting' then j.rank & ~1 else j.rank end,
+        claim_rank = case when h.state = 'waiting' then j.claim_rank & ~1 else j.claim_rank end,
         run_at = case when h.state = 'waiting' then ${now} + make_interval(secs => h.delay_ms / 1000) else j.run_at end,
         finished_at = case when h.state = 'failed' then ${now} end,
-        key_hold = case when h.state = 'failed' then nullif(j.key_hold, 'final') else j.key_hold end,
+        unique_until = case when h.state = 'failed' then nullif(j.unique_until, 'final') else j.unique_until end,
         error = jsonb_build_object('what', '${what}', 'stack', null) || ${error}
       from held h
       where j.id = any (array[h.id])
-      returning j.id, j.queue, j.kind, j.attempt, j.state, 'running' as was, h.worker_id as worker, j.gated, j.gate_key, j.batch_id, j.ref, j.failures, j.error
+      returning j.id, j.queue, j.kind, j.attempt, j.state, 'running' as was, h.worker_id as worker, j.limited, j.limit_key, j.batch_id, j.ref, j.failures, j.error
     ), noted as (
-      insert into retoma.failure (job_id, attempt, what, code, message, worker, at)
+      insert into retoma.failure (job_id, attempt, failure_type, code, message, worker, at)
       select id, attempt, '${what}', error ->> 'code', error ->> 'message', worker, ${now} from moved
       on conflict do nothing
     ), ${releaseLimits('moved', now)},
@@ -216,7 +216,7 @@ const hangs = end('hung', {
   error: `case when ${tooOften} then $9::jsonb - 'what' else h.error end`,
   set: `
         restarts = j.restarts + 1,
-        care = ${suspicionAfterRestart('j', restartsWithoutProgress('j'))},`,
+        crash_suspicion = ${suspicionAfterRestart('j', restartsWithoutProgress('j'))},`,
   parts: `${countMoves('moved')}, ${noteJobStates('moved', now)}`,
 })
 

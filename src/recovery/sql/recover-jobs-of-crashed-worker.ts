@@ -76,7 +76,7 @@ const recoverCrashed = {
       select j.*, h.begun
       from (select * from bite order by id) h
         cross join lateral (
-          select id, attempt, kind, batch_id, failures, crashes, care, started_at, progress_at
+          select id, attempt, kind, batch_id, failures, crashes, crash_suspicion, started_at, progress_at
           from retoma.job j
           where j.id = h.id and j.attempt = h.attempt and j.worker_id = $2
           for update
@@ -89,7 +89,7 @@ const recoverCrashed = {
       select greatest($16::int, count(*)::int) as begun
       from unnest($5::bigint[], $6::int[]) as s (id, attempt)
       where (s.id, s.attempt) in (select id, attempt from begun)
-        or s.id || '/' || s.attempt in (select jsonb_array_elements_text(death -> 'started') from retoma.worker where id = $2)
+        or s.id || '/' || s.attempt in (select jsonb_array_elements_text(crash_report -> 'started') from retoma.worker where id = $2)
     ), judged as materialized (
       select t.*, p.policy, ${restartsWithoutProgress('t')} as fruitless,
         case
@@ -129,8 +129,8 @@ const recoverCrashed = {
           when fate = 'suspect'
           then ${suspicionWith(`case when fruitless >= ${aloneAfter} then 2 else ${keptSuspicion('c', 'level')} + 1 end`, '$2::text', `${keptSuspicion('c', 'deaths')} + 1`, 'fruitless')}
           when unknown then ${suspicionAfterRestart('c', 'fruitless')}
-          else c.care
-        end as next_care
+          else c.crash_suspicion
+        end as next_suspicion
       from costed c cross join lateral (select ${isPoisonSql('c.crashed', 'c.policy')} as poison) x
     ), moved as (
       update retoma.job j
@@ -139,28 +139,28 @@ const recoverCrashed = {
         last_worker = $2,
         crashes = d.crashed,
         restarts = j.restarts + (d.fate in ('suspect', 'restart'))::int,
-        unspent = j.unspent + (d.fate = 'unbegun')::int,
-        care = d.next_care,
-        rank = case when d.state = 'waiting' then j.rank & ~1 else j.rank end,
+        uncounted_attempts = j.uncounted_attempts + (d.fate = 'unbegun')::int,
+        crash_suspicion = d.next_suspicion,
+        claim_rank = case when d.state = 'waiting' then j.claim_rank & ~1 else j.claim_rank end,
         run_at = case
           when d.state <> 'waiting' then j.run_at
           when d.fate = 'crash' then ${now} + ${backoff('d.failures + d.crashed', 'd.policy')}
           else ${now}
         end,
         finished_at = case when d.state = 'failed' then ${now} end,
-        key_hold = case when d.state = 'failed' then nullif(j.key_hold, 'final') else j.key_hold end,
+        unique_until = case when d.state = 'failed' then nullif(j.unique_until, 'final') else j.unique_until end,
         error = case when d.fate = 'unbegun' then j.error else d.error end
       from decided d
       where j.id = any (array[d.id])
-      returning j.id, j.queue, j.kind, j.attempt, d.state, 'running' as was, d.fate, j.gated, j.gate_key, j.batch_id, j.ref, j.failures, j.error
+      returning j.id, j.queue, j.kind, j.attempt, d.state, 'running' as was, d.fate, j.limited, j.limit_key, j.batch_id, j.ref, j.failures, j.error
     ), buried as (
       update retoma.worker
       set dead_at = case when exists (select from rest) then dead_at else coalesce(dead_at, ${now}) end,
-        death = coalesce(death, $4::jsonb || jsonb_build_object('started',
+        crash_report = coalesce(crash_report, $4::jsonb || jsonb_build_object('started',
           (select coalesce(jsonb_agg(b.id || '/' || b.attempt order by b.id), '[]') from begun b)))
       where id = $2
     ), noted as (
-      insert into retoma.failure (job_id, attempt, what, code, message, stack, evidence, worker, at)
+      insert into retoma.failure (job_id, attempt, failure_type, code, message, stack, evidence, worker, at)
       select id, attempt, error ->> 'what', error ->> 'code', error ->> 'message', error ->> 'stack', error -> 'evidence', $2, ${now}
       from moved where fate <> 'unbegun'
       on conflict do nothing

@@ -47,12 +47,12 @@ const { orphanAfter, sweepEvery } = defaultPolicy
 // the kind allows no more time than the declaration of death takes.
 const orphanFrom = `
   case
-    when w.death is null and w.suspected_at is null
+    when w.crash_report is null and w.suspected_at is null
       or p.after <= ${orphanAfter} and p.every <= ${sweepEvery}
       or not b.begun
       or w.dead_at > ${now} + interval '1 second'
     then '-infinity'
-    else least(w.beat_at, w.dead_at) + ${ms('p.after')}
+    else least(w.heartbeat_at, w.dead_at) + ${ms('p.after')}
   end`
 
 // Finds orphans first, then locks them with the fence: a lock reads the newest version of a row but does not check the
@@ -63,7 +63,7 @@ const recover = {
   name: 'watchdog_recover',
   text: `
     with found as materialized (
-      select j.id, j.attempt, j.worker_id, b.begun, w.death ->> 'how' = 'named' as named
+      select j.id, j.attempt, j.worker_id, b.begun, w.crash_report ->> 'how' = 'named' as named
       from retoma.job j
         left join retoma.worker w on w.id = any (array[j.worker_id])
         left join retoma.kind k on k.name = any (array[j.kind])
@@ -71,14 +71,14 @@ const recover = {
           select coalesce((k.policy ->> 'orphanAfter')::float8, ${orphanAfter}) as after,
             coalesce((k.policy ->> 'sweepEvery')::float8, ${sweepEvery}) as every
         ) p
-        cross join lateral (select coalesce(w.death -> 'started' ? (j.id || '/' || j.attempt), true) as begun) b
+        cross join lateral (select coalesce(w.crash_report -> 'started' ? (j.id || '/' || j.attempt), true) as begun) b
       where j.state = 'running'
         and (w.id is null or w.dead_at is not null)
         and ${orphanFrom} <= ${lastSweep(now, 'p.every')}
       order by j.id + 0
       limit $2
     ), orphan as materialized (
-      select j.id, j.worker_id, f.begun, f.named, j.care, j.crashes, ${policyInForce('k', 'j')} as policy, ${restartsWithoutProgress('j')} as fruitless
+      select j.id, j.worker_id, f.begun, f.named, j.crash_suspicion, j.crashes, ${policyInForce('k', 'j')} as policy, ${restartsWithoutProgress('j')} as fruitless
       from found f
         join retoma.job j on j.id = any (array[f.id]) and j.attempt = f.attempt and j.worker_id = f.worker_id
         left join retoma.kind k on k.name = any (array[j.kind])
@@ -96,7 +96,7 @@ const recover = {
           when t.too_many and coalesce(o.policy ->> 'onOrphan', 'retry') = 'retry' then $4::jsonb
           else ${inPolicyWords('$3::jsonb', 'o.policy')}
         end as error,
-        case when o.begun and o.named is not true then ${suspicionAfterRestart('o', 'o.fruitless')} else o.care end as care
+        case when o.begun and o.named is not true then ${suspicionAfterRestart('o', 'o.fruitless')} else o.crash_suspicion end as crash_suspicion
       from orphan o cross join lateral (select o.begun and o.named is not true and ${tooMany('o.fruitless')} as too_many) t
     ), moved as (
       update retoma.job j
@@ -104,18 +104,18 @@ const recover = {
         worker_id = null,
         last_worker = o.worker_id,
         restarts = j.restarts + o.begun::int,
-        unspent = j.unspent + (not o.begun)::int,
-        care = o.care,
-        rank = case when o.state = 'waiting' then j.rank & ~1 else j.rank end,
+        uncounted_attempts = j.uncounted_attempts + (not o.begun)::int,
+        crash_suspicion = o.crash_suspicion,
+        claim_rank = case when o.state = 'waiting' then j.claim_rank & ~1 else j.claim_rank end,
         run_at = case when o.state = 'waiting' then ${now} else j.run_at end,
         finished_at = case when o.state = 'failed' then ${now} end,
-        key_hold = case when o.state = 'failed' then nullif(j.key_hold, 'final') else j.key_hold end,
+        unique_until = case when o.state = 'failed' then nullif(j.unique_until, 'final') else j.unique_until end,
         error = case when o.begun then o.error else j.error end
       from judged o
       where j.id = any (array[o.id])
-      returning j.id, j.queue, j.kind, j.attempt, o.state, 'running' as was, o.worker_id, o.begun, j.gated, j.gate_key, j.batch_id, j.ref, j.failures, j.error
+      returning j.id, j.queue, j.kind, j.attempt, o.state, 'running' as was, o.worker_id, o.begun, j.limited, j.limit_key, j.batch_id, j.ref, j.failures, j.error
     ), noted as (
-      insert into retoma.failure (job_id, attempt, what, code, message, worker, at)
+      insert into retoma.failure (job_id, attempt, failure_type, code, message, worker, at)
       select id, attempt, 'orphan', error ->> 'code', error ->> 'message', worker_id, ${now} from moved where begun
       on conflict do nothing
     ), ${noteJobStates('moved', now, { where: 'm.begun' })},

@@ -37,20 +37,20 @@ const starved = {
   text: `
     with recursive live as materialized (
       select queues, kinds, versions from retoma.worker
-      where dead_at is null and beat_at > ${now} - make_interval(secs => ${defaultPolicy.orphanAfter / 1000})
+      where dead_at is null and heartbeat_at > ${now} - make_interval(secs => ${defaultPolicy.orphanAfter / 1000})
     ), gated_lane as (
       (
-        select queue, gate_key, rank, 1 as n from retoma.job
-        where state = 'waiting' and gated
-        order by queue, gate_key, rank
+        select queue, limit_key, claim_rank, 1 as n from retoma.job
+        where state = 'waiting' and limited
+        order by queue, limit_key, claim_rank
         limit 1
       )
       union all
       select next.*, l.n + 1
       from gated_lane l cross join lateral (
-        select j.queue, j.gate_key, j.rank from retoma.job j
-        where j.state = 'waiting' and j.gated and (j.queue, j.gate_key, j.rank) > (l.queue, l.gate_key, l.rank)
-        order by j.queue, j.gate_key, j.rank
+        select j.queue, j.limit_key, j.claim_rank from retoma.job j
+        where j.state = 'waiting' and j.limited and (j.queue, j.limit_key, j.claim_rank) > (l.queue, l.limit_key, l.claim_rank)
+        order by j.queue, j.limit_key, j.claim_rank
         limit 1
       ) next
       where l.n < 1000
@@ -64,10 +64,10 @@ const starved = {
       where not q.paused
     ), seen as (
       select j.*
-      from open_queue q cross join generate_series(0, 19) as r (rank)
+      from open_queue q cross join generate_series(0, 19) as r (claim_rank)
         cross join lateral (
           select queue, kind, version, run_at, batch_id from retoma.job
-          where ${inOpenLane('q.name', 'r.rank::smallint')} and run_at <= ${now}
+          where ${inOpenLane('q.name', 'r.claim_rank::smallint')} and run_at <= ${now}
           order by run_at, id
           limit q.depth
         ) j
@@ -76,7 +76,7 @@ const starved = {
       from gated_lane l join open_queue q on q.name = l.queue
         cross join lateral (
           select queue, kind, version, run_at, batch_id from retoma.job
-          where queue = l.queue and gate_key = l.gate_key and rank = l.rank and state = 'waiting' and gated and run_at <= ${now}
+          where queue = l.queue and limit_key = l.limit_key and claim_rank = l.claim_rank and state = 'waiting' and limited and run_at <= ${now}
           order by run_at, id
           limit ${few}
         ) j
@@ -89,7 +89,7 @@ const starved = {
     select l.queue, l.kind, l.version, l.jobs, l.run_at as "readySince",
       not exists (select from live w where w.queues ? l.queue) as "noWorker",
       (extract(epoch from ${now} - l.run_at) * 1000)::float8 as "readyMs",
-      coalesce((select (extract(epoch from ${now} - since) * 1000)::float8 from retoma.tick where name = 'watchdog' and isfinite(since)), 0) as "watchedMs"
+      coalesce((select (extract(epoch from ${now} - since) * 1000)::float8 from retoma.periodic_lease where name = 'watchdog' and isfinite(since)), 0) as "watchedMs"
     from lane l
     where l.run_at <= ${now} - make_interval(secs => ${starvedAfter / 1000})
       and not exists (

@@ -38,7 +38,7 @@ const declare = {
     update retoma.worker
     set dead_at = coalesce($1::timestamptz, now()),
       suspected_at = coalesce(suspected_at, coalesce($1::timestamptz, now())),
-      death = coalesce(death, $3::jsonb)
+      crash_report = coalesce(crash_report, $3::jsonb)
     where id = any ($2::text[]) and dead_at is null
     returning id`,
 }

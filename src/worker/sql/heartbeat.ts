@@ -29,7 +29,7 @@ export interface WorkerFacts {
 const register = {
   name: 'worker_register',
   text: `
-    insert into retoma.worker (id, host, pid, version, queues, kinds, versions, process, started_at, beat_at)
+    insert into retoma.worker (id, host, pid, version, queues, kinds, versions, process, started_at, heartbeat_at)
     values ($1, $2, $3, $4, $5, $6, $8, $9, coalesce($7::timestamptz, now()), coalesce($7::timestamptz, now()))`,
 }
 
@@ -51,7 +51,7 @@ export interface HeartbeatPayload {
   /** Free slots by queue. */
   freeSlots: Readonly<Record<string, number>>
   /** The longest time an outcome or a checkpoint has waited for the database. */
-  unwrittenMs: number
+  writeLagMs: number
   /** A supervisor restarts the process after a crash. */
   supervised: boolean
   /** The blocked loop; null: the event loop turns. */
@@ -75,7 +75,7 @@ const well: HeartbeatPayload = {
   inFlightCount: 0,
   abandoned: 0,
   freeSlots: {},
-  unwrittenMs: 0,
+  writeLagMs: 0,
   supervised: false,
   blocked: null,
   unblockedMs: null,
@@ -89,8 +89,8 @@ export const beat = {
   name: 'worker_beat',
   text: `
     update retoma.worker
-    set beat_at = coalesce($2::timestamptz, now()), suspected_at = null,
-      memory_bytes = $3, loop_lag_ms = $4, in_flight = $5, abandoned = $6, free_slots = $7, unwritten_ms = $8, supervised = $9,
+    set heartbeat_at = coalesce($2::timestamptz, now()), suspected_at = null,
+      memory_bytes = $3, loop_lag_ms = $4, in_flight = $5, abandoned = $6, free_slots = $7, write_lag_ms = $8, supervised = $9,
       blocked_since = case when $10::float8 is not null
         then coalesce(blocked_since, coalesce($2::timestamptz, now()) - make_interval(secs => $10::float8 / 1000)) end,
       blocked_job = $11, blocked_attempt = $12, blocked_stack = $13,
@@ -110,7 +110,7 @@ export function beatValues(id: string, given: Partial<HeartbeatPayload>, now: Da
     vitals.inFlightCount,
     vitals.abandoned,
     JSON.stringify(vitals.freeSlots),
-    Math.round(vitals.unwrittenMs),
+    Math.round(vitals.writeLagMs),
     vitals.supervised,
     blocked?.ms ?? null,
     blocked?.job ?? null,

@@ -50,17 +50,17 @@ const settle = {
         error = coalesce(g.error - 'evidence', case when g.state = 'waiting' then j.error end),
         failures = j.failures + (g.charge = ${failure})::int,
         crashes = j.crashes + case when g.charge = ${crash} then 1 + ${keptSuspicion('j', 'deaths')} else 0 end,
-        care = case when g.charge = ${crash} then j.care || '{"death": null, "deaths": 0}' when g.charge < 0 then j.care end,
-        unspent = j.unspent + (g.charge = ${deferredCharge})::int,
-        rank = case when g.state = 'waiting' then j.rank & ~1 else j.rank end,
+        crash_suspicion = case when g.charge = ${crash} then j.crash_suspicion || '{"death": null, "deaths": 0}' when g.charge < 0 then j.crash_suspicion end,
+        uncounted_attempts = j.uncounted_attempts + (g.charge = ${deferredCharge})::int,
+        claim_rank = case when g.state = 'waiting' then j.claim_rank & ~1 else j.claim_rank end,
         run_at = case when g.state = 'waiting' then coalesce($9::timestamptz, now()) + make_interval(secs => g.delay_ms / 1000) else j.run_at end,
         finished_at = case when g.state <> 'waiting' then coalesce($9::timestamptz, now()) end,
-        key_hold = case when g.state = 'waiting' then j.key_hold else nullif(j.key_hold, 'final') end
+        unique_until = case when g.state = 'waiting' then j.unique_until else nullif(j.unique_until, 'final') end
       from given g
       where j.id = any (array[g.id]) and j.attempt = g.attempt and j.worker_id = $8
-      returning j.id, g.attempt, g.error, g.charge, g.state, j.queue, j.gated, j.gate_key, j.batch_id, case when g.charge <> ${deferredCharge} then j.ref end as ref, j.failures
+      returning j.id, g.attempt, g.error, g.charge, g.state, j.queue, j.limited, j.limit_key, j.batch_id, case when g.charge <> ${deferredCharge} then j.ref end as ref, j.failures
     ), failed as (
-      insert into retoma.failure (job_id, attempt, what, code, message, stack, evidence, worker, at)
+      insert into retoma.failure (job_id, attempt, failure_type, code, message, stack, evidence, worker, at)
       select id, attempt, error ->> 'what', error ->> 'code', error ->> 'message', error ->> 'stack', error -> 'evidence', $8, coalesce($9::timestamptz, now())
       from moved where charge > 0
       on conflict do nothing
@@ -80,11 +80,11 @@ const landed = {
   name: 'settle_landed',
   text: `
     select g.id, g.attempt
-    from unnest($1::bigint[], $2::int[], $3::text[], $4::text[]) as g (id, attempt, state, what)
+    from unnest($1::bigint[], $2::int[], $3::text[], $4::text[]) as g (id, attempt, state, failure_type)
       join retoma.job j on j.id = any (array[g.id])
     where case
-      when g.what is not null then (
-        select f.worker = $5 and f.what = g.what from retoma.failure f where f.job_id = g.id and f.attempt = g.attempt)
+      when g.failure_type is not null then (
+        select f.worker = $5 and f.failure_type = g.failure_type from retoma.failure f where f.job_id = g.id and f.attempt = g.attempt)
       else (j.attempt = g.attempt and j.state = g.state and j.last_worker = $5 or j.attempt > g.attempt and g.state = 'waiting')
         and (select true from retoma.failure f where f.job_id = g.id and f.attempt = g.attempt) is null
     end`,

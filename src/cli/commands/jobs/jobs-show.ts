@@ -48,7 +48,7 @@ export function jobFields(job: JobDetail, { word, language }: Output): string[] 
   const shown: Record<Label, unknown> = {
     ...job,
     version: job.version === 1 ? null : job.version,
-    care: job.care === null ? null : word.jobs.careOf(job.care),
+    crashSuspicion: job.crashSuspicion === null ? null : word.jobs.crashSuspicionOf(job.crashSuspicion),
     error: isSkipped ? null : errorLine(job),
     skipped: isSkipped ? job.error?.message : null,
   }
