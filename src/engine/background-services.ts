@@ -164,7 +164,7 @@ export class BackgroundServices {
       })
     const { db, clock, completion, log, workerPool, settleListeners } = this.#given
     if (stopped) {
-      await workerPool.goOn()
+      await workerPool.providerAnswered()
       for (const queue of await armProbes(db, clock.instant())) workerPool.wake(queue)
     }
     if (!batches) return []

@@ -191,22 +191,27 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     clock,
     log,
     wake: queue => workerPool.wake(queue),
-    goOn: () => workerPool.goOn(),
-    paused: batch => workerPool.paused(batch),
+    goOn: () => workerPool.providerAnswered(),
+    paused: batch => workerPool.batchPaused(batch),
     changed: batch => settleListeners.settled(batch),
     closing: closing.signal,
   })
-  const { hint, claimed, claimsBlocked, claimsUnblocked } = wakeHints
+  const { limit, peekLimit } = createRateLimiter(parts)
+  const guessThrottle = createGuessThrottle({ limit, peekLimit })
+  const { recheck, tokens, ...authentication } = createTokens({
+    db,
+    clock,
+    log,
+    guessThrottle,
+    changed: () => wakeHints.doors(),
+  })
   const workerPool: WorkerPool = new WorkerPool({
     ...parts,
     settleListeners,
     completion,
     sender,
-    hint,
-    claimed,
-    claimsBlocked,
-    claimsUnblocked,
-    doors: () => recheck(),
+    wakeHints,
+    credentials: { recheck },
   })
   const backgroundServices = new BackgroundServices({ ...parts, workerPool, settleListeners, completion })
   const stop = () => Promise.all([workerPool.stop(), backgroundServices.stop()])
@@ -252,16 +257,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     changed: batch => settleListeners.settled(batch),
   })
   const batchMoved = (batch: string) => completion.check([batch])
-  const { limit, peekLimit } = createRateLimiter(parts)
-  const guessThrottle = createGuessThrottle({ limit, peekLimit })
   const appTransactions = createAppTransactions({ db })
-  const { recheck, tokens, ...authentication } = createTokens({
-    db,
-    clock,
-    log,
-    guessThrottle,
-    changed: () => wakeHints.doors(),
-  })
   const { jobs, job, wait, jobAsText, jobListed, resultOf } = createJobActions({
     db,
     clock,
@@ -349,7 +345,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     queues: checked(createQueues({ db, clock, wake: wakeUnblocked }), parameters.queues),
     schedules: checked(scheduleActions, parameters.schedules),
     guards: checked(createGuardActions({ db, clock, guards, wake, closing: closing.signal }), parameters.guards),
-    providers: checked(createProviders({ db, clock, goOn: () => workerPool.goOn() }), parameters.providers),
+    providers: checked(createProviders({ db, clock, goOn: () => workerPool.providerAnswered() }), parameters.providers),
     workers: checked({ list: () => viewWorkers(db, clock.instant()) }, parameters.workers),
     tokens: checked(tokens, parameters.tokens),
     metrics: checked(

@@ -2,18 +2,17 @@
  * Times out the attempts of an incarnation: a single timer for all attempts, and the extension of deadlines after a blocked loop or a pause
  * of the whole process.
  *
- * Invariant: no attempt times out because of time blocked by something else. Before any attempt times out, `isTime` checks whether the loop
+ * Invariant: no attempt times out because of time blocked by something else. Before any attempt times out, `checkLoop` checks whether the loop
  * was blocked.
  */
 import type { Clock } from '../lib/clock.ts'
-import type { Attempt } from './attempt.ts'
+import type { Attempt, AttemptHost } from './attempt.ts'
 import { DeadlineTimer } from './deadline-timer.ts'
 
 export interface DeadlinesOptions {
   clock: Clock
   attempts: Iterable<Attempt>
-  /** Called before attempts time out, to find out whether the loop was blocked. */
-  isTime: () => void
+  host: Pick<AttemptHost, 'checkLoop'>
 }
 
 export class Deadlines {
@@ -57,8 +56,8 @@ export class Deadlines {
 
   /** Returns the next deadline among the remaining attempts. */
   #timeOut(): number {
-    const { attempts, clock, isTime } = this.#options
-    isTime()
+    const { attempts, clock, host } = this.#options
+    host.checkLoop()
     const now = clock.elapsed()
     let next = Number.POSITIVE_INFINITY
     for (const attempt of attempts) {

@@ -1,6 +1,6 @@
 /**
- * Runs an attempt from the claimed row to the outcome. The attempt uses no database directly: writes go through the attempt's storage
- * (`Keeper`), and the worker settles the outcome that `run` returns.
+ * Runs the handler of an attempt and decides the outcome. The attempt uses no database directly: writes go through the attempt's storage,
+ * and the attempt runner (worker/attempt-runner.ts) writes the outcome.
  *
  * Invariant: an attempt always ends. A handler that ignores its signal loses its attempt after the stop grace; later writes of the handler
  * reach nothing, because the outcome is decided and the fence moves with the outcome. The slot is free again when the handler has ended, or
@@ -13,7 +13,7 @@ import type { ClaimedJob } from '../claiming/sql/claim.ts'
 import { isRetomaError, RetomaError } from '../errors/errors.ts'
 import type { ChildPool } from '../isolation/child-pool.ts'
 import type { ChildRun } from '../isolation/child-run.ts'
-import type { Isolate } from '../isolation/isolated-calls.ts'
+import type { Isolator } from '../isolation/isolated-calls.ts'
 import type { IsolationMode } from '../isolation/isolation-mode.ts'
 import type { IsolatedCall } from '../isolation/model/isolated-call.ts'
 import type { AnyJob } from '../jobs/model/job.ts'
@@ -51,18 +51,22 @@ export interface AttemptOptions {
   isolationMode: IsolationMode
   currentJob: CurrentJobTracker
   nestedCalls: NestedCallCheck
-  /** Called before attempts time out, to find out whether the loop was blocked. */
-  isTime: () => void
-  /** The time of the attempt runs again. */
-  resumed: (attempt: Attempt) => void
-  /** A handler was abandoned (1), or an abandoned handler has ended (-1). */
-  abandoned: (more: 1 | -1) => void
+  host: AttemptHost
   /** The children for isolated attempts; undefined inside a child. */
   childPool?: ChildPool
-  /** Runs functions in child processes: by this worker, or from inside a child by request to the parent. */
-  isolate: Isolate
+  isolator: Isolator
   /** The memory limit of the worker process. */
   memoryBytes?: number | undefined
+}
+
+/** The worker, as an attempt reports to the worker: AttemptRunner implements the interface, and so does a child. */
+export interface AttemptHost {
+  /** Called before attempts time out, to find out whether the loop was blocked. */
+  checkLoop(): void
+  /** The time of the attempt runs again: the deadline has changed. */
+  resumed(attempt: Attempt): void
+  /** A handler was abandoned (1), or an abandoned handler has ended (-1). */
+  abandoned(more: 1 | -1): void
 }
 
 /** Smaller values do not justify another check. */
@@ -108,7 +112,7 @@ export class Attempt {
     this.policy = claimed.override ? { ...job.policy, ...claimed.override } : job.policy
     this.#options = options
     this.claimedAt = options.clock.elapsed()
-    this.time = new AttemptClock(options.clock, () => options.resumed(this))
+    this.time = new AttemptClock(options.clock, () => options.host.resumed(this))
   }
 
   get started(): boolean {
@@ -189,7 +193,7 @@ export class Attempt {
 
   #abandon(): void {
     this.#abandoned = true
-    this.#options.abandoned(1)
+    this.#options.host.abandoned(1)
     this.#cleared?.()
   }
 
@@ -198,7 +202,7 @@ export class Attempt {
     if (this.#handled) return
     this.#handled = true
     this.#stopGrace?.end()
-    if (this.#abandoned) this.#options.abandoned(-1)
+    if (this.#abandoned) this.#options.host.abandoned(-1)
     this.#cleared?.()
   }
 
@@ -220,24 +224,32 @@ export class Attempt {
     this.time.begin(this.policy.timeout)
   }
 
-  /** `allow` must have been called before. */
-  run(follow: boolean): Promise<AttemptEnd> {
+  /**
+   * Runs the handler. Resolves when the handler has ended, or when the attempt ends without the handler; `judge` then decides the outcome.
+   * Never rejects. `allow` must have been called before.
+   */
+  run(follow: boolean): Promise<Ended | IsolatedAttempt> {
     this.#followed = follow
     return new Promise(resolve => {
       this.#leave = ended => {
         if (this.#ended) return
         this.#ended = true
-        const { claimed, policy } = this
-        const [asked] = this.#probes ?? []
-        const probed = asked ?? claimed.tries_for ?? undefined
-        const about = { claimed, policy, probed, reason: this.#reason, random: this.#options.random }
-        const end = 'end' in ended ? ended.end : outcomeOf(ended, about)
-        resolve(end)
-        if (this.#span !== undefined) closeSpan(this.#span, end, ended)
+        resolve(ended)
       }
       this.#span = spanOf(this.claimed)
       void (this.#span === undefined ? this.#handle() : this.#span.run(() => this.#handle()))
     })
+  }
+
+  /** Decides the outcome after `run`. Never throws. The outcome of an isolated attempt was decided by the child. */
+  judge(ended: Ended | IsolatedAttempt): AttemptEnd {
+    const { claimed, policy } = this
+    const [asked] = this.#probes ?? []
+    const probed = asked ?? claimed.tries_for ?? undefined
+    const about = { claimed, policy, probed, reason: this.#reason, random: this.#options.random }
+    const end = 'end' in ended ? ended.end : outcomeOf(ended, about)
+    if (this.#span !== undefined) closeSpan(this.#span, end, ended)
+    return end
   }
 
   get nestedCalls(): NestedCallCheck {
@@ -329,11 +341,13 @@ export class Attempt {
 
   /** The time pauses until the function has a child; with the virtual clock, until the function has ended. */
   readonly isolate = (call: IsolatedCall, signal: AbortSignal): Promise<string> => {
-    const { isolate, clock } = this.#options
+    const { isolator, clock } = this.#options
     const { id, kind, attempt } = this.claimed
     const log = this.#options.log.child({ job: id, kind, attempt })
     const parentStoppedMs = this.job.policy.orphanAfter / 2
-    const work = this.time.waiting(awake => isolate(call, { ...this.#caller, signal, awake, log, parentStoppedMs }))
+    const work = this.time.waiting(awake =>
+      isolator.isolate(call, { ...this.#caller, signal, awake, log, parentStoppedMs }),
+    )
     return clock.during?.(work) ?? work
   }
 

@@ -15,6 +15,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
 import type { Random } from '../lib/random.ts'
 import type { ProviderStand, ProviderWord } from '../providers/model/provider.ts'
+import type { AttemptHost } from './attempt.ts'
 import type { AttemptClock, Awake } from './attempt-clock.ts'
 import type { ContextHost } from './handler-context.ts'
 import type { WriteResult } from './model/write-result.ts'
@@ -67,8 +68,7 @@ interface KeptOptions {
   clock: Clock
   random: Random
   storage: AttemptStorage
-  /** Called before attempts time out, to find out whether the loop was blocked. */
-  isTime: () => void
+  host: Pick<AttemptHost, 'checkLoop'>
   /** Ends the attempt. The next attempt starts after `ms` milliseconds. */
   rest: (ms: number) => void
   /** Ends the attempt because no child process is free. */
@@ -113,7 +113,7 @@ export class HandlerServices implements ContextHost {
   #makeSteps(progress: ProgressWriter): Steps {
     const of = this.#of
     const { claimed, time, told } = of
-    const { clock, random, storage, isTime } = this.#options
+    const { clock, random, storage, host } = this.#options
     return new Steps({
       job: claimed.id,
       clock,
@@ -122,7 +122,7 @@ export class HandlerServices implements ContextHost {
         return of.signal
       },
       get stoodMs() {
-        isTime()
+        host.checkLoop()
         return time.blockedMs
       },
       load: () => time.waiting(() => storage.load(claimed, of.signal)),

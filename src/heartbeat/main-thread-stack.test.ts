@@ -5,7 +5,12 @@ const ours = (file: string) => new URL(`../${file}`, import.meta.url).href
 const worth = (...files: string[]) => worthTelling(files, file => file)
 
 test('a blocked stack ends with the last frame of the user, not with how Retoma and Node came to it', () => {
-  const way = [ours('execution/attempt.ts'), 'node:async_hooks', ours('worker/incarnation.ts'), 'node:internal/timers']
+  const way = [
+    ours('execution/attempt.ts'),
+    'node:async_hooks',
+    ours('worker/attempt-runner.ts'),
+    'node:internal/timers',
+  ]
   expect(worth('file:///app/spin.js', 'file:///app/job.js', ...way)).toEqual([
     'file:///app/spin.js',
     'file:///app/job.js',

@@ -38,8 +38,11 @@ export interface Caller {
   parentStoppedMs: number
 }
 
-/** Returns the result of the function, encoded by lib/values/value-codec.ts. */
-export type Isolate = (call: IsolatedCall, caller: Caller) => Promise<string>
+/** Runs functions in child processes: a worker does, and a child by request to its parent. */
+export interface Isolator {
+  /** Returns the result of the function, encoded by lib/values/value-codec.ts. */
+  isolate(call: IsolatedCall, caller: Caller): Promise<string>
+}
 
 /** The time from the signal until the kill. */
 const lastWordMs = 500
@@ -50,7 +53,7 @@ const lookMs = 1000
 /** Leftovers of an earlier call in a child may crash the child during this call: the number of further children to try. */
 const otherChildren = 3
 
-export class IsolatedCalls {
+export class IsolatedCalls implements Isolator {
   readonly #childPool: ChildPool
   readonly #isolationMode: IsolationMode
   readonly #line: ChildQueue
@@ -74,7 +77,7 @@ export class IsolatedCalls {
     return this.#line.room
   }
 
-  readonly call: Isolate = async (call, caller) => {
+  async isolate(call: IsolatedCall, caller: Caller): Promise<string> {
     const nature: Nature = {
       isolation: 'process',
       memoryBytes: call.memoryBytes,

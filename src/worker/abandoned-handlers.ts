@@ -10,11 +10,10 @@ import type { Supervision } from '../supervisor/supervision.ts'
 export interface AbandonedHandlersOptions {
   log: Log
   supervision: Supervision
-  /** The current worker id. */
-  id: () => string
   /** The sum over all queues. */
   slots: number
-  stop: () => Promise<void>
+  /** The worker of the handlers. */
+  worker: { readonly id: string; stop(): Promise<void> }
 }
 
 export class AbandonedHandlers {
@@ -37,17 +36,18 @@ export class AbandonedHandlers {
 
   /** A handler was abandoned (1), or an abandoned handler has ended (-1). */
   count(more: 1 | -1): void {
-    const { log, supervision, id, slots, stop } = this.#options
+    const { log, supervision, worker, slots } = this.#options
     this.#abandoned += more
-    if (more === 1) log.warn({ worker: id(), abandoned: this.#abandoned }, 'a handler that does not end was abandoned')
+    if (more === 1)
+      log.warn({ worker: worker.id, abandoned: this.#abandoned }, 'a handler that does not end was abandoned')
     if (this.#isWorn || this.#abandoned * 2 < slots) return
     this.#isWorn = true
-    const facts = { worker: id(), abandoned: this.#abandoned, slots }
+    const facts = { worker: worker.id, abandoned: this.#abandoned, slots }
     if (supervision.reportFolder === undefined) {
       log.error(facts, 'half of its slots or more were abandoned: this process should be started anew')
       return
     }
     log.error(facts, 'half of its slots or more were abandoned: this worker stops, and another takes its place')
-    void stop().then(this.#out)
+    void worker.stop().then(this.#out)
   }
 }

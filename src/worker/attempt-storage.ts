@@ -16,6 +16,7 @@ import type { Clock } from '../lib/clock.ts'
 import { recordProviderWord } from '../providers/sql/provider-state.ts'
 import type { OutcomeWriter } from './outcome-writer.ts'
 import { nameOf } from './sql/heartbeat.ts'
+import type { WorkerEvents } from './worker-events.ts'
 
 export function createAttemptStorage(given: {
   db: Db
@@ -23,10 +24,9 @@ export function createAttemptStorage(given: {
   outcomeWriter: OutcomeWriter
   clock: Clock
   fileCopies: LocalFileCopies
-  /** A stopped provider answers again. */
-  answered: () => Promise<void>
+  events: Pick<WorkerEvents, 'providerAnswered'>
 }): AttemptStorage {
-  const { db, worker, outcomeWriter, clock, fileCopies, answered } = given
+  const { db, worker, outcomeWriter, clock, fileCopies, events } = given
 
   const patiently = <T>(ask: () => Promise<T>, signal: AbortSignal, isAnswer = isFaultOfRow): Promise<T> =>
     retryWhileAway(ask, { clock, signal, isAnswer })
@@ -39,7 +39,7 @@ export function createAttemptStorage(given: {
       const tell = () => recordProviderWord(db, name, { job: id, kind }, word, clock.instant())
       // The handler's result must not wait for the report of an answer.
       const { goesOn, ...stand } = await (word.how === 'answered' ? tell() : patiently(tell, signal))
-      if (goesOn) await answered()
+      if (goesOn) await events.providerAnswered()
       return stand
     },
     file: async (_, id, signal) => (await patiently(() => findFile(db, id), signal)) ?? null,

@@ -9,15 +9,17 @@
 import type { ClaimedJob } from '../claiming/sql/claim.ts'
 import { recallJobs } from '../claiming/sql/claim.ts'
 import type { Db } from '../database/db.ts'
+import type { IsolatedCalls } from '../isolation/isolated-calls.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
+import type { ClaimLoop } from './claim-loop.ts'
 
 export interface ChildWaitersOptions {
   db: Db
   clock: Clock
   log: Log
-  /** A job of this queue is ready. */
-  recalled: (queue: string) => void
+  isolatedCalls: IsolatedCalls
+  claimLoop: ClaimLoop
 }
 
 /** The maximum of remembered ids. */
@@ -31,9 +33,12 @@ export class ChildWaiters {
     this.#options = options
   }
 
+  /** The job was deferred because no child process was free. */
   add({ id, attempt }: ClaimedJob): void {
     this.#waiting.delete(id)
     if (this.#waiting.size < most) this.#waiting.set(id, attempt)
+    // A child may have become free while the deferral was being written.
+    this.recall(this.#options.isolatedCalls.room)
   }
 
   /** Makes `room` jobs ready, because child processes are free for as many; the longest waiting jobs first. */
@@ -41,9 +46,11 @@ export class ChildWaiters {
     const first = [...this.#waiting].slice(0, room).map(([id, attempt]) => ({ id, attempt }))
     if (first.length === 0) return
     for (const { id } of first) this.#waiting.delete(id)
-    const { db, clock, log, recalled } = this.#options
+    const { db, clock, log, claimLoop } = this.#options
     recallJobs(db, first, clock.instant())
-      .then(queues => queues.forEach(recalled))
+      .then(queues => {
+        for (const queue of queues) claimLoop.released(queue, 0)
+      })
       .catch(error => log.debug({ err: error }, 'jobs that wait for a child process come back by themselves'))
   }
 }

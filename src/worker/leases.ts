@@ -12,6 +12,7 @@ import { RetomaError } from '../errors/errors.ts'
 import type { Attempt } from '../execution/attempt.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
+import type { ClaimLoop } from './claim-loop.ts'
 import { type HeldAttempt, nameOf } from './sql/heartbeat.ts'
 
 export interface LeasesOptions {
@@ -20,8 +21,7 @@ export interface LeasesOptions {
   db: Db
   clock: Clock
   log: Log
-  /** A job of this queue was released unstarted and is ready again after `delayMs`. */
-  gaveBack: (queue: string, delayMs: number) => void
+  claimLoop: ClaimLoop
 }
 
 /** The watchdog tolerates one minute (recovery/model/late-attempt-verdict.ts), so smaller values are not written. */
@@ -110,8 +110,9 @@ export class Leases {
   }
 
   async #release(claims: readonly HeldAttempt[], delayMs = 0): Promise<void> {
-    const { db, id, clock, gaveBack } = this.#options
-    for (const queue of await releaseClaims(db, id, claims, clock.instant(), delayMs)) gaveBack(queue, delayMs)
+    const { db, id, clock, claimLoop } = this.#options
+    for (const queue of await releaseClaims(db, id, claims, clock.instant(), delayMs))
+      claimLoop.released(queue, delayMs)
   }
 
   /**

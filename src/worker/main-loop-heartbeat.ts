@@ -1,6 +1,6 @@
 /**
  * Proves from the main loop that a worker lives. The main loop writes each turn to shared memory, so that the heartbeat thread notices a
- * blocked loop; checks which leases are lost; and writes heartbeats itself if there is no heartbeat thread, or if the thread cannot.
+ * blocked loop; checks which leases are lost, and which attempts the database lists that are unknown here; and writes heartbeats itself if there is no heartbeat thread, or if the thread cannot.
  *
  * Invariant: while the database is reachable, a living worker writes a heartbeat within two intervals, even if one of both writers fails.
  */
@@ -19,7 +19,8 @@ import { type Loop, loop } from '../lib/loop.ts'
 import { whileIdle } from '../lib/unref-timer.ts'
 import type { Supervision } from '../supervisor/supervision.ts'
 import type { WorkerIncarnation } from './incarnation.ts'
-import { beatWorker, lostBy } from './sql/heartbeat.ts'
+import type { MetricsFlusher } from './metrics-flusher.ts'
+import { attemptsHeldBy, beatWorker, lostBy } from './sql/heartbeat.ts'
 
 export { defaultMemoryCap } from '../heartbeat/memory-cap.ts'
 
@@ -41,14 +42,18 @@ export interface MainLoopHeartbeatOptions {
   currentJob: CurrentJobTracker
   heart: HeartbeatSettings | undefined
   queues: readonly string[]
-  /** The current incarnation. */
-  incarnation: () => WorkerIncarnation
-  free: (queue: string) => number
-  abandoned: () => number
-  /** Called with each heartbeat. */
-  search: (incarnation: WorkerIncarnation) => Promise<void>
-  /** Starts a new incarnation after `life` was declared dead. Retried until it succeeds. */
-  startOver: (incarnation: WorkerIncarnation) => Promise<void>
+  metricsFlusher: MetricsFlusher
+  worker: MonitoredWorker
+}
+
+/** The worker, as the heartbeat uses the worker. */
+export interface MonitoredWorker {
+  /** The number of further jobs of this queue that could start now. */
+  free(queue: string): number
+  /** The number of abandoned handlers that still run. */
+  readonly abandoned: number
+  /** Starts a new incarnation after `dead` was declared dead. Retried until it succeeds. */
+  startOver(dead: WorkerIncarnation): Promise<void>
 }
 
 const deadlineMs = beatEvery - 500
@@ -56,9 +61,15 @@ const deadlineMs = beatEvery - 500
 const blockedMs = 500
 /** From this delay on the cause is worth finding. */
 const worthKnowingMs = 1000
+const beatsBetweenSearches = 12
 
 export class MainLoopHeartbeat {
   readonly #options: MainLoopHeartbeatOptions
+  /** The incarnation that lives; set by `live`. */
+  #incarnation!: WorkerIncarnation
+  /** The number of further heartbeats that look for unknown attempts. */
+  #searches = 0
+  #beatsSinceSearch = 0
   #heartbeatThread: HeartbeatThread | undefined
   #loop: Loop | undefined
   #stopTurning = () => {}
@@ -92,9 +103,16 @@ export class MainLoopHeartbeat {
     this.#loop?.wake()
   }
 
+  /** The answer to a statement was lost: the database may list attempts of this worker that are unknown here. */
+  unsure(): void {
+    this.#searches = 2
+    this.wake()
+  }
+
   /** A new incarnation has begun. */
-  live(id: string): void {
-    this.#heartbeatThread?.live(id)
+  live(incarnation: WorkerIncarnation): void {
+    this.#incarnation = incarnation
+    this.#heartbeatThread?.live(incarnation.id)
   }
 
   async stop(): Promise<void> {
@@ -104,7 +122,7 @@ export class MainLoopHeartbeat {
   }
 
   #startHeart(settings: HeartbeatSettings): void {
-    const { clock, log, queues, supervision, currentJob, incarnation } = this.#options
+    const { clock, log, queues, supervision, currentJob } = this.#options
     this.#offset = sharedElapsed() - clock.elapsed()
     this.#heartbeatThread = new HeartbeatThread({
       ...settings,
@@ -117,7 +135,7 @@ export class MainLoopHeartbeat {
       },
       silent: () => this.#silent(),
     })
-    this.#heartbeatThread.live(incarnation().id)
+    this.#heartbeatThread.live(this.#incarnation.id)
     this.turn()
     this.#stopTurning = whileIdle(turnMs, () => this.turn())
     this.#stopAnswering = installCurrentJobHook({
@@ -133,10 +151,10 @@ export class MainLoopHeartbeat {
    * `silentMs`.
    */
   #silent(): void {
-    const { heart: settings, clock, incarnation } = this.#options
+    const { heart: settings, clock } = this.#options
     if (settings === undefined) return
     const byHeart = this.#heartbeatThread!.sharedState[slot.beatAt]! - this.#offset
-    if (clock.elapsed() - Math.max(byHeart, this.#beatAt) >= settings.silentMs) incarnation().cannotBeat()
+    if (clock.elapsed() - Math.max(byHeart, this.#beatAt) >= settings.silentMs) this.#incarnation.cannotBeat()
   }
 
   /** Records a turn of the loop. Also called before attempts time out, so that attempts delayed by a blocked loop do not. */
@@ -144,33 +162,33 @@ export class MainLoopHeartbeat {
     const heartbeatThread = this.#heartbeatThread
     if (heartbeatThread === undefined) return
     const { sharedState } = heartbeatThread
-    const { clock, incarnation, queues, free, abandoned } = this.#options
-    const present = incarnation()
+    const { clock, queues, worker } = this.#options
+    const present = this.#incarnation
     const now = sharedElapsed()
     const late = now - sharedState[slot.turnAt]! - turnMs
     if (late > sharedState[slot.lagMs]!) sharedState[slot.lagMs] = late
     if (late >= blockedMs) this.#stood(present, late, now)
-    sharedState[slot.abandoned] = abandoned()
+    sharedState[slot.abandoned] = worker.abandoned
     sharedState[slot.writeLagMs] = present.writeLagMs
-    for (const [n, queue] of queues.entries()) setFree(sharedState, n, free(queue))
+    for (const [n, queue] of queues.entries()) setFree(sharedState, n, worker.free(queue))
     this.#show(present, present.sole)
-    const allDue = present.allDue(clock.elapsed()) ?? (abandoned() > 0 ? clock.elapsed() : undefined)
+    const allDue = present.allDue(clock.elapsed()) ?? (worker.abandoned > 0 ? clock.elapsed() : undefined)
     sharedState[slot.allDueAt] = allDue === undefined ? 0 : allDue + this.#offset
     sharedState[slot.turnAt] = now
   }
 
   /** Records the start of a handler, which may block the loop before the next turn. */
   started(attempt: Attempt): void {
-    const incarnation = this.#options.incarnation()
+    const incarnation = this.#incarnation
     if (this.#heartbeatThread === undefined) return
-    this.#show(incarnation, incarnation.handling === 1 ? attempt : undefined)
+    this.#show(incarnation, incarnation.runner.handling === 1 ? attempt : undefined)
     const { sharedState } = this.#heartbeatThread
     sharedState[slot.allDueAt] = Math.max(sharedState[slot.allDueAt]!, attempt.time.deadline + this.#offset)
   }
 
   #show(incarnation: WorkerIncarnation, sole: Attempt | undefined): void {
     const { sharedState } = this.#heartbeatThread!
-    sharedState[slot.running] = incarnation.handling
+    sharedState[slot.running] = incarnation.runner.handling
     sharedState[slot.dueAt] = incarnation.due === Number.POSITIVE_INFINITY ? 0 : incarnation.due + this.#offset
     sharedState[slot.soleJob] = Number(sole?.claimed.id ?? 0)
     sharedState[slot.soleAttempt] = sole?.claimed.attempt ?? 0
@@ -189,7 +207,7 @@ export class MainLoopHeartbeat {
 
   /** Answers the heartbeat thread in the middle of running code: the attempt that this code belongs to. */
   #current(): RunningJob | undefined {
-    const incarnation = this.#options.incarnation()
+    const incarnation = this.#incarnation
     const known = this.#options.currentJob.current
     const sole = incarnation.sole
     // Quick kinds are not tracked beyond the first `await`; if no other handler runs, the code belongs to the sole attempt.
@@ -201,17 +219,27 @@ export class MainLoopHeartbeat {
   }
 
   async #tick(): Promise<undefined> {
-    const { db, incarnation, search, startOver } = this.#options
-    const present = incarnation()
+    const { db, worker } = this.#options
+    const present = this.#incarnation
     const { id, leases } = present
-    if (this.#dead === id || !(await this.#isAlive(present))) return void (await startOver(present))
+    if (this.#dead === id || !(await this.#isAlive(present))) return void (await worker.startOver(present))
     leases.lose(await lostBy(db, id, leases.held, deadlineMs))
     await leases.extend()
-    await search(present)
+    await this.#search(present)
+  }
+
+  /** Looks for unknown attempts at the next two heartbeats after `unsure`, and once a minute anyway. */
+  async #search({ id, leases }: WorkerIncarnation): Promise<void> {
+    this.#options.metricsFlusher.beat()
+    if (++this.#beatsSinceSearch >= beatsBetweenSearches) this.#searches = Math.max(this.#searches, 2)
+    if (this.#searches === 0) return
+    this.#beatsSinceSearch = 0
+    await leases.reconcile(await attemptsHeldBy(this.#options.db, id))
+    this.#searches--
   }
 
   async #isAlive(incarnation: WorkerIncarnation): Promise<boolean> {
-    const { db, clock, log, queues, free, abandoned, supervision } = this.#options
+    const { db, clock, log, queues, worker, supervision } = this.#options
     const standsIn = this.#heartbeatThread?.isBeating === false
     // The end of the heartbeat thread was already logged.
     if (standsIn && !this.#standsIn && this.#heartbeatThread?.isThere)
@@ -220,9 +248,9 @@ export class MainLoopHeartbeat {
     if (this.#heartbeatThread !== undefined && !standsIn) return true
     const vitals = {
       memoryBytes: process.memoryUsage.rss(),
-      inFlightCount: incarnation.handling,
-      abandoned: abandoned(),
-      freeSlots: Object.fromEntries(queues.map(queue => [queue, free(queue)])),
+      inFlightCount: incarnation.runner.handling,
+      abandoned: worker.abandoned,
+      freeSlots: Object.fromEntries(queues.map(queue => [queue, worker.free(queue)])),
       writeLagMs: incarnation.writeLagMs,
       supervised: supervision.reportFolder !== undefined,
     }

@@ -46,7 +46,8 @@ export class MetricsFlusher {
 
   async #flush(): Promise<void> {
     const { db, clock, log, incarnation } = this.#options
-    const { id, metrics } = incarnation()
+    const { id, runner } = incarnation()
+    const { metrics } = runner
     if (!metrics.changed) return
     await writeMetrics(db, id, metrics.take(), clock.instant()).catch(error => {
       metrics.changed = true

@@ -6,7 +6,7 @@
  * with `unwritten` or `rejected` if nothing could be written: the job is still leased by this worker and still `running`.
  */
 
-import { type MovedBatch, type ProviderPause, pauseBatches } from '../batches/sql/provider-pauses.ts'
+import { type ProviderPause, pauseBatches } from '../batches/sql/provider-pauses.ts'
 import type { Db } from '../database/db.ts'
 import type { WriteResult } from '../execution/model/write-result.ts'
 import { type Checkpoint, noteProgress, type ProgressRow, saveCheckpoints } from '../execution/sql/checkpoint.ts'
@@ -15,6 +15,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
 import { asText, cleanText } from '../lib/values/json.ts'
 import { type SettleRow, settleJobs } from './sql/settle.ts'
+import type { WorkerEvents } from './worker-events.ts'
 import { createWriteBatcher } from './write-batcher.ts'
 
 export interface OutcomeWriter {
@@ -35,10 +36,9 @@ export function createOutcomeWriter(options: {
   worker: string
   clock: Clock
   log: Log
-  /** A job of this batch has paused the batch. */
-  paused: (batch: MovedBatch) => void
+  events: Pick<WorkerEvents, 'batchPaused'>
 }): OutcomeWriter {
-  const { db, worker, clock, log, paused } = options
+  const { db, worker, clock, log, events } = options
   const settles = createWriteBatcher<SettleRow>({
     clock,
     log,
@@ -71,7 +71,7 @@ export function createOutcomeWriter(options: {
     log,
     what: 'pauses of batches',
     async write(items) {
-      for (const batch of await pauseBatches(db, worker, items, clock.instant())) paused(batch)
+      for (const batch of await pauseBatches(db, worker, items, clock.instant())) events.batchPaused(batch)
       return new Set(items)
     },
     weigh: ({ reason }) => reason.length,

@@ -6,9 +6,9 @@
  * from ending.
  */
 
-import type { BatchCompletion } from '../batches/batch-completion-checks.ts'
+import type { BatchCompletion, FailedItem } from '../batches/batch-completion-checks.ts'
 import { type MovedBatch, resumeBatches } from '../batches/sql/provider-pauses.ts'
-import { anew, doors, listen, type WakeListener } from '../claiming/sql/wake-up.ts'
+import { anew, doors, listen, type WakeHints, type WakeListener } from '../claiming/sql/wake-up.ts'
 import type { Db } from '../database/db.ts'
 import type { KindRegistry } from '../enqueue/kind-registry.ts'
 import { suggestion } from '../errors/did-you-mean.ts'
@@ -29,6 +29,7 @@ import { version } from '../version.ts'
 import { type RunUntilEmptyOptions, type RunUntilEmptyResult, runUntilEmpty } from './run-until-empty.ts'
 import { checkQueues, heartbeatSettings, type WorkOptions } from './work-options.ts'
 import { Worker } from './worker.ts'
+import type { WorkerEvents } from './worker-events.ts'
 
 /** A running worker; `await using worker = await engine.work()` stops it at the end of the block. */
 export interface WorkerHandle extends AsyncDisposable {
@@ -64,19 +65,13 @@ export interface WorkerPoolOptions {
   notify: Notify | undefined
   /** Identifies this engine in the hints it sends. */
   sender: string
-  /** Notifies workers of other processes about jobs in the queue: see WakeHints. */
-  hint: (queue: string, delayMs?: number, taken?: boolean, job?: string) => void
-  /** A worker of this process has claimed a job of the queue. */
-  claimed: (queue: string, job: string) => void
-  /** Notifies workers of other processes: no further job of the batch may start. */
-  claimsBlocked: (queue: string, batch: string) => void
-  /** Notifies workers of other processes: claims of the queue are no longer blocked. */
-  claimsUnblocked: (queue: string) => void
-  /** Tokens or logins may have changed in another process. */
-  doors: () => void
+  /** Notifies the workers of other processes. */
+  wakeHints: WakeHints
+  /** The cached credentials of this process. */
+  credentials: { recheck(): void }
 }
 
-export class WorkerPool {
+export class WorkerPool implements WorkerEvents {
   readonly #given: WorkerPoolOptions
   readonly #workers = new Set<Worker>()
   #listener: WakeListener | undefined
@@ -107,7 +102,7 @@ export class WorkerPool {
 
   async begin(options: WorkOptions, mode: 'loops' | 'by hand'): Promise<Worker> {
     const { queues, grace = seconds(5) } = options
-    const { db, directUrl, clock, log, registry, settleListeners, completion, notify } = this.#given
+    const { db, directUrl, clock, log, registry, notify } = this.#given
     const { supervision, isolationMode, currentJob, nestedCalls } = this.#given
     const { jobs } = registry
     const all = Object.fromEntries([...jobs.values()].map(job => [job.queue, defaultConcurrency]))
@@ -126,14 +121,7 @@ export class WorkerPool {
         isolationMode,
         currentJob,
         nestedCalls,
-        settled: id => settleListeners.settled(id),
-        batchMoved: id => completion.touched(id),
-        failed: failed => completion.failed(failed),
-        succeeded: batch => completion.answered(batch),
-        hint: (queue, delayMs) => this.wake(queue, delayMs),
-        claimed: this.#given.claimed,
-        paused: batch => this.paused(batch),
-        answered: () => this.goOn(),
+        events: this,
         // No heartbeat thread on a virtual clock.
         heart: clock.instant() === null ? heartbeatSettings(options, directUrl, registry) : undefined,
       },
@@ -171,7 +159,7 @@ export class WorkerPool {
       ...this.#given,
       woken: (queue, delayMs, held) => {
         // A wake without a queue also follows each connect, because any hint may have been missed.
-        if (queue === undefined) this.#given.doors()
+        if (queue === undefined) this.#given.credentials.recheck()
         if (held === doors) return
         if (queue !== undefined && held === anew) this.claimsUnblocked(queue)
         else if (queue !== undefined && held !== undefined) this.returnUnstarted(queue, held)
@@ -185,22 +173,46 @@ export class WorkerPool {
     return Array.from(this.#workers, worker => worker.wake(queue, delayMs)).includes(true)
   }
 
+  claimed(queue: string, jobId: string): void {
+    this.#given.wakeHints.claimed(queue, jobId)
+  }
+
+  settled(jobId: string): void {
+    this.#given.settleListeners.settled(jobId)
+  }
+
+  released(queue: string, delayMs: number): void {
+    this.wake(queue, delayMs)
+  }
+
+  batchTouched(batchId: string): void {
+    this.#given.completion.touched(batchId)
+  }
+
+  attemptFailed(failed: FailedItem): void {
+    this.#given.completion.failed(failed)
+  }
+
+  attemptSucceeded(batchId: string): void {
+    this.#given.completion.answered(batchId)
+  }
+
   /** A job of the batch asked for the pause, or the failure streak became too long. */
-  paused({ id, queue }: MovedBatch): void {
-    const { claimsBlocked: held, settleListeners, log } = this.#given
+  batchPaused({ id, queue }: MovedBatch): void {
+    const { wakeHints, settleListeners, log } = this.#given
     this.returnUnstarted(queue, id)
-    held(queue, id)
+    wakeHints.claimsBlocked(queue, id)
     settleListeners.settled(id)
     log.warn({ batch: id, queue }, 'a batch was paused by one of its jobs')
   }
 
   /** Resumes the batches and jobs that waited for a provider that answers again. */
-  async goOn(): Promise<void> {
-    const { db, clock, completion, settleListeners, claimsUnblocked: unblock, log } = this.#given
+  async providerAnswered(): Promise<void> {
+    const { db, clock, completion, settleListeners, wakeHints, log } = this.#given
     const moved = await resumeBatches(db, clock.instant())
     for (const { id, queue } of moved) {
       this.claimsUnblocked(queue)
-      unblock(queue)
+      wakeHints.claimsUnblocked(queue)
       settleListeners.settled(id)
       log.info({ batch: id }, 'its provider answers again; this batch goes on')
     }
@@ -221,7 +233,7 @@ export class WorkerPool {
   /** Wakes workers here and in other processes: the queue has work, now or after `delayMs`, perhaps only `job`. */
   readonly wake = (queue: string, delayMs = 0, job?: string): void => {
     const taken = this.#wake(queue, delayMs)
-    this.#given.hint(queue, delayMs, taken, job)
+    this.#given.wakeHints.hint(queue, delayMs, taken, job)
   }
 
   /** The longest time in seconds since a worker of this process could last claim; null: this process has no worker. */

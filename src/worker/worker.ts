@@ -1,13 +1,12 @@
 /**
- * Runs a worker: a row in the database with heartbeats (main-loop-heartbeat.ts), and the jobs of the worker's queues. claiming/claim-loop.ts claims jobs of the kinds
- * with a handler here; incarnation.ts runs the attempts. A worker declared dead starts a new incarnation with a new worker id.
+ * Runs a worker: a row in the database with heartbeats (main-loop-heartbeat.ts), and the jobs of the worker's queues. claim-loop.ts claims jobs
+ * of the kinds with a handler here; attempt-runner.ts runs the attempts. A worker declared dead starts a new incarnation with a new worker
+ * id.
  *
  * Invariant: a worker claims nothing under a worker id before the row of this id exists and is alive; the claim would create an orphan at
  * once. No attempt starts after `stop()`.
  */
 import { hostname } from 'node:os'
-import type { MovedBatch } from '../batches/sql/provider-pauses.ts'
-import { ClaimLoop } from '../claiming/claim-loop.ts'
 import { claimJobs } from '../claiming/sql/claim.ts'
 import type { Db } from '../database/db.ts'
 import type { CurrentJobTracker } from '../execution/current-job.ts'
@@ -28,11 +27,13 @@ import type { Supervision } from '../supervisor/supervision.ts'
 import { AbandonedHandlers } from './abandoned-handlers.ts'
 import { noAttempts } from './attempt-metrics.ts'
 import { ChildWaiters } from './child-waiters.ts'
-import { WorkerIncarnation, type WorkerIncarnationOptions } from './incarnation.ts'
-import { type HeartbeatSettings, MainLoopHeartbeat } from './main-loop-heartbeat.ts'
+import { ClaimLoop } from './claim-loop.ts'
+import { WorkerIncarnation } from './incarnation.ts'
+import { type HeartbeatSettings, MainLoopHeartbeat, type MonitoredWorker } from './main-loop-heartbeat.ts'
 import { MetricsFlusher } from './metrics-flusher.ts'
-import { attemptsHeldBy, leaveWorker, registerWorker, type WorkerProcess } from './sql/heartbeat.ts'
+import { leaveWorker, registerWorker, type WorkerProcess } from './sql/heartbeat.ts'
 import { settleJobs } from './sql/settle.ts'
+import type { WorkerEvents } from './worker-events.ts'
 
 export interface WorkerOptions {
   db: Db
@@ -49,20 +50,7 @@ export interface WorkerOptions {
   isolationMode: IsolationMode
   currentJob: CurrentJobTracker
   nestedCalls: NestedCallCheck
-  settled: (jobId: string) => void
-  /** A job of this batch has reached a final state, or may have. */
-  batchMoved: (batchId: string) => void
-  /** An attempt of a job of a batch has failed, and the failure is committed. */
-  failed: WorkerIncarnationOptions['failed']
-  /** An attempt of a job of this batch has succeeded, or was skipped. */
-  succeeded: (batchId: string) => void
-  /** A job of this queue waits again and is ready after `delayMs`. Another slot, in this process or elsewhere, may be free for the job. */
-  hint: (queue: string, delayMs: number) => void
-  claimed: (queue: string, jobId: string) => void
-  /** A job of this batch has paused the batch. */
-  paused: (batch: MovedBatch) => void
-  /** A stopped provider answers again: batches and jobs paused by the stop continue. */
-  answered: () => Promise<void>
+  events: WorkerEvents
   /** Undefined: the main loop writes the heartbeats, as with the virtual clock. */
   heart?: HeartbeatSettings | undefined
 }
@@ -70,7 +58,6 @@ export interface WorkerOptions {
 /** When the worker stops: the wait for the database beyond the stop grace, then the time to remove the worker row. */
 const lastWriteMs = 2000
 const leaveMs = 1000
-const beatsBetweenSearches = 12
 
 /** Undefined: no other process could find out later whether this process has ended. */
 function workerProcess({ reportFolder }: Supervision): WorkerProcess | undefined {
@@ -80,14 +67,14 @@ function workerProcess({ reportFolder }: Supervision): WorkerProcess | undefined
   return supervisor && { ...self, supervisor }
 }
 
-export class Worker {
+export class Worker implements MonitoredWorker {
   readonly #options: WorkerOptions
   readonly #takes: Required<ClaimableKinds>
   readonly #claimLoop: ClaimLoop
   readonly #childPool: ChildPool
   readonly #fileCopies = new LocalFileCopies(temporaryPlace())
   readonly #calls: IsolatedCalls
-  readonly #waiters: ChildWaiters
+  readonly #childWaiters: ChildWaiters
   #incarnation: WorkerIncarnation
   /** The current incarnation, and incarnations declared dead with a handler still running. */
   readonly #lives = new Set<WorkerIncarnation>()
@@ -102,8 +89,6 @@ export class Worker {
   })
   /** The outcomes of the attempts of this worker. */
   readonly totals = noAttempts()
-  #searches = 0
-  #beatsSince = 0
 
   /** Resolves once the worker row exists, so that the first claim never creates an orphan. */
   static async begin(options: WorkerOptions, mode: 'loops' | 'by hand' = 'loops'): Promise<Worker> {
@@ -121,31 +106,26 @@ export class Worker {
     this.#options = options
     this.#takes = claimableKindsOf(options.jobs)
     this.#childPool = new ChildPool(options.log)
-    this.#calls = new IsolatedCalls(this.#childPool, options.isolationMode, calls => this.#waiters.recall(calls))
-    this.#waiters = new ChildWaiters({ ...options, recalled: queue => this.#comesBack(queue, 0) })
-    const incarnation = () => this.#incarnation
+    this.#calls = new IsolatedCalls(this.#childPool, options.isolationMode, calls => this.#childWaiters.recall(calls))
     const slots = Object.values(options.queues).reduce((sum, size) => sum + size, 0)
     this.#abandonedHandlers = new AbandonedHandlers({
       log: options.log,
       supervision: options.supervision,
-      id: () => this.id,
       slots,
-      stop: () => this.stop(),
+      worker: this,
     })
-    this.#metricsFlusher = new MetricsFlusher({ ...options, incarnation })
-    this.#claimLoop = new ClaimLoop({ ...options, takes: this.#takes, incarnation, unsure: () => this.#unsure() })
+    this.#metricsFlusher = new MetricsFlusher({ ...options, incarnation: () => this.#incarnation })
     this.#heartbeat = new MainLoopHeartbeat({
       ...options,
       heart: options.heart,
-      queues: this.#claimLoop.queues,
-      incarnation,
-      free: queue => this.#claimLoop.free(queue),
-      abandoned: () => this.#abandonedHandlers.abandoned,
-      search: present => this.#search(present),
-      startOver: dead => this.#startOver(dead),
+      queues: Object.keys(options.queues),
+      metricsFlusher: this.#metricsFlusher,
+      worker: this,
     })
+    this.#claimLoop = new ClaimLoop({ ...options, takes: this.#takes, heartbeat: this.#heartbeat })
+    this.#childWaiters = new ChildWaiters({ ...options, isolatedCalls: this.#calls, claimLoop: this.#claimLoop })
     this.#incarnation = this.#newIncarnation()
-    this.#lives.add(this.#incarnation)
+    this.#begin(this.#incarnation)
   }
 
   get id(): string {
@@ -159,6 +139,16 @@ export class Worker {
 
   get queues(): readonly string[] {
     return this.#claimLoop.queues
+  }
+
+  /** The number of further jobs of this queue that could start now. */
+  free(queue: string): number {
+    return this.#claimLoop.free(queue)
+  }
+
+  /** The number of abandoned handlers that still run. */
+  get abandoned(): number {
+    return this.#abandonedHandlers.abandoned
   }
 
   /** Milliseconds since the worker last claimed or had no free slot; undefined: the worker has no claim loop. */
@@ -233,39 +223,26 @@ export class Worker {
   }
 
   #newIncarnation(): WorkerIncarnation {
-    const { settled, batchMoved } = this.#options
     return new WorkerIncarnation({
       ...this.#options,
       id: randomName('w'),
       totals: this.totals,
       childPool: this.#childPool,
       fileCopies: this.#fileCopies,
-      isolate: this.#calls.call,
+      isolator: this.#calls,
       memoryBytes: this.#options.heart?.memoryBytes,
-      ended: (claimed, ms, restMs) => this.#claimLoop.ended(claimed, ms, restMs),
-      settled: ({ id, queue, batch_id }, delay) => {
-        settled(id)
-        if (delay !== undefined) this.#comesBack(queue, delay)
-        else if (batch_id !== null) batchMoved(batch_id)
-        this.#claimLoop.leaseEnded(queue)
-      },
-      waitsForChild: claimed => {
-        this.#waiters.add(claimed)
-        this.#waiters.recall(this.#calls.room)
-      },
-      gaveBack: (queue, delay) => this.#comesBack(queue, delay),
-      started: attempt => this.#heartbeat.started(attempt),
-      isTime: () => this.#heartbeat.turn(),
-      follows: () => this.#heartbeat.followAll,
-      abandoned: more => this.#abandonedHandlers.count(more),
+      claimLoop: this.#claimLoop,
+      heartbeat: this.#heartbeat,
+      abandonedHandlers: this.#abandonedHandlers,
+      childWaiters: this.#childWaiters,
     })
   }
 
-  #comesBack(queue: string, delay: number): void {
-    const { hint, pollMs } = this.#options
-    this.wake(queue, delay)
-    // Every worker finds later jobs in time by polling.
-    if (delay < pollMs) hint(queue, delay)
+  #begin(incarnation: WorkerIncarnation): void {
+    this.#incarnation = incarnation
+    this.#lives.add(incarnation)
+    this.#heartbeat.live(incarnation)
+    this.#claimLoop.claimFor(incarnation)
   }
 
   /**
@@ -303,40 +280,22 @@ export class Worker {
     log.info({ worker: this.id, queues, kinds: [...jobs.keys()] }, 'worker ready')
   }
 
-  /** The answer to a statement was lost: the database may list attempts of this worker that are unknown here. */
-  #unsure(): void {
-    this.#searches = 2
-    this.#heartbeat.wake()
-  }
-
-  /** Looks for unknown attempts at the next two heartbeats after `#unsure`, and once a minute anyway. */
-  async #search(incarnation: WorkerIncarnation): Promise<void> {
-    this.#metricsFlusher.beat()
-    if (++this.#beatsSince >= beatsBetweenSearches) this.#searches = Math.max(this.#searches, 2)
-    if (this.#searches === 0) return
-    this.#beatsSince = 0
-    await incarnation.leases.reconcile(await attemptsHeldBy(this.#options.db, incarnation.id))
-    this.#searches--
-  }
-
-  async #startOver(incarnation: WorkerIncarnation): Promise<void> {
-    const attempts = incarnation.leases.held.length
+  /** Starts a new incarnation after `dead` was declared dead. */
+  async startOver(dead: WorkerIncarnation): Promise<void> {
+    const attempts = dead.leases.held.length
     this.#claimLoop.suspend()
     this.#options.log.error(
-      { worker: incarnation.id, attempts },
+      { worker: dead.id, attempts },
       'this worker was declared dead (paused too long?); it starts over under a new id',
     )
-    incarnation.end()
-    void incarnation.over().then(() => this.#lives.delete(incarnation))
+    dead.end()
+    void dead.over().then(() => this.#lives.delete(dead))
     const next = this.#newIncarnation()
     await this.#register(next.id).catch(error => {
       // The incarnation has its own in-flight journal, and would leave a file behind at each try.
       next.end()
       throw error
     })
-    this.#incarnation = next
-    this.#lives.add(next)
-    this.#heartbeat.live(next.id)
-    this.#claimLoop.restart()
+    this.#begin(next)
   }
 }

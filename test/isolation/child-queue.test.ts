@@ -99,7 +99,7 @@ async function callOf({ timeoutMs, takesMs, stolen }: { timeoutMs: number; takes
     environment: [],
   }
   const answer = await calls
-    .call(call, {
+    .isolate(call, {
       signal: over.signal,
       awake: work => work(),
       mayGoBack: () => true,

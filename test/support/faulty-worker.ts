@@ -75,14 +75,16 @@ export async function faultyWorker(
       isolationMode: given.isolationMode ?? new IsolationMode(),
       currentJob: new CurrentJobTracker(),
       nestedCalls: new NestedCallCheck(),
-      settled: () => {},
-      batchMoved: () => {},
-      failed: () => {},
-      succeeded: () => {},
-      hint: (queue, delayMs) => void hints.push([queue, delayMs]),
-      claimed: () => {},
-      paused: () => {},
-      answered: async () => {},
+      events: {
+        claimed: () => {},
+        settled: () => {},
+        released: (queue, delayMs) => void hints.push([queue, delayMs]),
+        batchTouched: () => {},
+        attemptFailed: () => {},
+        attemptSucceeded: () => {},
+        batchPaused: () => {},
+        providerAnswered: async () => {},
+      },
     })
     return worker
   }

@@ -26,7 +26,13 @@ function committer(db: FaultyDb = faulty(store.db)) {
     elapsed: () => 0,
     sleep: async ms => void pauses.push(ms),
   }
-  const { settle, giveUp } = createOutcomeWriter({ db, worker: 'w', clock, log: silentLog, paused: () => {} })
+  const { settle, giveUp } = createOutcomeWriter({
+    db,
+    worker: 'w',
+    clock,
+    log: silentLog,
+    events: { batchPaused: () => {} },
+  })
   const all = (
     ids: readonly string[],
     outcome: SettleRow['outcome'] | ((id: string, i: number) => SettleRow['outcome']),

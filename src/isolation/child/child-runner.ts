@@ -6,7 +6,8 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { isMainThread } from 'node:worker_threads'
 import type { ClaimedJob } from '../../claiming/sql/claim.ts'
 import type { RetomaError } from '../../errors/errors.ts'
-import { Attempt } from '../../execution/attempt.ts'
+import { Attempt, type AttemptHost } from '../../execution/attempt.ts'
+import type { AttemptEnd } from '../../execution/attempt-outcome.ts'
 import { CurrentJobTracker } from '../../execution/current-job.ts'
 import { jobLog } from '../../execution/handler-context.ts'
 import { NestedCallCheck } from '../../execution/nested-call-check.ts'
@@ -14,7 +15,7 @@ import type { AnyJob } from '../../jobs/model/job.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { systemRandom } from '../../lib/random.ts'
 import { decodeText } from '../../lib/values/value-codec.ts'
-import type { CallTask, ChildTask, ToChild } from '../child-protocol.ts'
+import type { CallEnd, CallTask, ChildTask, ToChild } from '../child-protocol.ts'
 import { packError, unpackError } from '../error-wire.ts'
 import { type Handler, importerOf, type Loader, lightImporterOf, loadCalled, loadHandler } from '../handler-module.ts'
 import { IsolationMode } from '../isolation-mode.ts'
@@ -74,7 +75,7 @@ export class ChildRunner {
     }
     this.#weight ??= weight()
     this.#current = { run, work, asking }
-    const ending = this.#runs.run(run, () => work.run(false))
+    const ending = this.#runs.run(run, () => ends(work))
     const told = this.#aborted.get(run)
     if (told !== undefined) work.abort(told)
     this.#aborted.clear()
@@ -93,13 +94,11 @@ export class ChildRunner {
       random: systemRandom,
       graceMs,
       storage: asking,
-      isolate: asking.isolate,
+      isolator: asking,
       isolationMode: this.#isolationMode,
       currentJob: this.#currentJob,
       nestedCalls: this.#nestedCalls,
-      isTime: () => {},
-      resumed: () => {},
-      abandoned: () => {},
+      host: parentDecides,
     })
   }
 
@@ -107,6 +106,13 @@ export class ChildRunner {
     const called = await loadCalled(call.step, work.module, await lightImporterOf(work.loader))
     return new CalledFunction(call, called, jobLog(logTo(this.#channel, run)))
   }
+}
+
+/** The parent watches the time of the attempt, and ends the child if necessary. */
+const parentDecides: AttemptHost = { checkLoop() {}, resumed() {}, abandoned() {} }
+
+async function ends(work: Attempt | CalledFunction): Promise<AttemptEnd | CallEnd> {
+  return work instanceof Attempt ? work.judge(await work.run(false)) : work.run()
 }
 
 /** The bounded memory: the whole process, or the heap of a thread. */

@@ -3,9 +3,16 @@
  * hints, on freed slots and at the instant of the next job; polling finds what the hints missed.
  *
  * Invariant: a queue never has more attempts at once than its concurrency. No attempt starts after `close()`: jobs from a claim under way
- * are released unstarted. Claimed jobs belong to the incarnation that sent the claim. Jobs suspected of a crash go through suspect-jobs.ts.
+ * are released unstarted. Claimed jobs belong to the incarnation that sent the claim. Jobs suspected of a crash go through claiming/suspect-jobs.ts.
  */
 import { setMaxListeners } from 'node:events'
+import { BatchOverrideCache } from '../claiming/batch-overrides.ts'
+import { Claimer } from '../claiming/claimer.ts'
+import { LimitedClaimer } from '../claiming/limited-claimer.ts'
+import { Lookahead } from '../claiming/lookahead.ts'
+import { Slots } from '../claiming/slots.ts'
+import type { ClaimedJob } from '../claiming/sql/claim.ts'
+import { isSuspect, SuspectJobs } from '../claiming/suspect-jobs.ts'
 import type { Db } from '../database/db.ts'
 import type { Attempt } from '../execution/attempt.ts'
 import type { IsolationMode } from '../isolation/isolation-mode.ts'
@@ -16,30 +23,10 @@ import type { Log } from '../lib/logging/log.ts'
 import { type Loop, loop } from '../lib/loop.ts'
 import type { Random } from '../lib/random.ts'
 import { yieldThen } from '../lib/yield.ts'
-import { BatchOverrideCache } from './batch-overrides.ts'
-import { Claimer } from './claimer.ts'
-import { LimitedClaimer } from './limited-claimer.ts'
-import { Lookahead } from './lookahead.ts'
-import { Slots } from './slots.ts'
-import type { ClaimedJob } from './sql/claim.ts'
-import { isSuspect, SuspectJobs } from './suspect-jobs.ts'
-
-/** The part of a worker incarnation that the claim loop uses. */
-interface LeaseHolder {
-  readonly id: string
-  /** Attempts that have ended and are not in the database yet. */
-  readonly unsettled: number
-  readonly leases: {
-    has(attempt: Attempt): boolean
-    refuse(claims: readonly ClaimedJob[]): Promise<void>
-    renew(attempts: readonly Attempt[]): Promise<void>
-    giveBack(attempts: readonly Attempt[], delayMs?: number): Promise<void>
-  }
-  hold(claimed: ClaimedJob, job: AnyJob): Attempt | undefined
-  start(attempt: Attempt, follow: boolean): void
-  /** Resolves once no attempt runs. */
-  idle(): Promise<void>
-}
+import type { AttemptRunner, HandlerSlot } from './attempt-runner.ts'
+import type { WorkerIncarnation } from './incarnation.ts'
+import type { MainLoopHeartbeat } from './main-loop-heartbeat.ts'
+import type { WorkerEvents } from './worker-events.ts'
 
 export interface ClaimLoopOptions {
   db: Db
@@ -52,12 +39,8 @@ export interface ClaimLoopOptions {
   queues: Readonly<Record<string, number>>
   pollMs: number
   isolationMode: IsolationMode
-  /** The current incarnation. */
-  incarnation: () => LeaseHolder
-  hint: (queue: string, delayMs: number) => void
-  claimed: (queue: string, jobId: string) => void
-  /** The answer to a statement was lost: the database may list attempts of this worker that are unknown here. */
-  unsure: () => void
+  heartbeat: MainLoopHeartbeat
+  events: WorkerEvents
 }
 
 interface Want {
@@ -76,13 +59,15 @@ const startsPerTurn = 64
 /** A claimed job not started after 1 s is released for other workers. */
 const startWithinMs = 1000
 
-export class ClaimLoop {
+export class ClaimLoop implements HandlerSlot {
   readonly #options: ClaimLoopOptions
   readonly #slots: Slots[]
   readonly #claimer: Claimer
   readonly #gatedClaimer: LimitedClaimer
   readonly #lookahead: Lookahead
   readonly #suspects: SuspectJobs
+  /** The incarnation that claims; set by `claimFor`. */
+  #incarnation!: WorkerIncarnation
   /** The number of running handlers. */
   #running = 0
   /** The number of starts until the event loop has to turn. */
@@ -121,11 +106,11 @@ export class ClaimLoop {
   }
 
   start(): void {
-    const { clock, log, pollMs, unsure } = this.#options
+    const { clock, log, pollMs, heartbeat } = this.#options
     const failed = (error: unknown) => {
       log.warn({ err: error }, 'claiming failed; trying again')
       // The claim may be committed although the answer is lost.
-      unsure()
+      heartbeat.unsure()
     }
     this.#askedAt = this.#now()
     this.#loop = loop({ clock, every: pollMs, tick: () => this.#tick(), failed })
@@ -142,13 +127,14 @@ export class ClaimLoop {
     await this.#loop?.stop()
   }
 
-  /** Stops claiming until `restart`: the worker was declared dead. */
+  /** Stops claiming until `claimFor`: the worker was declared dead. */
   suspend(): void {
     this.#suspended = true
   }
 
-  /** Restarts claiming under a new worker id. Empty claims by a dead worker do not mean empty queues, so the claim cursors are reset. */
-  restart(): void {
+  /** Claims under this worker id from now on. Empty claims by a dead worker do not mean empty queues, so the claim cursors are reset. */
+  claimFor(incarnation: WorkerIncarnation): void {
+    this.#incarnation = incarnation
     for (const queue of this.queues) this.#claimer.forget(queue)
     this.#suspended = false
     this.#loop?.wake()
@@ -176,8 +162,15 @@ export class ClaimLoop {
     this.#pump()
   }
 
-  /** Frees the slot of an ended handler after `restMs`. `ms` is the duration; undefined: the duration says nothing about the kind. */
-  ended(claimed: ClaimedJob, ms: number | undefined, restMs = 0): void {
+  /** A job of this queue waits again and is ready after `delayMs`. */
+  released(queue: string, delayMs: number): void {
+    const { events, pollMs } = this.#options
+    this.wake(queue, delayMs)
+    // Every worker finds later jobs in time by polling.
+    if (delayMs < pollMs) events.released(queue, delayMs)
+  }
+
+  handlerEnded(claimed: ClaimedJob, ms: number | undefined, restMs: number): void {
     this.#running--
     if (claimed.crash_suspicion === null || !this.#suspects.ended(claimed)) {
       const slots = this.#slotsOf(claimed.queue)
@@ -196,11 +189,11 @@ export class ClaimLoop {
   }
 
   /** A lease has ended. If the lease counted against a limit, another job may start, here or elsewhere. */
-  leaseEnded(queue: string): void {
+  #leaseEnded(queue: string): void {
     const slots = this.#slotsOf(queue)
     if (slots?.limited) {
       slots.more = true
-      this.#options.hint(queue, 0)
+      this.#options.events.released(queue, 0)
     }
     this.#pumpSoon()
     this.#askIfEmpty()
@@ -220,7 +213,7 @@ export class ClaimLoop {
   }
 
   get #isIdle(): boolean {
-    return this.#running === 0 && !this.#someWait && this.#options.incarnation().unsettled === 0
+    return this.#running === 0 && !this.#someWait && this.#incarnation.runner.unsettled === 0
   }
 
   /** Claims and runs jobs until none is ready; for tests, which own the clock. */
@@ -230,7 +223,7 @@ export class ClaimLoop {
       const claimed = await this.#claim()
       total += claimed
       if (claimed === 0 && !this.#someWait) return total
-      await this.#options.incarnation().idle()
+      await this.#incarnation.runner.idle()
     }
   }
 
@@ -266,7 +259,7 @@ export class ClaimLoop {
     if (wants.length === 0 || this.#isClosed) return 0
     // `more` is set again by the answer. Until then, this claim is no reason for another claim.
     for (const { slots } of wants) slots.more = false
-    const incarnation = this.#options.incarnation()
+    const incarnation = this.#incarnation
     const taken = new Map<string, number>()
     const late: ClaimedJob[] = []
     const refused: Attempt[] = []
@@ -275,7 +268,7 @@ export class ClaimLoop {
     const took = (claimed: readonly ClaimedJob[]) => {
       if (this.#isClosed) return void late.push(...claimed)
       for (const each of claimed) {
-        this.#options.claimed(each.queue, each.id)
+        this.#options.events.claimed(each.queue, each.id)
         taken.set(each.queue, (taken.get(each.queue) ?? 0) + 1)
         const attempt = incarnation.hold(each, this.#options.jobs.get(each.kind)!)
         if (attempt === undefined) continue
@@ -329,10 +322,10 @@ export class ClaimLoop {
   /** Starts the jobs that wait for a slot, and claims more before the slots run empty. */
   #pump(): void {
     if (this.#isClosed || (this.#startsLeft <= 0 && this.#loop !== undefined)) return
-    const incarnation = this.#options.incarnation()
+    const incarnation = this.#incarnation
     if (this.#suspects.waiting.length > 0) this.#startSuspects(incarnation)
     for (const slots of this.#slots) {
-      while (incarnation.unsettled < mostUnsettled && !this.#suspects.holds) {
+      while (incarnation.runner.unsettled < mostUnsettled && !this.#suspects.holds) {
         const attempt = slots.take()
         if (attempt === undefined) break
         if (incarnation.leases.has(attempt)) this.#start(incarnation, attempt, !slots.isQuick(attempt.job.kind))
@@ -343,19 +336,27 @@ export class ClaimLoop {
     if (this.#isWorthAsking()) this.#loop?.wake()
   }
 
-  #startSuspects(incarnation: LeaseHolder): void {
+  #startSuspects(incarnation: WorkerIncarnation): void {
     for (;;) {
-      const attempt = this.#suspects.next(this.#running === 0 && incarnation.unsettled === 0)
+      const attempt = this.#suspects.next(this.#running === 0 && incarnation.runner.unsettled === 0)
       if (attempt === undefined) return
       if (incarnation.leases.has(attempt)) this.#start(incarnation, attempt, true)
       else this.#suspects.ended(attempt.claimed)
     }
   }
 
-  #start(incarnation: LeaseHolder, attempt: Attempt, follow: boolean): void {
+  #start({ runner }: WorkerIncarnation, attempt: Attempt, follow: boolean): void {
     this.#running++
-    incarnation.start(attempt, follow)
+    void this.#run(runner, attempt, follow)
     if (--this.#startsLeft === 0 && this.#loop !== undefined) yieldThen(this.#options.clock, () => this.#turned())
+  }
+
+  /** Runs a claimed job to the end. `handlerEnded` frees the slot before the outcome is written. */
+  async #run(runner: AttemptRunner, attempt: Attempt, follow: boolean): Promise<void> {
+    const { queue } = attempt.claimed
+    const { delay } = await runner.run(attempt, follow, this)
+    if (delay !== undefined) this.released(queue, delay)
+    this.#leaseEnded(queue)
   }
 
   #turned(): void {
@@ -380,7 +381,7 @@ export class ClaimLoop {
    * rest.
    */
   async #tendSuspects(): Promise<void> {
-    const incarnation = this.#options.incarnation()
+    const incarnation = this.#incarnation
     const gone = this.#suspects.takeOut(each => !incarnation.leases.has(each))
     const { late, delayMs } = this.#suspects.overdue()
     await this.#release(late, delayMs)
@@ -391,18 +392,16 @@ export class ClaimLoop {
   }
 
   async #release(attempts: readonly Attempt[], delayMs = 0): Promise<void> {
-    const { incarnation, log, unsure } = this.#options
-    await incarnation()
-      .leases.giveBack(attempts, delayMs)
-      .catch(error => {
-        log.warn({ err: error }, 'handing jobs back failed; trying again')
-        unsure()
-      })
+    const { heartbeat, log } = this.#options
+    await this.#incarnation.leases.giveBack(attempts, delayMs).catch(error => {
+      log.warn({ err: error }, 'handing jobs back failed; trying again')
+      heartbeat.unsure()
+    })
   }
 
   /** The number of jobs of a queue to claim now; 0 while too many outcomes are under way. */
   #want(slots: Slots): number {
-    return this.#options.incarnation().unsettled < mostUnsettled && !this.#suspects.holds ? slots.want() : 0
+    return this.#incarnation.runner.unsettled < mostUnsettled && !this.#suspects.holds ? slots.want() : 0
   }
 
   #isWorthAsking(): boolean {
