@@ -12,26 +12,40 @@ import type { LimitsByQueue } from './limits/model/queue-limits.ts'
 import type { Schedule } from './schedules/model/schedule.ts'
 
 export interface Config {
+  /** The jobs that workers run. Default: none. */
   jobs?: readonly AnyJob[]
-  /** The items' jobs and the onComplete jobs need not be in `jobs`. */
+  /** The batches. The jobs of the items and the onComplete jobs need not be in `jobs`. Default: none. */
   batches?: readonly AnyBatch[]
-  /** The jobs of schedules need not be in `jobs`. */
+  /** The schedules. The jobs of schedules need not be in `jobs`. Default: none. */
   schedules?: readonly Schedule[]
-  /** Guards over your tables; the jobs of guards need not be in `jobs`. */
+  /** Guards over your tables; the jobs of guards need not be in `jobs`. Default: none. */
   guards?: readonly Guard[]
   /** Most running jobs of each queue in a worker process, by queue name. Default: 10 for each queue. */
   queues?: Readonly<Record<string, number>>
-  /** Limits of queues over all workers: concurrency, rate, waiting jobs. */
+  /** Limits of queues over all workers: concurrency, rate, waiting jobs. Default: the stored limits. */
   limits?: LimitsByQueue
-  /** Routes from `route` of retoma/http: `up` and `serve` answer these routes besides the routes of Retoma. */
+  /**
+   * Routes from `route` of retoma/http: `up` and `serve` answer these routes besides the routes of Retoma. Default:
+   * none.
+   */
   routes?: readonly Route[]
-  /** Errors of the application for routes and jobs, from `defineErrors`. */
+  /** Errors of the application for routes and jobs, from `defineErrors`. Default: none. */
   errors?: OwnErrors
-  /** Whole applications that run beside the jobs of this file, from a package or from your own code. */
+  /**
+   * Whole applications that run beside the jobs of this file, from a package or from your own code. Default: none.
+   */
   systems?: readonly System[]
-  /** Names of outside services whose responses are simulated, for lack of a key: `up`, `serve` and `worker` print the names at the start. */
+  /**
+   * Names of outside services whose responses are simulated, for lack of a key: `up`, `serve` and `worker` print the
+   * names at the start. Default: none.
+   */
   simulated?: readonly string[]
 }
 
-/** Only for types: the editor then knows the options of the file. */
+/**
+ * The default export of `retoma.config.ts`. Only for types: the editor then knows the options of the file.
+ *
+ * @example
+ * export default defineConfig({ jobs: [classify], queues: { documents: 20 } })
+ */
 export const defineConfig = (config: Config): Config => config

@@ -30,9 +30,11 @@ interface TokenPrincipal {
 }
 
 export interface CreateTokenOptions {
+  /** The user of the token, for people and for events. */
   user: string
+  /** The rights of the token. */
   role: TokenRole
-  /** The actor that creates the token. */
+  /** The actor that creates the token. Default: nobody is named. */
   by?: string
 }
 
@@ -47,7 +49,15 @@ export interface TokensApi {
    * Revokes a token: at once in this process and in processes that listen, in others within five seconds. Throws `last_admin` for
    * the last admin token, unless `evenLast`.
    */
-  revoke(id: string, options?: { by?: string; evenLast?: boolean }): Promise<TokenView & { changed: boolean }>
+  revoke(
+    id: string,
+    options?: {
+      /** The actor that revokes the token. Default: nobody is named. */
+      by?: string
+      /** Revokes the last admin token too. Default false. */
+      evenLast?: boolean
+    },
+  ): Promise<TokenView & { changed: boolean }>
 }
 
 /** Authenticates requests, for HTTP alone. */

@@ -45,7 +45,14 @@ export interface ResumeOptions extends ActedBy {
 /** The namespace `engine.batches`, without the methods of other files. */
 export interface BatchActions {
   /** The newest first. */
-  list(filter?: ListPageOptions & { state?: BatchState; name?: string }): Promise<ListPage<BatchView>>
+  list(
+    filter?: ListPageOptions & {
+      /** Only batches in this state. Default: any. */
+      state?: BatchState
+      /** Only batches of this definition. Default: any. */
+      name?: string
+    },
+  ): Promise<ListPage<BatchView>>
   /** A page may be short even if a next page exists. */
   items(batchId: string, filter?: ItemFilter & ListPageOptions): Promise<ItemPage>
   /** The failed items grouped by error fingerprint, the largest group first. */
@@ -57,7 +64,13 @@ export interface BatchActions {
   /** Cancels the batch at once; a cascade cancels the items in chunks. */
   cancel(id: string, options?: ActedBy): Promise<BatchActionResult>
   /** Runs the failed items, or only the items with the fingerprint `cause`, again with a new attempt budget; checkpoints stay. */
-  retryFailed(id: string, options?: { cause?: string } & ActedBy): Promise<RetriedBatch>
+  retryFailed(
+    id: string,
+    options?: {
+      /** Only items with this error fingerprint, as `failures` lists. Default: all failed items. */
+      cause?: string
+    } & ActedBy,
+  ): Promise<RetriedBatch>
   /** 0 (first) to 9; applies to waiting items and to items still to be submitted. */
   setPriority(id: string, priority: number, options?: ActedBy): Promise<BatchActionResult & { moved: number }>
 }

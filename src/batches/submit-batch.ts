@@ -48,18 +48,22 @@ import {
 export type SubmitOptions<Item> = Pick<EnqueueOptions, 'priority' | 'groupKey' | 'runAt' | 'delay'> &
   BatchOverrides & {
     /**
-     * A single batch per name and key until 24 h after its end. A submit with a key can be continued after an interruption. An
-     * existing batch keeps the policy of its first submit.
+     * A single batch per name and key until 24 h after its end. A submit with a key can be continued after an
+     * interruption. An existing batch keeps the policy of its first submit. Default: no key.
      */
     key?: string
-    /** The caller's own code for an item, such as a document number. */
+    /** The caller's own code for an item, such as a document number. Default: none. */
     ref?: (item: Item, index: number) => string
-    /** Other options of a single item. */
+    /** Other options of a single item. Default: none. */
     each?: (item: Item, index: number) => EnqueueOptions
-    /** Rejects an array as a whole if the queue has no room, as without a key: no partial batch remains. */
+    /**
+     * Rejects an array as a whole if the queue has no room, as without a key: no partial batch remains. Default
+     * false.
+     */
     whole?: boolean
-    /** The batch and all items exist if and only if this transaction of the caller commits. */
+    /** The batch and all items exist if and only if this transaction of the caller commits. Default: chunk by chunk. */
     tx?: Transaction
+    /** Stops the submit with the reason of the signal; a submit with the same key continues. Default: none. */
     signal?: AbortSignal
   }
 
@@ -88,6 +92,13 @@ export interface Submitted {
 }
 
 export interface BatchSubmitter {
+  /**
+   * Adds a batch from a list or a stream of any length. The items run while the list is read. Throws `bad_input` and `queue_full`.
+   *
+   * @example
+   * const { id } = await engine.submit(defineBatch({ name: 'may', job: classify }), documents, { key: 'may' })
+   * const { succeeded, failed } = await engine.wait({ batch: id })
+   */
   submit<Input>(
     batch: Batch<Input>,
     items: Iterable<NoInfer<Input>> | AsyncIterable<NoInfer<Input>>,

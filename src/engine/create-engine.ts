@@ -92,8 +92,13 @@ export { internalsOf } from './internals.ts'
 export type { SystemParts } from './system-parts.ts'
 
 /**
- * Missing options come from the environment and from `.env` in the working folder, as for the command line. Throws `bad_option`,
- * `bad_setting`, `no_database`, and the errors of the database.
+ * Opens the database, applies the migrations and returns an engine. Missing options come from the environment and from `.env` in the
+ * working folder, as for the command line. Throws `bad_option`, `bad_setting`, `no_database`, and the errors of the database.
+ *
+ * @example
+ * const engine = await createEngine({ databaseUrl: process.env.DATABASE_URL, jobs: [classify] })
+ * await engine.enqueue(classify, { code: 'A-17' })
+ * await engine.work()
  */
 export async function createEngine(options: EngineOptions = {}): Promise<Engine> {
   checkEngineOptions(options)

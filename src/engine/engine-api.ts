@@ -28,6 +28,7 @@ import type { WorkOptions } from '../worker/work-options.ts'
 import type { WorkerHandle } from '../worker/worker-pool.ts'
 import type { MaintenanceReport } from './background-services.ts'
 
+/** The answer of `createEngine`. Everyday work is on the engine itself, all other methods are in a namespace for each subject. */
 export interface Engine
   extends Enqueuer,
     BatchSubmitter,
@@ -38,17 +39,32 @@ export interface Engine
     AppTransactions,
     RateLimiter,
     AsyncDisposable {
+  /** Lists jobs and acts on jobs. */
   readonly jobs: JobsApi
+  /** Lists batches and acts on batches. */
   readonly batches: BatchesApi
+  /** Lists, pauses and limits queues. */
   readonly queues: QueuesApi
+  /** Lists schedules, and runs a schedule now. */
   readonly schedules: SchedulesApi
+  /** Lists guards, and runs a guard now. */
   readonly guards: GuardsApi
+  /** Lists providers, and ends a stop by hand. */
   readonly providers: ProvidersApi
+  /** Lists the workers of all processes. */
   readonly workers: WorkersApi
+  /** Creates, lists and revokes tokens of the HTTP API. */
   readonly tokens: TokensApi
+  /** Reads metrics and findings. */
   readonly metrics: MetricsApi
   /** Files in PostgreSQL, visible to every process on every host. */
   readonly files: FilesApi
+  /**
+   * Starts a worker in this process: claims and runs jobs, and runs watchdog, janitor, scheduler and guards. Throws `bad_option`.
+   *
+   * @example
+   * await using worker = await engine.work({ queues: { documents: 20, mail: 5 } })
+   */
   work(options?: WorkOptions): Promise<WorkerHandle>
   /**
    * Runs ready jobs until none is left or `maxMs` have passed, with heartbeats, for hosts without a permanent process. Jobs whose handlers
@@ -62,6 +78,7 @@ export interface Engine
    * suspicion and the verdict; otherwise it ends at once.
    */
   watch(options: { once: true }): Promise<MaintenanceReport>
+  /** Stops the workers, answers the calls under way and closes the connections. Later calls throw `engine_closed`. */
   close(): Promise<void>
 }
 

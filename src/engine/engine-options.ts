@@ -43,21 +43,33 @@ export interface EngineOptions {
    * comes from DATABASE_URL.
    */
   databaseDirectUrl?: string | undefined
+  /** The jobs that workers of this engine run. Default: none; `enqueue` adds its job. */
   jobs?: readonly AnyJob[]
-  /** The jobs and `onComplete` jobs of batches need not be listed in `jobs`. */
+  /**
+   * The batches of this engine. The jobs and `onComplete` jobs of batches need not be listed in `jobs`. Default:
+   * none.
+   */
   batches?: readonly AnyBatch[]
-  /** Limits of queues over all workers: concurrency, rate, depth. A queue not named keeps its limits; `{}` removes them. */
+  /**
+   * Limits of queues over all workers: concurrency, rate, depth. A queue not named keeps its limits; `{}` removes
+   * them. Default: the stored limits.
+   */
   limits?: LimitsByQueue
   /**
    * Storage of the rate windows of `engine.limit`. Default: Upstash Redis if UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN
    * are set, else PostgreSQL. 'off', as with RETOMA_LIMITS=off: no limits, for development.
    */
   rateLimits?: RateLimits
-  /** Schedules enqueue jobs while this engine works or watches; the jobs need not be listed in `jobs`. */
+  /**
+   * Schedules enqueue jobs while this engine works or watches; the jobs need not be listed in `jobs`. Default: none.
+   */
   schedules?: readonly Schedule[]
-  /** Guards check tables of the user while this engine works or watches; the jobs need not be listed in `jobs`. */
+  /**
+   * Guards check tables of the user while this engine works or watches; the jobs need not be listed in `jobs`.
+   * Default: none.
+   */
   guards?: readonly Guard[]
-  /** Whole applications with their jobs, limits and tables. Their routes go to `createApp`. */
+  /** Whole applications with their jobs, limits and tables. Their routes go to `createApp`. Default: none. */
   systems?: readonly SystemParts[]
   /** The webhook for notices about incidents and their end: docs/notify.md. Default: RETOMA_NOTIFY_URL, if set. */
   notify?: NotifyOptions | undefined
@@ -75,6 +87,7 @@ export interface EngineOptions {
    * LOG_LEVEL (default info) and LOG_FORMAT change this.
    */
   log?: Log | false
+  /** The source of time; a test gives the VirtualClock of retoma/testing. Default: the clock of the system. */
   clock?: Clock
 }
 

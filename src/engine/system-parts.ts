@@ -13,20 +13,33 @@ import type { Schedule } from '../schedules/model/schedule.ts'
 import type { Engine } from './engine-api.ts'
 
 export interface SystemParts {
+  /** The name of the system, and of its schema if the system has migrations. */
   readonly name: string
+  /** The jobs of the system. Default: none. */
   readonly jobs?: readonly AnyJob[]
+  /** The batches of the system. Default: none. */
   readonly batches?: readonly AnyBatch[]
+  /** The schedules of the system. Default: none. */
   readonly schedules?: readonly Schedule[]
+  /** The guards of the system. Default: none. */
   readonly guards?: readonly Guard[]
+  /** The limits of queues; an option of `createEngine` wins. Default: the stored limits. */
   readonly limits?: LimitsByQueue
   /**
-   * The folder with the migrations of the system, `001_baseline.up.sql` and `001_baseline.down.sql` and so on. Their tables are in
-   * the schema with the name of the system, which the engine creates.
+   * The folder with the migrations of the system, `001_baseline.up.sql` and `001_baseline.down.sql` and so on. Their
+   * tables are in the schema with the name of the system, which the engine creates. Default: the system has no
+   * tables.
    */
   readonly migrations?: URL
-  /** Receives the engine before any part of the system runs: for jobs that need more than their context. */
+  /**
+   * Receives the engine before any part of the system runs: for jobs that need more than their context. Default:
+   * nothing.
+   */
   attach?(engine: Engine): void
-  /** The jobs that use the engine. A child has no engine, so such a job runs in the worker process even if it is to run alone. */
+  /**
+   * The jobs that use the engine. A child has no engine, so such a job runs in the worker process even if it is to
+   * run alone. Default: none.
+   */
   readonly attached?: readonly AnyJob[]
 }
 

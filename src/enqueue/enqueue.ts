@@ -29,7 +29,12 @@ import { wakeAfterCommit } from './wake-after-commit.ts'
 
 /** Options for many jobs: the shared options, and `each` for options of a single item (a unique key, a ref). */
 export type EnqueueManyOptions<Input> = Omit<EnqueueOptions, 'key' | 'ref'> & {
+  /**
+   * The jobs exist if and only if this transaction of the caller commits. Default: transactions of the engine, chunk
+   * by chunk.
+   */
   tx?: Transaction
+  /** Options of a single item, such as its `key` and `ref`. Default: the shared options. */
   each?: (input: Input, index: number) => EnqueueOptions
 }
 

@@ -16,7 +16,16 @@ export type OwnErrors<T extends Record<string, Entry> = Record<string, Entry>> =
 const codePattern = /^[a-z][a-z0-9_]{0,59}$/
 const entryKeys = ['status', 'retryable', 'en', 'pt']
 
-/** The types follow from the English sentences: a caller gives a fact for each name in braces. */
+/**
+ * Defines the errors of an application. The types follow from the English sentences: a caller gives a fact for each name in braces. Throws
+ * `bad_definition`.
+ *
+ * @example
+ * const errors = defineErrors({
+ *   sold_out: { status: 409, en: 'seat {seat} is sold', pt: 'o assento {seat} já foi vendido' },
+ * })
+ * const error = new RetomaError(errors.sold_out, { seat: '4F' })
+ */
 export function defineErrors<const T extends Record<string, Entry>>(table: T): OwnErrors<T> {
   const all = Object.entries(table).map(([code, entry]) => {
     check(code, entry, refuseDefinition(localized(`error "${code}"`, `erro "${code}"`)))

@@ -8,7 +8,7 @@
 
 export interface Entry {
   status: number
-  /** The same call may succeed later. */
+  /** The same call may succeed later. Default: false. */
   retryable?: true
   en: string
   pt: string

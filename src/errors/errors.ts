@@ -27,14 +27,18 @@ type Names<S extends string> = S extends `${string}{${infer Name}}${infer Rest}`
 
 /** A fact that is a part of a sentence has both languages. */
 export type LocalizedText = Readonly<Record<Language, string>>
+/** A text in both languages, for a fact of an error. */
 export const localized = (en: string, pt: string): LocalizedText => ({ en, pt })
 export type ErrorFact = string | number | LocalizedText
 /** The facts that the English sentence of an error names. */
 export type ErrorFacts<N extends ErrorName> = Record<Names<Sentence<N>>, ErrorFact>
 
+/** The error of every refused call: a stable `code`, a sentence and the facts. docs/errors.md lists the codes. */
 export class RetomaError<N extends ErrorName = ErrorName> extends Error {
   override readonly name = 'RetomaError'
+  /** The stable code, such as `bad_option`. */
   readonly code: N extends OwnError<infer C> ? C : N
+  /** The values in the sentence, by name. */
   readonly facts: Readonly<Record<string, ErrorFact>>
   /** Delay until a retry makes sense, if known. */
   readonly retryAfterSeconds?: number
@@ -45,7 +49,12 @@ export class RetomaError<N extends ErrorName = ErrorName> extends Error {
   constructor(
     error: N,
     facts: ErrorFacts<N>,
-    options?: ErrorOptions & { retryAfterSeconds?: number; maybeCommitted?: boolean },
+    options?: ErrorOptions & {
+      /** Delay until a retry makes sense. Default: unknown. */
+      retryAfterSeconds?: number
+      /** The write may have been committed. Default: not said. */
+      maybeCommitted?: boolean
+    },
   ) {
     const entry = entryOf(error)
     const code = codeOf(error)
@@ -73,6 +82,7 @@ export class RetomaError<N extends ErrorName = ErrorName> extends Error {
     return Object.fromEntries(Object.entries(facts).map(([name, fact]) => [name, said(fact, language) ?? '']))
   }
 
+  /** The HTTP status. */
   get status(): number {
     return this.#entry.status
   }
@@ -106,6 +116,16 @@ export const entryOf = (error: ErrorName): Readonly<Entry> | OwnError =>
 export const codeOf = <N extends ErrorName>(error: N): RetomaError<N>['code'] =>
   (typeof error === 'string' ? error : error?.code) as RetomaError<N>['code']
 
+/**
+ * Returns true for an error of Retoma, or for the error with this code; also for errors of another copy of the package.
+ *
+ * @example
+ * try {
+ *   await engine.jobs.retry(id)
+ * } catch (error) {
+ *   if (!isRetomaError(error, 'wrong_state')) throw error
+ * }
+ */
 export function isRetomaError<N extends ErrorName>(error: unknown, which?: N): error is RetomaError<N> {
   if (!hasBrand(error, 'error')) return false
   return which === undefined || (error as RetomaError).code === codeOf(which)

@@ -28,6 +28,9 @@ export interface Events {
    * Streams failures and actions of everything, or of a job or batch together with state and progress changes. Begins with the
    * first `next()`, after the position `after` or else now. A stream of a job or batch ends after the final state; any stream
    * ends with `break`, with the signal or with the engine.
+   *
+   * @example
+   * for await (const event of engine.events({ batch: batch.id })) if (event.type === 'progress') console.log(event.data)
    */
   events(filter?: EventsFilter): EventStream
 }

@@ -25,10 +25,19 @@ export type ExplainSubject = { job: string } | { batch: string } | { queue: stri
 
 export interface Explainer {
   /**
-   * Explains why the subject does not advance, and whether to wait or act. Read-only; the cost does not depend on the number of
-   * waiting jobs.
+   * Explains why a job, a batch or a queue does not advance, and whether to wait or act. Read-only; the cost does not depend on the
+   * number of waiting jobs. Throws `not_found` and `unknown_queue`.
+   *
+   * @example
+   * const { verdict, sentence } = await engine.explain({ job: id })
    */
-  explain(what: ExplainSubject, options?: { language?: Language }): Promise<Explanation>
+  explain(
+    what: ExplainSubject,
+    options?: {
+      /** The language of the sentences. Default: en. */
+      language?: Language
+    },
+  ): Promise<Explanation>
 }
 
 export function createExplainer({ db, clock }: { db: Db; clock: Clock }): Explainer {

@@ -16,7 +16,10 @@ import { addPiece, addWhole, beginFile, endFile, findFile, keepFiles, readPiece 
 import { removeFile } from './sql/file-removal.ts'
 
 /** The batch or job that owns files. The files are removed with their owner. */
-export type FileHome = { tx?: Transaction } & ({ batch: string; job?: undefined } | { job: string; batch?: undefined })
+export type FileHome = {
+  /** The files get their owner if and only if this transaction of the caller commits. Default: a transaction of the engine. */
+  tx?: Transaction
+} & ({ batch: string; job?: undefined } | { job: string; batch?: undefined })
 
 export interface FilesApi {
   /** Resolves once the whole file is stored. A file without an owner is removed after a day. */

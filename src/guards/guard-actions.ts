@@ -22,7 +22,13 @@ export interface GuardsApi {
    * Runs a guard now, regardless of the schedule of its sweeps, and marks all lost rows. `which` may be a guard object the engine
    * was not created with. Throws `unknown_guard`, or the reason of a failed run.
    */
-  run(which: string | Guard, options?: { dryRun?: boolean } & ActedBy): Promise<GuardRun>
+  run(
+    which: string | Guard,
+    options?: {
+      /** Counts the lost rows and changes nothing. Default false. */
+      dryRun?: boolean
+    } & ActedBy,
+  ): Promise<GuardRun>
 }
 
 export function createGuardActions(given: {

@@ -32,11 +32,11 @@ import { withSecurityHeaders } from './security/security-headers.ts'
 import { Streams } from './streaming/open-streams.ts'
 
 export interface AppOptions extends AuthenticateOptions {
-  /** Default: the log of the engine; `false` logs nothing. */
+  /** The log of requests and failures. Default: none. */
   log?: Log | false
-  /** The path at which the app is mounted, such as /retoma. */
+  /** The path at which the app is mounted, such as /retoma. Default: the root. */
   basePath?: string
-  /** Routes of an application beside the engine's routes. */
+  /** Routes of an application beside the engine's routes. Default: none. */
   routes?: readonly Route[]
 }
 
@@ -77,6 +77,13 @@ const known = Object.keys({
 /** The paths of the engine, below any base path. */
 const enginePath = /\/(?:api\/(?:v1|docs|openapi\.json)|health|ready|metrics)(?:\/|$)/
 
+/**
+ * Returns the HTTP API of an engine as a fetch handler, for Next.js, Express, Hono or Fastify. Throws `bad_option`.
+ *
+ * @example
+ * const app = createApp(engine, { basePath: '/retoma' })
+ * const response = await app.fetch(new Request('http://localhost/retoma/health'))
+ */
 export function createApp(engine: Engine, options: AppOptions = {}): FetchHandler {
   if (typeof engine?.enqueue !== 'function' || internalsOf(engine) === undefined)
     refuseOption('engine', 'it is made by await createEngine(…)', 'é feito por await createEngine(…)')

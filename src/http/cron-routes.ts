@@ -15,12 +15,13 @@ export interface CronOptions {
   /** The operation name; the GET operation gets the suffix Get. */
   name: string
   summary: string
-  /** Query parameters besides `secret`. */
+  /** Query parameters besides `secret`. Default: none. */
   query?: Record<string, z.ZodType>
   answer: z.ZodType
   run(call: Call): unknown
 }
 
+/** Defines a GET and a POST route that run with CRON_SECRET, for an external cron. */
 export function cronRoutes(options: CronOptions): readonly Route[] {
   refuseUnknownOptions(options, ['path', 'name', 'summary', 'query', 'answer', 'run'])
   const { path, name, summary, query = {}, answer, run } = options

@@ -19,6 +19,12 @@ interface Mounted extends IncomingMessage {
   rawBody?: unknown
 }
 
+/**
+ * Turns the app into a handler for `node:http`, Express and the like.
+ *
+ * @example
+ * express().use('/retoma', toNodeHandler(createApp(engine, { basePath: '/retoma' })))
+ */
 export function toNodeHandler(app: App): NodeHandler {
   const answers = new ResponseBudget()
   const answer = getRequestListener(

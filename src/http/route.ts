@@ -26,13 +26,13 @@ export interface Principal {
 
 /** The origin of a request, as the receiving server knows the connection; `http/security/client-address.ts` determines the rest. */
 export interface Peer {
-  /** The other end of the socket; behind trusted proxies, the client of the proxies. */
+  /** The other end of the socket; behind trusted proxies, the client of the proxies. Default: unknown. */
   address?: string | undefined
-  /** Ends the connection at once and discards all unread bytes. */
+  /** Ends the connection at once and discards all unread bytes. Default: the connection stays. */
   cut?(): void
-  /** The host to which the request was sent, such as 127.0.0.1:3000. */
+  /** The host to which the request was sent, such as 127.0.0.1:3000. Default: the header Host. */
   host?: string
-  /** The request came over TLS. */
+  /** The request came over TLS. Default: as the URL says. */
   secure?: boolean
 }
 
@@ -70,32 +70,50 @@ export interface RouteOptions<P extends z.ZodType, Q extends z.ZodType, B extend
   summary: string
   /** open: every client, without a token; cron: by CRON_SECRET. */
   role: TokenRole | 'open' | 'cron'
+  /** The schema of the parameters in the path. Default: none. */
   params?: P
+  /** The schema of the query. Default: no query. */
   query?: Q
+  /** The schema of the JSON body. Default: no body. */
   body?: B
-  /** The route takes files, as multipart/form-data: in place of `body`, or besides. */
+  /** The route takes files, as multipart/form-data: in place of `body`, or besides. Default: no files. */
   upload?: UploadOptions
-  /** The schema of the response; `answers` if the response is no JSON. */
+  /** The schema of the response; `answers` if the response is no JSON. Default: any JSON. */
   answer?: A
+  /** The type of a response that is no JSON; `run` returns a Response. Default: JSON. */
   answers?: 'text/event-stream' | 'text/plain' | 'text/html' | 'text/css' | 'text/csv' | 'application/octet-stream'
+  /** The status of a response that is a value. Default 200. */
   status?: 200 | 201 | 202 | 204
-  /** The errors of this route, besides the errors of every route (bad_request, unauthorized, forbidden …). */
+  /**
+   * The errors of this route, besides the errors of every route (bad_request, unauthorized, forbidden …). Default:
+   * none.
+   */
   errors?: readonly ErrorName[]
-  /** While the database is away, requests cannot be authenticated: the route runs all the same, with a `who` without a name. */
+  /**
+   * While the database is away, requests cannot be authenticated: the route runs all the same, with a `who` without a
+   * name. Default: the request is refused.
+   */
   unasked?: true
   /**
-   * The route creates something: Idempotency-Key is honoured. `exactly`: the route stores its response itself, together with the
-   * resource, as `once` (http/request/idempotency-key.ts) does for an application; so does a route with files. true: the response is stored after the
-   * creation, so that a request that crashed in between creates the resource again, unless the resource has a unique key.
+   * The route creates something: Idempotency-Key is honoured. `exactly`: the route stores its response itself,
+   * together with the resource, as `once` (http/request/idempotency-key.ts) does for an application; so does a route
+   * with files. true: the response is stored after the creation, so that a request that crashed in between creates
+   * the resource again, unless the resource has a unique key. Default: Idempotency-Key is ignored.
    */
   makes?: true | 'exactly'
-  /** The rate limit per user; routes with the same bucket are counted together and must give the same limit. */
+  /**
+   * The rate limit per user; routes with the same bucket are counted together and must give the same limit. Default:
+   * no limit.
+   */
   limit?: RouteLimit
   /** Bytes of the body; default 64 KB. */
   largest?: number
   /** List items and object fields of the body, at every depth; default 200,000. More is `too_many_values`. */
   mostValues?: number
-  /** The route makes the database work for long: only a few such requests run at the same time (http/request/heavy-requests.ts). */
+  /**
+   * The route makes the database work for long: only a few such requests run at the same time (http/request/heavy-
+   * requests.ts). Default: false.
+   */
   heavy?: true
   /** The language of errors and texts for a request without an Accept-Language that names en or pt. Default: en. */
   language?: Language
@@ -138,7 +156,21 @@ const ofUpload = Object.keys({
   largestFile: true,
 } satisfies Record<keyof UploadOptions, true>)
 
-/** Infers the types of `run` from the schemas. */
+/**
+ * Defines a route of an application beside the routes of the engine. Infers the types of `run` from the schemas. Throws `bad_definition`.
+ *
+ * @example
+ * const orders = route({
+ *   method: 'get',
+ *   path: '/orders',
+ *   name: 'openOrders',
+ *   tag: 'orders',
+ *   summary: 'The number of open orders',
+ *   role: 'viewer',
+ *   answer: z.object({ open: z.number() }),
+ *   run: async () => ({ open: await openOrders() }),
+ * })
+ */
 export const route = <
   P extends z.ZodType = z.ZodUndefined,
   Q extends z.ZodType = z.ZodUndefined,

@@ -21,9 +21,9 @@ import { postNotice, refusedBy, type Webhook } from './webhook.ts'
 export interface NotifyOptions {
   /** Address for notices: http or https. */
   url: string
-  /** Signs notices (HMAC-SHA256); without a secret notices are unsigned. */
+  /** Signs notices (HMAC-SHA256); without a secret notices are unsigned. Default: unsigned. */
   secret?: string | undefined
-  /** Public address of Retoma, for the links in notices. */
+  /** Public address of Retoma, for the links in notices. Default: no links. */
   link?: string | undefined
   /** The language of the sentences. Default: en. */
   language?: Language | undefined

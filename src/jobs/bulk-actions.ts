@@ -26,6 +26,7 @@ export interface BulkFilter extends Pick<JobFilter, 'kind' | 'queue' | 'groupKey
    * `failed`.
    */
   state?: JobState | undefined
+  /** Only jobs of this batch. Default: any. */
   batchId?: string | undefined
 }
 
@@ -46,7 +47,13 @@ export interface BulkActions {
    */
   cancelMany(filter: BulkFilter, options?: ActedBy): Promise<BulkActionResult>
   /** Runs the matching jobs again with a new attempt budget; saved steps do not run again. */
-  retryMany(filter: BulkFilter, options?: ActedBy & { after?: string | undefined }): Promise<BulkActionResult>
+  retryMany(
+    filter: BulkFilter,
+    options?: ActedBy & {
+      /** `next` of the call before, to continue. Default: from the first job. */
+      after?: string | undefined
+    },
+  ): Promise<BulkActionResult>
 }
 
 const chunkSize = 1000

@@ -13,7 +13,10 @@ export interface Clock {
   elapsed(): number
   /** Resolves after `ms`, or as soon as the signal aborts; never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
-  /** Tells the clock that a caller waits for `work`, and returns `work`. A virtual clock does not advance meanwhile. */
+  /**
+   * Tells the clock that a caller waits for `work`, and returns `work`. A virtual clock does not advance meanwhile.
+   * Default: `work` itself.
+   */
   during?<T>(work: Promise<T>): Promise<T>
 }
 

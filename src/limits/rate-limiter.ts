@@ -24,6 +24,9 @@ export interface RateLimiter {
   /**
    * Counts a hit for `who` in `bucket` if the limit allows the hit, and answers the result: at most `limit` hits in any period of
    * length `per`, for any number of concurrent callers and processes. A bucket has a single limit.
+   *
+   * @example
+   * const { allowed } = await engine.limit({ bucket: 'export', who: user, limit: 10, per: minutes(1) })
    */
   limit(asked: LimitOptions): Promise<RateAllowance>
 }

@@ -25,22 +25,31 @@ import { createTestDatabase } from './test-database.ts'
 import { VirtualClock } from './virtual-clock.ts'
 
 export interface TestEngineOptions {
+  /** As in `createEngine`. Default: none. */
   jobs?: readonly AnyJob[]
+  /** As in `createEngine`. Default: none. */
   batches?: readonly AnyBatch[]
+  /** As in `createEngine`. Default: none. */
   schedules?: readonly Schedule[]
+  /** As in `createEngine`. Default: none. */
   guards?: readonly Guard[]
-  /** Whole applications with their jobs, limits and tables. */
+  /** Whole applications with their jobs, limits and tables. Default: none. */
   systems?: readonly SystemParts[]
   /** A PostgreSQL server that allows creating and dropping databases. Default: a temporary server, started automatically. */
   serverUrl?: string
   /** An existing database to use and to keep. Default: a new database, dropped on close. */
   databaseUrl?: string
+  /** The first instant of the virtual clock. Default: 2030-01-01T12:00:00Z. */
   start?: Date
+  /** As in `createEngine`. Default: 90 days. */
   retention?: Retention
+  /** As in `createEngine`. Default: none. */
   limits?: LimitsByQueue
+  /** As in `createEngine`. Default: no webhook. */
   notify?: NotifyOptions
+  /** As in `createEngine`. Default: PostgreSQL. */
   rateLimits?: RateLimits
-  /** Default: false, no log. */
+  /** As in `createEngine`. Default: nothing is logged. */
   log?: Log | false
 }
 
@@ -84,7 +93,16 @@ const known = Object.keys({
   log: true,
 } satisfies Record<keyof TestEngineOptions, true>)
 
-/** The environment has no effect: a test never posts to the webhook of RETOMA_NOTIFY_URL. */
+/**
+ * Creates an engine for a test, on a database of its own and on a virtual clock. The environment has no effect: a test never posts to the
+ * webhook of RETOMA_NOTIFY_URL.
+ *
+ * @example
+ * await using t = await testEngine({ jobs: [classify] })
+ * const handle = await t.engine.enqueue(classify, { code: 'A-17' })
+ * await t.run()
+ * const result = await handle.result()
+ */
 export async function testEngine(options: TestEngineOptions = {}): Promise<TestEngine> {
   refuseUnknownOptions(options, known)
   const { serverUrl: _, start, ...ofEngine } = options

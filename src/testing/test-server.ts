@@ -21,6 +21,7 @@ export interface TestServer {
   stop(): Promise<void>
 }
 
+/** Starts a temporary PostgreSQL server, which ends with the process. */
 export async function startTestServer(): Promise<TestServer> {
   const platform = thisPlatform()
   const found = await findBinaries(platform)

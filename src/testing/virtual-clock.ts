@@ -14,6 +14,7 @@ interface Sleeper {
   wake: () => void
 }
 
+/** A clock that advances only when a test says so. */
 export class VirtualClock implements Clock {
   #now: number
   #sleepers: Sleeper[] = []

@@ -13,7 +13,7 @@ const pagesIn = (folder: string) =>
     .map(name => join(folder, name))
 
 const pages = [
-  ...['.', 'docs', 'docs/adr'].flatMap(pagesIn),
+  ...['.', 'docs', 'docs/adr', 'docs/api'].flatMap(pagesIn),
   'bench/README.md',
   'examples/README.md',
   'apps/classifier/README.md',

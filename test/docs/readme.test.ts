@@ -14,6 +14,19 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 const brought = `
 type Retoma = typeof import('retoma')
 declare const createEngine: Retoma['createEngine']
+declare const createApp: typeof import('retoma/http').createApp
+declare const defineConfig: Retoma['defineConfig']
+declare const defineErrors: Retoma['defineErrors']
+declare const doNotRetry: Retoma['doNotRetry']
+declare const express: () => { use(path: string, handler: unknown): void }
+declare const handlerOf: Retoma['handlerOf']
+declare const isRetomaError: Retoma['isRetomaError']
+declare const RetomaError: Retoma['RetomaError']
+declare const route: typeof import('retoma/http').route
+declare const skip: Retoma['skip']
+declare const snooze: Retoma['snooze']
+declare const toNodeHandler: typeof import('retoma/http').toNodeHandler
+declare const z: typeof import('zod').z
 declare const defineBatch: Retoma['defineBatch']
 declare const defineJob: Retoma['defineJob']
 declare const defineGuard: Retoma['defineGuard']
@@ -22,7 +35,7 @@ declare const minutes: Retoma['minutes']
 declare const seconds: Retoma['seconds']
 declare const testEngine: typeof import('retoma/testing').testEngine
 declare const engine: import('retoma').Engine
-declare const classify: import('retoma').Job<{ code: string }>
+declare const classify: import('retoma').Job<{ code: string }, { category: string }>
 declare const remind: import('retoma').Job<{ number: string; email: string }>
 declare const processDocument: import('retoma').Job<{ id: unknown }>
 declare const report: import('retoma').Job<import('retoma').BatchEnd>
@@ -42,6 +55,8 @@ declare const cause: string
 declare let lastPosition: string
 declare const classifier: () => import('retoma/http').System
 `
+
+const handlerModule = `export default (_: import('retoma').JobContext, { code }: { code: string }) => code.length\n`
 
 /** A block that is only a handler stands in a job. */
 const whole = (text: string) =>
@@ -76,6 +91,7 @@ async function problemsOf(blocks: ReadonlyMap<string, string>): Promise<string> 
   await writeFile(join(folder, 'package.json'), '{ "type": "module" }')
   await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(config))
   await writeFile(join(folder, 'brought.d.ts'), brought)
+  await writeFile(join(folder, 'blocks', 'extract.ts'), handlerModule)
   for (const [name, text] of blocks) await writeFile(join(folder, 'blocks', name), whole(text))
   const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
   return new Promise(resolve => {
@@ -90,6 +106,9 @@ test('every block of code in the pages compiles', async () => {
     'apps/classifier/README.md',
     'README.md',
     'README.pt-BR.md',
+    'docs/api/retoma-http.md',
+    'docs/api/retoma-testing.md',
+    'docs/api/retoma.md',
     'docs/batches.md',
     'docs/engine.md',
     'docs/enqueue.md',

@@ -45,6 +45,23 @@ test('the tarball holds what it needs and nothing of the workshop', async () => 
   ).toEqual([])
 })
 
+test.each(['README.md', 'README.pt-BR.md'])(
+  'every link in the packed %s leads to a packed file, or to the repository',
+  page => {
+    const installed = join(folder, 'node_modules', 'retoma')
+    const { repository } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
+    const home = repository.url.replace(/^git\+|\.git$/g, '')
+    const links = [...readFileSync(join(installed, page), 'utf8').matchAll(/\]\(([^)\s]+)\)/g)].map(([, link]) => link!)
+    expect(links.length).toBeGreaterThan(20)
+    const isFine = (link: string) => {
+      const [path = ''] = link.split('#')
+      if (path.startsWith(`${home}/blob/main/`)) return existsSync(join(root, path.slice(`${home}/blob/main/`.length)))
+      return /^https?:/.test(path) || existsSync(join(installed, path))
+    }
+    expect(links.filter(link => !isFine(link))).toEqual([])
+  },
+)
+
 test('every source map comes with its sources', async () => {
   const { stdout } = await run('find', [join(folder, 'node_modules', 'retoma', 'dist'), '-name', '*.js.map'])
   const maps = stdout.trim().split('\n')

@@ -121,9 +121,11 @@ export async function anyToken(db: Db): Promise<boolean> {
 }
 
 export interface TokenFilter {
+  /** Only tokens of this user. Default: any. */
   user?: string
+  /** Only tokens with this role. Default: any. */
   role?: TokenRole
-  /** Only tokens that are not revoked. */
+  /** Only tokens that are not revoked. Default: revoked tokens too. */
   live?: boolean
 }
 

@@ -14,12 +14,17 @@ import { type BatchAbout, checkAbout } from './batch-display.ts'
 
 /** Pauses the batch for a person after so many failures, or after such a percentage of failures among the ended items. */
 export interface StopAfter {
+  /** Stops the batch after so many failed items. Default: no limit. */
   failures?: number
-  /** Checked from twenty ended items on. */
+  /**
+   * Stops the batch if so many percent of the ended items failed. Checked from twenty ended items on. Default: no
+   * limit.
+   */
   percent?: number
   /**
-   * Pauses the batch after failures of so many different items in a row with the same fingerprint, without a success in between.
-   * A single item per minute then runs, until an item does not fail; then the batch resumes automatically.
+   * Pauses the batch after failures of so many different items in a row with the same fingerprint, without a success
+   * in between. A single item per minute then runs, until an item does not fail; then the batch resumes
+   * automatically. Default: no limit.
    */
   sameCause?: number
 }
@@ -49,8 +54,9 @@ export interface BatchPolicy {
   onComplete: { kind: string; queue: string; version: number | null } | null
   /** Default: all. */
   notify?: readonly BatchNotice[]
-  /** Policy override for the items; absent: the policy of the kind applies. */
+  /** Policy override for the items; absent: the policy of the kind applies. Default: none. */
   items?: Partial<JobPolicy>
+  /** Name of the batch for people. Default: none. */
   about?: BatchAbout
 }
 
@@ -68,9 +74,11 @@ export type AnyBatch = Batch<any>
 
 // biome-ignore lint/suspicious/noExplicitAny: the input of a job that is not named may be any
 export interface BatchOptions<Input, End = any> {
+  /** The name of the batch, unique in an engine. */
   name: string
+  /** The job of the items. */
   job: Job<Input, unknown>
-  /** The batch is stalled after so long without the end of an attempt. */
+  /** The batch is stalled after so long without the end of an attempt. Default: never. */
   stallAfter?: Duration
   /** Default: stall. */
   onStall?: PolicyAction
@@ -78,9 +86,12 @@ export interface BatchOptions<Input, End = any> {
   maxResumes?: number
   /** Default: continue after any number of failures. */
   stopAfter?: StopAfter
-  /** Policy override for the items: `items: { maxAttempts: 5 }`. */
+  /** Policy override for the items: `items: { maxAttempts: 5 }`. Default: the policy of the job. */
   items?: ItemOptions
-  /** Enqueued once per completion with a `BatchEnd` as input: a job with such an input, or without input. */
+  /**
+   * Enqueued once per completion with a `BatchEnd` as input: a job with such an input, or without input. Default:
+   * none.
+   */
   onComplete?: Job<End, unknown> &
     ([BatchEnd] extends [NoInfer<End>]
       ? unknown
@@ -93,12 +104,20 @@ export interface BatchOptions<Input, End = any> {
 
 /** Options of a submit in place of the options of the definition. null: switches the option of the definition off. */
 export interface BatchOverrides {
+  /**
+   * The batch is stalled after so long without the end of an attempt; null: never. Default: the option of the
+   * definition.
+   */
   stallAfter?: Duration | null
+  /** What happens then. Default: the option of the definition. */
   onStall?: PolicyAction
+  /** Number of resumes by a person. Default: the option of the definition. */
   maxResumes?: number
+  /** Failures that stop the batch; null: none. Default: the option of the definition. */
   stopAfter?: StopAfter | null
+  /** Policy override for the items. Default: the option of the definition. */
   items?: ItemOptions
-  /** Name of the batch for people, for the notices. */
+  /** Name of the batch for people, for the notices. Default: the name of the definition. */
   about?: BatchAbout
 }
 
@@ -106,6 +125,13 @@ export const batchOverrides = ['stallAfter', 'onStall', 'maxResumes', 'stopAfter
 // `about` belongs to a single batch, not to the definition.
 const known = ['name', 'job', ...batchOverrides.filter(each => each !== 'about'), 'onComplete', 'notify']
 
+/**
+ * Defines a batch: many jobs of a kind with one progress and one end. Throws `bad_definition`.
+ *
+ * @example
+ * const classification = defineBatch({ name: 'classification', job: classify, stallAfter: minutes(5), onComplete: report })
+ * const { id } = await engine.submit(classification, documents)
+ */
 export function defineBatch<Input, End = undefined>(given: BatchOptions<Input, End>): Batch<Input> {
   const name = typeof given?.name === 'string' ? given.name : ''
   const refuse: Refuse = refuseDefinition(

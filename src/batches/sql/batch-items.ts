@@ -68,8 +68,9 @@ export type ItemPage = ListPage<JobView>
 const chunksPerPage = 20
 
 export interface ItemFilter {
+  /** Only items in this state. Default: any. */
   state?: JobState | undefined
-  /** Only failed jobs with this error fingerprint. */
+  /** Only failed jobs with this error fingerprint. Default: any. */
   cause?: string | undefined
 }
 

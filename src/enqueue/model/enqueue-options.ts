@@ -5,17 +5,22 @@ import { type Duration, longestDuration } from '../../lib/values/duration.ts'
 import { asText, isStorableText } from '../../lib/values/json.ts'
 
 export interface EnqueueOptions {
-  /** Unique key: at most a single job of the kind has the key. While a job has the key, enqueue returns the existing job. */
+  /**
+   * Unique key: at most a single job of the kind has the key. While a job has the key, enqueue returns the existing
+   * job. Default: no key.
+   */
   key?: string
   /** End of the unique key: 24 h after the final state of the job (default), or at the final state. */
   keyUntil?: 'day' | 'final'
   /** 0 (first) to 9; default 4. */
   priority?: number
+  /** The instant before which the job does not start. Default: now. */
   runAt?: Date
+  /** The time before which the job does not start, such as `minutes(5)`. Default: none. */
   delay?: Duration
-  /** The tenant or user of the job. */
+  /** The tenant or user of the job. Default: no group. */
   groupKey?: string
-  /** Your own code for the job, such as the code of a document; shown wherever the job is shown. */
+  /** Your own code for the job, such as the code of a document; shown wherever the job is shown. Default: none. */
   ref?: string
 }
 

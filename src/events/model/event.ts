@@ -63,10 +63,12 @@ export interface Subject {
 }
 
 export interface EventsFilter {
+  /** Only events of this job. Default: any. */
   job?: string | undefined
+  /** Only events of this batch and its jobs. Default: any. */
   batch?: string | undefined
   /** Position of the last event read. Default: from now on. */
   after?: string | undefined
-  /** Ends the stream, without an error. */
+  /** Ends the stream, without an error. Default: none. */
   signal?: AbortSignal | undefined
 }

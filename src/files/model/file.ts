@@ -32,7 +32,7 @@ export interface FileOptions {
   name: string
   /** For example application/pdf. */
   type: string
-  /** Largest size in bytes; a larger file fails with `file_too_large`. */
+  /** Largest size in bytes; a larger file fails with `file_too_large`. Default: no limit. */
   most?: number
 }
 

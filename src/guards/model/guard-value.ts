@@ -5,6 +5,7 @@ import { brand, hasBrand } from '../../errors/brand.ts'
 export interface GuardNow {
   readonly now: true
 }
+/** In `set` of a guard: the instant of the database. */
 export const guardNow: GuardNow = Object.freeze(brand({ now: true as const }, 'now'))
 export const isNow = (value: unknown): value is GuardNow => hasBrand(value, 'now')
 

@@ -51,15 +51,19 @@ export interface GuardOptions<Input = unknown> {
   signal: string | readonly string[]
   /** A row is lost if the signal is older than this. */
   after: Duration
-  /** Columns to set in a lost row. With `enqueue` and without `set`, the signal column is set to now. */
+  /**
+   * Columns to set in a lost row. With `enqueue` and without `set`, the signal column is set to now. Default: the
+   * status is unchanged.
+   */
   set?: Readonly<Record<string, GuardValue | GuardNow>>
-  /** A job for each lost row, in the same transaction. */
+  /** A job for each lost row, in the same transaction. Default: none. */
   enqueue?: {
     job: Job<Input, unknown>
     input: (row: GuardedRow) => NoInfer<Input>
+    /** Options of the job of a row. Default: none. */
     options?: (row: GuardedRow) => EnqueueOptions
   }
-  /** Only rows with these values; a list matches any of its values. */
+  /** Only rows with these values; a list matches any of its values. Default: all rows. */
   where?: Readonly<Record<string, GuardValue | readonly GuardValue[]>>
   /** Interval of the sweeps. Default: a minute. A row is found at most `after` plus `every` after its last signal. */
   every?: Duration
@@ -71,6 +75,19 @@ export interface GuardOptions<Input = unknown> {
 
 const known = ['name', 'table', 'status', 'signal', 'after', 'set', 'enqueue', 'where', 'every', 'limit', 'timeZone']
 
+/**
+ * Defines a guard: a rule over a table of yours that finds rows that stopped, and sets or enqueues them again. Throws `bad_definition`.
+ *
+ * @example
+ * const lost = defineGuard({
+ *   name: 'lost-documents',
+ *   table: 'documents',
+ *   status: { column: 'status', running: 'PROCESSING' },
+ *   signal: 'updated_at',
+ *   after: minutes(10),
+ *   set: { status: 'PENDING' },
+ * })
+ */
 export function defineGuard<Input = unknown>(given: GuardOptions<Input>): Guard {
   const name = typeof given?.name === 'string' ? given.name : ''
   const refuse: Refuse = refuseDefinition(

@@ -4,11 +4,11 @@
  */
 
 export interface UploadOptions {
-  /** The names of the allowed text fields. */
+  /** The names of the allowed text fields. Default: none. */
   fields?: readonly string[]
   /** The names of the allowed file fields. */
   files: readonly string[]
-  /** The required names of both; for the documentation, and checked by the route. */
+  /** The required names of both; for the documentation, and checked by the route. Default: none. */
   required?: readonly string[]
   /** Files in total; more is refused with `too_many_files`. */
   mostFiles: number

@@ -7,6 +7,7 @@ import type { OpenFile } from '../../files/model/file.ts'
 /** Content types that are sent as declared; every other file is sent as plain bytes. */
 export const downloadTypes = ['application/octet-stream', 'application/pdf', 'text/plain']
 
+/** Sends a file as a response. */
 export function download(file: OpenFile): Response {
   const { name, size, type } = file
   const reading = file.bytes[Symbol.asyncIterator]()

@@ -30,11 +30,11 @@ export interface AuthenticateOptions extends ClientAddressOptions {
    */
   open?: boolean
   /**
-   * Authenticates a request by the login of the host application. null: the host application does not know the user, and a token is
-   * needed. If `who` is given, no request is admitted by address.
+   * Authenticates a request by the login of the host application. null: the host application does not know the user,
+   * and a token is needed. If `who` is given, no request is admitted by address. Default: tokens only.
    */
   who?: (request: Request, peer: Peer) => Asker | null | Promise<Asker | null>
-  /** The secret of the cron routes; without a secret the cron routes stay closed. */
+  /** The secret of the cron routes; without a secret the cron routes stay closed. Default: none. */
   cronSecret?: string | undefined
 }
 

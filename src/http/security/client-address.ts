@@ -6,7 +6,7 @@ import { networkOf, plainAddress } from '../../lib/network-address.ts'
 import type { Peer } from '../route.ts'
 
 export interface ClientAddressOptions {
-  /** The public address, such as https://jobs.example.com. */
+  /** The public address, such as https://jobs.example.com. Default: the host of each request. */
   publicUrl?: string | undefined
   /** The number of proxies in front. Default 0: the headers of proxies are ignored. */
   trustProxy?: number

@@ -20,6 +20,7 @@ export interface OpenStream {
   end(): void
 }
 
+/** The open event streams of an app; `call.streams` of a route. */
 export class Streams {
   readonly clock: Clock
   readonly #counted: (more: number) => void

@@ -28,7 +28,10 @@ export interface SseMessage {
 export interface SseOptions<T> {
   /** Returns undefined to leave out the event. The same event object is serialised once for all clients. */
   tell(event: T): SseMessage | undefined
-  /** Seconds without progress, for the heartbeat event; null, or left out: the time since the last event of this stream. */
+  /**
+   * Seconds without progress, for the heartbeat event; null: unknown. Default: the time since the last event of this
+   * stream.
+   */
   idleSeconds?(): number | null
 }
 

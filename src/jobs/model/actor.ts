@@ -7,7 +7,7 @@ import { refuseOption } from '../../errors/invalid-option.ts'
 import { cleanText } from '../../lib/values/json.ts'
 
 export interface ActedBy {
-  /** For example the user of a token; the event of type `action` carries the name. */
+  /** For example the user of a token; the event of type `action` carries the name. Default: nobody is named. */
   by?: string | undefined
 }
 

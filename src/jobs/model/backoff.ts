@@ -5,10 +5,16 @@
 import { type Duration, milliseconds, minutes, seconds } from '../../lib/values/duration.ts'
 
 export interface Backoff {
+  /** The delay after the first failure. Default 5 s. */
   first: Duration
+  /** Each further delay is so many times as long. Default 2. */
   factor: number
+  /** The longest delay. Default 10 minutes. */
   max: Duration
-  /** 0.1 lengthens each delay by up to 10 %, so that jobs with a common failure do not return at the same instant. */
+  /**
+   * 0.1 lengthens each delay by up to 10 %, so that jobs with a common failure do not return at the same instant.
+   * Default 0.1.
+   */
   jitter: number
 }
 

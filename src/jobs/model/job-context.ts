@@ -56,7 +56,14 @@ export interface JobContext {
    */
   query: JobTransaction['query']
   /** Saves `data` for code with a position of its own: `data` is the `resumeData` of the next attempt. */
-  checkpoint(name: string, data?: unknown, options?: { progress?: JobProgress }): Promise<void>
+  checkpoint(
+    name: string,
+    data?: unknown,
+    options?: {
+      /** Progress that is written with the checkpoint. Default: unchanged. */
+      progress?: JobProgress
+    },
+  ): Promise<void>
   /** Reports progress for people; written at most once per second. */
   progress(progress: JobProgress): Promise<void>
   /**
@@ -108,13 +115,16 @@ export interface JobTransaction {
 /** Query in the form of query builders; always a single statement. */
 export interface JobQuery {
   text: string
+  /** The values of $1, $2 and so on. Default: none. */
   values?: readonly unknown[]
+  /** `array`: each row is a list of values. Default: an object by column. */
   rowMode?: 'array'
+  /** Parsers of values. Default: the parsers of the pg driver. */
   types?: { getTypeParser(id: number, format?: string): (value: string) => unknown }
 }
 
 export interface EachOptions<Item> extends StepOptions {
-  /** Identifies an element. With `key` the list may change between attempts. */
+  /** Identifies an element. With `key` the list may change between attempts. Default: the position in the list. */
   key?: (item: Item, index: number) => string
   /** Number of elements that run at the same time. Default 1. */
   concurrency?: number
@@ -130,8 +140,11 @@ export type Collected<Result> = { ok: true; value: Result } | { ok: false; error
 
 /** Shown unchanged; `done` and `total` make a percentage. */
 export interface JobProgress {
+  /** Finished parts. Default: not shown. */
   done?: number
+  /** All parts. Default: not shown. */
   total?: number
+  /** A text for people. Default: not shown. */
   note?: string
   [more: string]: unknown
 }
@@ -151,8 +164,9 @@ export interface JobLog {
 export interface StepOptions {
   /** Runs of the step in total, within this attempt of the job. Default 1. */
   maxAttempts?: number
+  /** The delays between the runs. Default: 5 s, doubled each time, 10 minutes at most, 10 % jitter. */
   backoff?: Partial<Backoff>
-  /** Longest duration of a single run. */
+  /** Longest duration of a single run. Default: the timeout of the job. */
   timeout?: Duration
   /**
    * Largest size of the result as JSON: `megabytes(4)`. Default 1 MB, at most 8 MB; larger data belongs elsewhere, with a

@@ -10,8 +10,9 @@ import { defaultPolicy, type JobPolicy } from './policy.ts'
 import { kindPolicy, type PolicyOptions, policyOptions } from './policy-options.ts'
 
 export interface JobOptions extends PolicyOptions {
+  /** The name of the kind: 1 to 100 letters, digits, `.`, `_`, `:` or `-`. */
   kind: string
-  /** Default: `default`. */
+  /** The queue of the jobs. Default: `default`. */
   queue?: string
   /**
    * Raise the version with every change of the definition. While an old and a new release run side by side, all watchdogs use the
@@ -119,7 +120,22 @@ export function handlerOf<Module extends HandlerModule>(url: URL): HandlerUrlOf<
   return url
 }
 
-/** `handler`: the URL of a module with the handler; `handlerOf` gives the URL the types of the module. */
+/**
+ * Defines a kind of job: its input, its handler and its policy. `run` is the handler, or `handler` is the URL of a module with the handler,
+ * and `handlerOf` gives the URL the types of the module. Throws `bad_definition`.
+ *
+ * @example
+ * const classify = defineJob({
+ *   kind: 'classify-document',
+ *   input: z.object({ code: z.string() }),
+ *   maxAttempts: 5,
+ *   timeout: minutes(2),
+ *   run: async (ctx, { code }) => {
+ *     const text = await ctx.step('extract', () => extract(code, ctx.signal))
+ *     return { category: await ask(text, ctx.signal) }
+ *   },
+ * })
+ */
 export function defineJob<Schema extends StandardSchemaV1, Output = unknown>(
   options: JobOptions & {
     input: Schema

@@ -70,10 +70,20 @@ export class Snooze {
   }
 }
 
-/** The input needs no work: the job ends as `skipped`, with the reason. */
+/**
+ * The input needs no work: the job ends as `skipped`, with the reason.
+ *
+ * @example
+ * defineJob({ kind: 'read', run: (_, pages: string[]) => (pages.length === 0 ? skip('no pages') : pages.length) })
+ */
 export const skip = (reason: string): Skip => new Skip(reason)
 
-/** Defers the job for so long; the attempt is not counted. */
+/**
+ * Defers the job for so long; the attempt is not counted. Throws `bad_option`.
+ *
+ * @example
+ * defineJob({ kind: 'poll', run: async () => ((await openOrders()) > 0 ? snooze(minutes(10)) : 'done') })
+ */
 export function snooze(delay: Duration): Snooze {
   if (delay >= 0 && delay <= longestDuration) return new Snooze(delay)
   const problem = localized(
@@ -86,7 +96,17 @@ export function snooze(delay: Duration): Snooze {
 /** The error is marked as non-retryable. */
 export const isNonRetryable = (error: unknown): boolean => hasBrand(error, 'doNotRetry')
 
-/** `throw doNotRetry(error)`: another attempt cannot help; the job fails at once, with any number of attempts left. */
+/**
+ * `throw doNotRetry(error)`: another attempt cannot help; the job fails at once, with any number of attempts left.
+ *
+ * @example
+ * defineJob({
+ *   kind: 'charge',
+ *   run: () => {
+ *     throw doNotRetry('no such account')
+ *   },
+ * })
+ */
 export function doNotRetry(error: Error | string): Error {
   const known = error instanceof Error ? error : new Error(asText(error))
   if (isNonRetryable(known)) return known

@@ -14,22 +14,39 @@ import type { Backoff } from './backoff.ts'
 import { beatEvery, type Isolation, type JobPolicy, type PolicyAction, type PolicyMessages } from './policy.ts'
 
 export interface PolicyOptions {
+  /** Attempts in total: 3 means the first attempt and two more. Default 3. */
   maxAttempts?: number
+  /**
+   * The delays between attempts. A part that is left out has its default. Default: 5 s, doubled each time, 10 minutes
+   * at most, 10 % jitter.
+   */
   backoff?: Partial<Backoff>
+  /** The longest duration of an attempt. Default 15 minutes. */
   timeout?: Duration
+  /** The longest time of an attempt without a step, a checkpoint or progress. Default: no limit. */
   stallAfter?: Duration
+  /** The longest time from enqueue to the final state; an older job fails. Default: no limit. */
   maxAge?: Duration
+  /** The usual duration of an attempt; the watchdog reports a longer attempt as slow. Default: no report. */
   expect?: Duration
+  /** The time without a heartbeat of the worker until the job is an orphan; 15 s at least. Default 20 s. */
   orphanAfter?: Duration
+  /** The interval of the check for orphans of the kind. Default 5 s. */
   sweepEvery?: Duration
+  /** Crashes of the process until the job fails as `poison`. Default 3. */
   maxCrashes?: number
+  /** What happens to an orphan: retry, stall (wait for a person) or fail. Default: retry. */
   onOrphan?: PolicyAction
+  /** What happens after `stallAfter`: retry, stall (wait for a person) or fail. Default: stall. */
   onStall?: PolicyAction
-  /** Place of the handler. thread and process need `handler`: a function cannot be sent to another process. */
+  /**
+   * Place of the handler. thread and process need `handler`: a function cannot be sent to another process. Default:
+   * inline.
+   */
   isolation?: Isolation
   /**
-   * Memory limit of the thread (heap) or process (total): `megabytes(512)`; above the limit the engine ends the child, and the
-   * job has a crash.
+   * Memory limit of the thread (heap) or process (total): `megabytes(512)`; above the limit the engine ends the
+   * child, and the job has a crash. Default: no limit.
    */
   memory?: number
   /** Messages for jobs ended by the watchdog, in place of the default messages. */
@@ -50,8 +67,11 @@ const ofTheKind = ['isolation', 'memory', 'orphanAfter', 'sweepEvery'] as const
 /** Policy override for the items of a batch. null: switches an option of the kind off. */
 export interface ItemOptions
   extends Omit<PolicyOptions, (typeof ofTheKind)[number] | 'stallAfter' | 'maxAge' | 'expect'> {
+  /** As in `defineJob`; null: no limit. Default: the option of the kind. */
   stallAfter?: Duration | null
+  /** As in `defineJob`; null: no limit. Default: the option of the kind. */
   maxAge?: Duration | null
+  /** As in `defineJob`; null: no report. Default: the option of the kind. */
   expect?: Duration | null
 }
 

@@ -11,8 +11,11 @@ export type Isolation = 'inline' | 'thread' | 'process'
 
 /** Messages of the kind for jobs ended by the watchdog. */
 export interface PolicyMessages {
+  /** For a job whose worker died. Default: the message of Retoma. */
   orphan?: string
+  /** For a job that made no progress. Default: the message of Retoma. */
   stalled?: string
+  /** For a job that is older than `maxAge`. Default: the message of Retoma. */
   overdue?: string
 }
 

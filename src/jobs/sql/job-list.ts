@@ -12,14 +12,19 @@ import type { JobState } from '../model/state.ts'
 import { type JobView, jobColumns, listColumns, withValues } from './job-view.ts'
 
 export interface JobFilter {
+  /** Only jobs in this state. Default: any. */
   state?: JobState | undefined
+  /** Only jobs of this kind. Default: any. */
   kind?: string | undefined
+  /** Only jobs of this queue. Default: any. */
   queue?: string | undefined
+  /** Only jobs of this group. Default: any. */
   groupKey?: string | undefined
+  /** Only jobs with this `ref`. Default: any. */
   ref?: string | undefined
-  /** Finds the jobs with this unique key: at most one of each kind. */
+  /** Finds the jobs with this unique key: at most one of each kind. Default: any. */
   key?: string | undefined
-  /** Finds jobs created before this instant. */
+  /** Finds jobs created before this instant. Default: any. */
   createdBefore?: Date | undefined
 }
 

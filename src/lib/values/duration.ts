@@ -3,10 +3,15 @@
 /** Milliseconds, created only by the functions of this file. */
 export type Duration = number & { readonly unit: 'ms' }
 
+/** A duration of `n` milliseconds. */
 export const milliseconds = (n: number): Duration => n as Duration
+/** A duration of `n` seconds. */
 export const seconds = (n: number): Duration => milliseconds(n * 1000)
+/** A duration of `n` minutes. */
 export const minutes = (n: number): Duration => seconds(n * 60)
+/** A duration of `n` hours. */
 export const hours = (n: number): Duration => minutes(n * 60)
+/** A duration of `n` days. */
 export const days = (n: number): Duration => hours(n * 24)
 
 /** 100 years: far beyond any use, and well within the range of PostgreSQL's timestamps and intervals. */

@@ -4,7 +4,9 @@ import { refuseOption } from '../../errors/invalid-option.ts'
 import { isId } from './id.ts'
 
 export interface ListPageOptions {
+  /** The most rows of the page, 1 to 500. Default 50. */
   limit?: number
+  /** `next` of the page before. Default: the first page. */
   after?: string
 }
 

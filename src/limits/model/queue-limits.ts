@@ -11,21 +11,26 @@ export interface QueueRate {
 }
 
 export interface GroupLimits {
-  /** Running jobs at the same time, over all workers. */
+  /** Running jobs at the same time, over all workers. Default: no limit. */
   concurrency?: number
-  /** At most `limit` starts in any period of length `per`. */
+  /** At most `limit` starts in any period of length `per`. Default: no limit. */
   rate?: QueueRate
 }
 
 export interface PerGroupLimits extends GroupLimits {
-  /** At most `limit` jobs per period `per` through enqueue and enqueueMany; above the limit: `rate_limited`. */
+  /**
+   * At most `limit` jobs per period `per` through enqueue and enqueueMany; above the limit: `rate_limited`. Default:
+   * no limit.
+   */
   admit?: QueueRate
 }
 
 export interface QueueLimits extends GroupLimits {
-  /** The same limits for each groupKey separately; jobs without a groupKey are free of the limits. */
+  /**
+   * The same limits for each groupKey separately; jobs without a groupKey are free of the limits. Default: no limits.
+   */
   perGroup?: PerGroupLimits
-  /** If so many jobs wait, enqueue fails with `queue_full`. */
+  /** If so many jobs wait, enqueue fails with `queue_full`. Default: no limit. */
   maxDepth?: number
 }
 

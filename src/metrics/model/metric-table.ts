@@ -13,9 +13,10 @@ export interface MetricDefinition {
 export type MetricLabels = Readonly<Record<string, string>>
 
 export interface MetricSample {
+  /** The labels of the series. Default: none. */
   readonly labels?: MetricLabels
   readonly value: number
-  /** Histogram only: the series. */
+  /** Histogram only: the series. Default: the metric itself. */
   readonly of?: 'bucket' | 'sum' | 'count'
 }
 

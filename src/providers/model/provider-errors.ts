@@ -10,8 +10,9 @@ import { asText } from '../../lib/values/json.ts'
 export interface ProviderWait {
   /** Requested wait. Default: 1 s, doubled for each further wait in a row, at most 5 minutes. */
   retryAfter?: Duration
-  /** Code and message of the provider, for people. */
+  /** The code of the provider, for people. Default: none. */
   code?: string
+  /** The message of the provider, for people. Default: `wait`. */
   message?: string
 }
 

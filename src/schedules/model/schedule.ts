@@ -56,16 +56,31 @@ type Given<Input> = undefined extends Input
   : { input: Input | ((slot: Date) => Input) }
 
 export type ScheduleOptions<Input> = {
+  /** The name of the schedule, unique in an engine. */
   name: string
+  /** The job to enqueue. */
   job: Job<Input, unknown>
   /** Rule for the occurrences missed while no process ran. Default: `once`. */
   catchUp?: CatchUp
+  /** Options of the enqueued jobs. Default: none. */
   options?: ScheduledJobOptions
 } & When &
   Given<NoInfer<Input>>
 
 const known = ['name', 'job', 'input', 'cron', 'every', 'timeZone', 'catchUp', 'options']
 
+/**
+ * Defines a schedule: a job that the engine enqueues by cron or by interval. Throws `bad_definition`.
+ *
+ * @example
+ * const nightly = defineSchedule({
+ *   name: 'nightly',
+ *   job: removeOldFiles,
+ *   cron: '0 4 * * *',
+ *   timeZone: 'America/Sao_Paulo',
+ *   input: at => ({ before: at.toISOString() }),
+ * })
+ */
 export function defineSchedule<Input>(given: ScheduleOptions<Input>): Schedule {
   const name = typeof given?.name === 'string' ? given.name : ''
   const what = name
