@@ -25,13 +25,13 @@ export interface PolicyOptions {
   timeout?: Duration
   /** The longest time of an attempt without a step, a checkpoint or progress. Default: no limit. */
   stallAfter?: Duration
-  /** The longest time from enqueue to the final state; an older job fails. Default: no limit. */
+  /** The longest time from enqueue, or from `runAt`, to the final state; an older job fails. Default: no limit. */
   maxAge?: Duration
   /** The usual duration of an attempt; the watchdog reports a longer attempt as slow. Default: no report. */
   expect?: Duration
   /** The time without a heartbeat of the worker until the job is an orphan; 15 s at least. Default 20 s. */
   orphanAfter?: Duration
-  /** The interval of the check for orphans of the kind. Default 5 s. */
+  /** The interval of the watchdog's checks for timeouts and stalls of the kind. Default 5 s. */
   sweepEvery?: Duration
   /** Crashes of the process until the job fails as `poison`. Default 3. */
   maxCrashes?: number
