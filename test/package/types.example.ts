@@ -11,7 +11,10 @@ import {
   type GuardRun,
   type GuardView,
   guardNow,
+  handlerOf,
+  type JobContext,
   type JobDetail,
+  type JobHandle,
   minutes,
   RetomaError,
   type ScheduleView,
@@ -30,6 +33,17 @@ export const job = defineJob({
     return { length: input.code.length }
   },
 })
+
+export const cleanUp = defineJob({ kind: 'typed-clean-up', run: () => 'done' })
+
+/** A module with a handler, as `typeof import('./extract.js')` describes one. */
+interface ExtractModule {
+  default: (ctx: JobContext, input: { code: string }) => Promise<{ pages: number }>
+}
+const handler = handlerOf<ExtractModule>(new URL('file:///extract.js'))
+export const extract = defineJob({ kind: 'typed-extract', handler, isolation: 'process' })
+export const pages = async (handle: JobHandle<{ pages: number }>): Promise<number> => (await handle.result()).pages
+export const extracted = async (engine: Engine) => pages(await engine.enqueue(extract, { code: 'A-17' }))
 
 export const schedule = defineSchedule({
   name: 'typed-daily',
@@ -67,7 +81,15 @@ export async function plans(engine: Engine): Promise<ScheduleView[]> {
 
 export async function use(): Promise<JobDetail | null> {
   const engine: Engine = await createEngine({ jobs: [job], schedules: [schedule], guards: [guard] })
-  const { id } = await engine.enqueue(job, { code: 'A-17' }, { key: 'A-17', delay: minutes(1) })
+  const handle = await engine.enqueue(job, { code: 'A-17' }, { key: 'A-17', delay: minutes(1) })
+  const { id } = handle
+  const { length }: { length: number } = await handle.result({ signal: AbortSignal.timeout(1000) })
+  const ended: { length: number } | null = (await engine.wait({ job: handle })).result
+  const read: string | undefined = (await engine.job(id, job))?.input.code
+  const cleaned: string = await (await engine.enqueue(cleanUp)).result()
+  if (length !== ended?.length || read !== cleaned) throw new Error('something else')
+  // @ts-expect-error: a job with an input needs its input
+  await engine.enqueue(job)
   // @ts-expect-error: the input has a type
   await engine.enqueue(job, { kode: 'A-17' })
   // @ts-expect-error: a duration is made by a function, so that its unit shows
