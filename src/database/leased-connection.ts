@@ -1,12 +1,7 @@
 /** Types of a leased connection (connection-lease.ts). They contain no type of the driver, so users need not install its types. */
-import type { JobQuery } from '../jobs/model/job-context.ts'
+import type { JobQuery, QueryResult } from '../jobs/model/job-context.ts'
 
-export interface QueryResult {
-  rows: unknown[]
-  rowCount: number | null
-  /** The command tag of PostgreSQL: INSERT, COMMIT, ROLLBACK … */
-  command: string
-}
+export type { QueryResult } from '../jobs/model/job-context.ts'
 
 export interface LeasedConnection {
   /** A text of the engine may have several statements; a query of a handler always has one. */

@@ -32,12 +32,13 @@ import { type AttemptEnd, outcomeOf } from './attempt-outcome.ts'
 import { closeSpan, spanOf } from './attempt-span.ts'
 import type { CurrentJobTracker } from './current-job.ts'
 import { Context } from './handler-context.ts'
-import { type AttemptStorage, HandlerServices } from './handler-services.ts'
+import { HandlerServices } from './handler-services.ts'
 import { type IsolatedAttempt, runIsolated } from './isolated-attempt.ts'
+import type { AttemptStorage, StepTransactionResult } from './model/attempt-verbs.ts'
 import type { WriteResult } from './model/write-result.ts'
 import type { NestedCallCheck } from './nested-call-check.ts'
-import type { StepTransactionResult } from './step-transaction.ts'
 import { StopGrace } from './stop-grace.ts'
+import { timedStorage } from './timed-storage.ts'
 
 export interface AttemptOptions {
   /** The worker id. */
@@ -47,7 +48,7 @@ export interface AttemptOptions {
   random: Random
   /** The stop grace: the time a handler has to end after its signal aborts. */
   graceMs: number
-  storage: AttemptStorage
+  storages: AttemptStorages
   isolationMode: IsolationMode
   currentJob: CurrentJobTracker
   nestedCalls: NestedCallCheck
@@ -57,6 +58,11 @@ export interface AttemptOptions {
   isolator: Isolator
   /** The memory limit of the worker process. */
   memoryBytes?: number | undefined
+}
+
+/** Gives an attempt its storage; called once, when the attempt first needs the storage. */
+export interface AttemptStorages {
+  of(attempt: { readonly claimed: ClaimedJob; readonly signal: AbortSignal }): AttemptStorage
 }
 
 /** The worker, as an attempt reports to the worker: AttemptRunner implements the interface, and so does a child. */
@@ -94,6 +100,7 @@ export class Attempt {
   #ended = false
   #stopGrace: StopGrace | undefined
   #services: HandlerServices | undefined
+  #storage: AttemptStorage | undefined
   /** The run in a thread or process, for an isolated attempt. */
   #away: ChildRun | undefined
   /** The part of `stolenMs` of the isolated run that is already discounted. */
@@ -316,11 +323,16 @@ export class Attempt {
     return ended
   }
 
+  /** The storage for the handler, here or in a child. Pauses the time of the attempt during each wait. */
+  get storage(): AttemptStorage {
+    this.#storage ??= timedStorage(this, this.#options.storages.of(this))
+    return this.#storage
+  }
+
   /** Reports to the provider's row, and remembers the stopped providers that this attempt probes and that have not answered. */
-  readonly tellProvider = async (name: string, word: ProviderWord): Promise<ProviderStand> => {
-    const { storage } = this.#options
+  async tellProvider(name: string, word: ProviderWord, storage: AttemptStorage): Promise<ProviderStand> {
     if (word.how !== 'ask' && word.how !== 'silent') this.#probes?.delete(name)
-    const stand = await this.time.waiting(() => storage.provider(this.claimed, name, word, this.signal))
+    const stand = await this.time.waiting(() => storage.provider(name, word))
     if (stand.how === 'open' && stand.probe) {
       this.#probes ??= new Set()
       this.#probes.add(name)
@@ -329,11 +341,11 @@ export class Attempt {
   }
 
   /** Aborts the handler's signal if the write finds the lease lost. */
-  readonly told = async <Answer extends WriteResult | StepTransactionResult>(
-    ask: (awake: Awake) => Promise<Answer>,
-  ): Promise<Answer> => {
+  async written<Answer extends WriteResult | StepTransactionResult>(
+    write: (awake: Awake) => Promise<Answer>,
+  ): Promise<Answer> {
     const { id, attempt } = this.claimed
-    const answer = await this.time.waiting(ask)
+    const answer = await this.time.waiting(write)
     const how = typeof answer === 'string' ? answer : answer.how
     if (how === 'lease_lost') this.abort(new RetomaError('lease_lost', { attempt, job: id, worker: this.#options.id }))
     return answer

@@ -1,6 +1,6 @@
 /**
- * Serves the context of a handler: steps and progress, both built on first use. All writes go through the attempt's storage (`Keeper`), and
- * a write that finds the lease lost aborts the handler's signal (`told`).
+ * Serves the context of a handler: steps and progress, both built on first use. All writes go through the attempt's storage
+ * (timed-storage.ts).
  *
  * Invariant: `close()` waits for everything the handler has begun. The attempt's time pauses during waits for the database.
  */
@@ -8,46 +8,19 @@
 import type { ClaimedJob } from '../claiming/sql/claim.ts'
 import type { QueryResult } from '../database/leased-connection.ts'
 import { RetomaError } from '../errors/errors.ts'
-import { type FileView, opened } from '../files/model/file.ts'
+import { opened } from '../files/model/file.ts'
 import type { IsolatedCall } from '../isolation/model/isolated-call.ts'
-import type { JobFiles, JobQuery, JobTransaction } from '../jobs/model/job-context.ts'
+import type { JobFiles, JobQuery } from '../jobs/model/job-context.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
 import type { Random } from '../lib/random.ts'
 import type { ProviderStand, ProviderWord } from '../providers/model/provider.ts'
 import type { AttemptHost } from './attempt.ts'
-import type { AttemptClock, Awake } from './attempt-clock.ts'
+import type { AttemptClock } from './attempt-clock.ts'
 import type { ContextHost } from './handler-context.ts'
-import type { WriteResult } from './model/write-result.ts'
-import { type ProgressNote, ProgressWriter } from './progress-writer.ts'
-import type { StepTransactionResult } from './step-transaction.ts'
+import type { AttemptStorage } from './model/attempt-verbs.ts'
+import { ProgressWriter } from './progress-writer.ts'
 import { Steps } from './steps.ts'
-
-/** The storage of an attempt: checkpoints, progress, files, providers and warnings. */
-export interface AttemptStorage {
-  /** Loads the checkpoints of earlier attempts; waits while the database is unreachable. */
-  load(claimed: ClaimedJob, signal: AbortSignal): Promise<ReadonlyMap<string, unknown>>
-  save(claimed: ClaimedJob, name: string, value: string): Promise<WriteResult>
-  transact(
-    claimed: ClaimedJob,
-    name: string,
-    work: (tx: JobTransaction) => Promise<string>,
-    signal: AbortSignal,
-  ): Promise<StepTransactionResult>
-  note(claimed: ClaimedJob, note: ProgressNote): Promise<WriteResult>
-  /** Runs a read-only query for the handler; waits while the database is unreachable. */
-  look(query: JobQuery, signal: AbortSignal): Promise<QueryResult>
-  /** The state of the provider after `word`. Waits while the database is unreachable, except for the report of an answer. */
-  provider(claimed: ClaimedJob, name: string, word: ProviderWord, signal: AbortSignal): Promise<ProviderStand>
-  /** null: no such file. Waits while the database is unreachable; so do `piece` and `copy`. */
-  file(claimed: ClaimedJob, id: string, signal: AbortSignal): Promise<FileView | null>
-  /** Throws `file_gone`. */
-  piece(claimed: ClaimedJob, id: string, n: number, signal: AbortSignal): Promise<Uint8Array>
-  /** The path of a local copy of the file, kept until the attempt ends; null: no such file. */
-  copy(claimed: ClaimedJob, id: string, signal: AbortSignal): Promise<string | null>
-  /** Writes a warning to the job's history. */
-  warn(claimed: ClaimedJob, what: string, facts: Readonly<Record<string, unknown>>): Promise<void>
-}
 
 /** The attempt, as this file uses the attempt. */
 interface Of {
@@ -58,16 +31,13 @@ interface Of {
   readonly signal: AbortSignal
   readonly running: boolean
   readonly isolate: (call: IsolatedCall, signal: AbortSignal) => Promise<string>
-  readonly tellProvider: (name: string, word: ProviderWord) => Promise<ProviderStand>
-  readonly told: <Answer extends WriteResult | StepTransactionResult>(
-    ask: (awake: Awake) => Promise<Answer>,
-  ) => Promise<Answer>
+  /** Pauses the time of the attempt during each wait. */
+  readonly storage: AttemptStorage
 }
 
 interface KeptOptions {
   clock: Clock
   random: Random
-  storage: AttemptStorage
   host: Pick<AttemptHost, 'checkLoop'>
   /** Ends the attempt. The next attempt starts after `ms` milliseconds. */
   rest: (ms: number) => void
@@ -99,9 +69,7 @@ export class HandlerServices implements ContextHost {
   }
 
   get progress(): ProgressWriter {
-    const { clock, storage } = this.#options
-    const { claimed, told } = this.#of
-    this.#progress ??= new ProgressWriter(clock, note => told(() => storage.note(claimed, note)))
+    this.#progress ??= new ProgressWriter(this.#options.clock, note => this.#of.storage.note(note))
     return this.#progress
   }
 
@@ -112,8 +80,8 @@ export class HandlerServices implements ContextHost {
 
   #makeSteps(progress: ProgressWriter): Steps {
     const of = this.#of
-    const { claimed, time, told } = of
-    const { clock, random, storage, host } = this.#options
+    const { claimed, time, storage } = of
+    const { clock, random, host } = this.#options
     return new Steps({
       job: claimed.id,
       clock,
@@ -125,14 +93,14 @@ export class HandlerServices implements ContextHost {
         host.checkLoop()
         return time.blockedMs
       },
-      load: () => time.waiting(() => storage.load(claimed, of.signal)),
+      load: () => storage.load(),
       async save(name, value) {
-        const how = await told(() => storage.save(claimed, name, value))
+        const how = await storage.save(name, value)
         if (how === 'written') progress.mention({ checkpoint: name })
         return how
       },
       async transact(name, work, signal) {
-        const done = await told(awake => storage.transact(claimed, name, tx => awake(() => work(tx)), signal))
+        const done = await storage.transact(name, work, signal)
         if (done.how !== 'lease_lost') progress.mention({ checkpoint: name })
         return done
       },
@@ -140,7 +108,7 @@ export class HandlerServices implements ContextHost {
   }
 
   look(query: JobQuery): Promise<QueryResult> {
-    return this.#of.time.waiting(() => this.#options.storage.look(query, this.#of.signal))
+    return this.#of.storage.look(query)
   }
 
   get signal(): AbortSignal {
@@ -148,21 +116,20 @@ export class HandlerServices implements ContextHost {
   }
 
   tell(name: string, word: ProviderWord): Promise<ProviderStand> {
-    return this.#of.tellProvider(name, word)
+    return this.#of.storage.provider(name, word)
   }
 
   get files(): JobFiles {
     const of = this.#of
-    const { claimed, time } = of
-    const { storage } = this.#options
+    const { claimed, storage } = of
     return {
       async open(id) {
-        const file = await time.waiting(() => storage.file(claimed, id, of.signal))
-        return file && opened(file, n => time.waiting(() => storage.piece(claimed, id, n, of.signal)))
+        const file = await storage.file(id)
+        return file && opened(file, n => storage.piece(id, n))
       },
       async path(id) {
         if (!of.running) throw new RetomaError('attempt_over', { job: claimed.id, step: 'files.path' })
-        return time.waiting(() => storage.copy(claimed, id, of.signal))
+        return storage.copy(id)
       },
     }
   }
@@ -188,11 +155,11 @@ export class HandlerServices implements ContextHost {
   async tellUnused(log: Log): Promise<void> {
     const unused = (await this.#steps?.unused()) ?? []
     if (unused.length === 0) return
-    const { claimed } = this.#of
+    const { claimed, storage } = this.#of
     const facts = { steps: unused.slice(0, mostNames), count: unused.length }
     log.warn({ job: claimed.id, kind: claimed.kind, ...facts }, 'steps that were saved were not asked for again')
-    await this.#options.storage
-      .warn(claimed, 'unused_steps', facts)
+    await storage
+      .warn('unused_steps', facts)
       .catch(error => log.debug({ job: claimed.id, err: error }, 'a warning was not written'))
   }
 }

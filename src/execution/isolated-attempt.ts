@@ -15,7 +15,6 @@ import type { Log } from '../lib/logging/log.ts'
 import { encodeValue } from '../lib/values/value-codec.ts'
 import type { Attempt } from './attempt.ts'
 import type { AttemptEnd } from './attempt-outcome.ts'
-import type { AttemptStorage } from './handler-services.ts'
 
 /** The outcome as the child reported it. */
 export interface IsolatedAttempt {
@@ -25,7 +24,6 @@ export interface IsolatedAttempt {
 interface Given {
   childPool: ChildPool
   isolationMode: IsolationMode
-  storage: AttemptStorage
   log: Log
   /** The database clock. */
   now: number
@@ -37,9 +35,9 @@ export function runIsolated(
   attempt: Attempt,
   isolation: Exclude<Isolation, 'inline'>,
   input: unknown,
-  { childPool, isolationMode, storage, log, now, memoryBytes: worker }: Given,
+  { childPool, isolationMode, log, now, memoryBytes: worker }: Given,
 ): { run: ChildRun; ended: Promise<Ended | IsolatedAttempt> } {
-  const { claimed, job, told } = attempt
+  const { claimed, job } = attempt
   const { policy } = job
   const facts = { job: claimed.id, kind: claimed.kind, attempt: claimed.attempt }
   const errand: ChildTask = {
@@ -55,17 +53,7 @@ export function runIsolated(
   const nature: Nature = { isolation, memoryBytes, environment, parentStoppedMs: policy.orphanAfter / 2 }
   const run = childPool.run(errand, nature, {
     began: () => attempt.allow(),
-    file: id => attempt.time.waiting(() => storage.file(claimed, id, attempt.signal)),
-    piece: (id, n) => attempt.time.waiting(() => storage.piece(claimed, id, n, attempt.signal)),
-    copy: id => attempt.time.waiting(() => storage.copy(claimed, id, attempt.signal)),
-    load: () => attempt.time.waiting(() => storage.load(claimed, attempt.signal)),
-    save: (name, value) => told(() => storage.save(claimed, name, value)),
-    note: note => told(() => storage.note(claimed, note)),
-    look: query => attempt.time.waiting(() => storage.look(query, attempt.signal)),
-    warn: (what, about) => storage.warn(claimed, what, about),
-    provider: attempt.tellProvider,
-    transact: (name, work, signal) =>
-      told(awake => storage.transact(claimed, name, tx => awake(() => work(tx)), signal)),
+    storage: attempt.storage,
     isolate: (call, signal) => attempt.isolate(call, signal),
     log: (level, about, message) => log[level]({ ...facts, ...about }, message),
   })

@@ -17,6 +17,7 @@ import { RetomaError } from '../errors/errors.ts'
 import type { JobTransaction } from '../jobs/model/job-context.ts'
 import { doNotRetry } from '../jobs/model/outcome.ts'
 import type { Clock } from '../lib/clock.ts'
+import type { StepTransactionResult } from './model/attempt-verbs.ts'
 import { savedCheckpoint, saveInTransaction } from './sql/fenced-transaction.ts'
 
 export interface StepTransaction {
@@ -29,9 +30,6 @@ export interface StepTransaction {
   work: (tx: JobTransaction) => Promise<string>
   signal: AbortSignal
 }
-
-/** 'there': a transaction of this name is already committed; `value` is its checkpoint. */
-export type StepTransactionResult = { how: 'written' } | { how: 'lease_lost' } | { how: 'there'; value: unknown }
 
 const mostCalls = 3
 

@@ -14,28 +14,17 @@ import type { Clock } from '../lib/clock.ts'
 import type { Random } from '../lib/random.ts'
 import { inSpan } from '../lib/trace.ts'
 import { decodeValue, encodeValue } from '../lib/values/value-codec.ts'
+import type { AttemptStorage } from './model/attempt-verbs.ts'
 import { type CheckedStep, checkStepName, checkStepOptions } from './model/step.ts'
-import type { WriteResult } from './model/write-result.ts'
-import type { StepTransactionResult } from './step-transaction.ts'
 
-/** The attempt, as the steps see it. */
-export interface StepHost {
+/** The attempt, as the steps see it. On a lost lease the attempt's signal has aborted before `save` or `transact` resolves. */
+export interface StepHost extends Pick<AttemptStorage, 'load' | 'save' | 'transact'> {
   readonly job: string
   readonly clock: Clock
   readonly random: Random
   readonly signal: AbortSignal
   /** The total time during which another job blocked this attempt. */
   readonly stoodMs: number
-  /** Loads the checkpoints of earlier attempts. */
-  load(): Promise<ReadonlyMap<string, unknown>>
-  /** Resolves with a certain write result. On a lost lease the attempt's signal has aborted by then. */
-  save(name: string, value: string): Promise<WriteResult>
-  /** Like `save`, with the queries of `work` in the same transaction; `work` returns the text to save. */
-  transact(
-    name: string,
-    work: (tx: JobTransaction) => Promise<string>,
-    signal: AbortSignal,
-  ): Promise<StepTransactionResult>
 }
 
 export class Steps {

@@ -6,9 +6,7 @@
  */
 
 import type { ChildEnvironment } from '../jobs/model/environment-option.ts'
-import type { JobQuery } from '../jobs/model/job-context.ts'
 import type { JobPolicy } from '../jobs/model/policy.ts'
-import type { ProviderWord } from '../providers/model/provider.ts'
 import type { PackedError } from './error-wire.ts'
 import type { IsolatedCall } from './model/isolated-call.ts'
 
@@ -68,23 +66,10 @@ export type ToChild =
   /** The transaction is open: run its work. */
   | { type: 'work'; run: number; tx: number }
 
-export type StorageRequest =
-  | { verb: 'load' }
-  | { verb: 'save'; name: string; value: string }
-  | { verb: 'note'; note: object }
-  | { verb: 'file'; id: string }
-  | { verb: 'piece'; id: string; n: number }
-  | { verb: 'copy'; id: string }
-  | { verb: 'warn'; what: string; facts: Readonly<Record<string, unknown>> }
-  | { verb: 'look'; query: Omit<JobQuery, 'types'> }
-  | { verb: 'provider'; name: string; word: ProviderWord }
-  | { verb: 'transact'; name: string; tx: number }
-  | { verb: 'isolate'; call: IsolatedCall }
-  | { verb: 'query'; tx: number; query: Omit<JobQuery, 'types'> }
-
 export type ToParent =
   | { type: 'ready' }
-  | { type: 'call'; run: number; call: number; asked: StorageRequest }
+  /** Calls a verb of the attempt's storage (execution/model/attempt-verbs.ts), or one of `transact`, `query` and `isolate`. */
+  | { type: 'call'; run: number; call: number; verb: string; args: readonly unknown[] }
   /** The work of a transaction is done: the text to save, or the error. */
   | { type: 'worked'; run: number; tx: number; text?: string; error?: PackedError }
   /** The work of a transaction timed out or was aborted. */

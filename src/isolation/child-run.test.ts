@@ -41,7 +41,7 @@ const dies = (remains: Partial<ChildExit>) => child((_, die) => die({ ...killed,
 
 async function runIn(...children: Child[]) {
   const taken: Child[] = []
-  const run = new ChildRun(1, {} as ChildTask, nature, { began: () => {} } as unknown as ChildHost, {
+  const run = new ChildRun(1, {} as ChildTask, nature, { began: () => {}, storage: {} } as unknown as ChildHost, {
     take: async () => {
       const next = children.shift() ?? dies({})
       taken.push(next)
@@ -52,6 +52,24 @@ async function runIn(...children: Child[]) {
   })
   return { ended: await run.ended, tried: taken.length }
 }
+
+test('a call that is no verb of the storage is an error of the child, not of the worker', async () => {
+  const answers: unknown[] = []
+  const caller: Child = {
+    ...child(say => {
+      say({ type: 'call', run: 1, call: 1, verb: 'constructor', args: [] })
+      say({ type: 'call', run: 1, call: 2, verb: 'query', args: undefined as never })
+      say({ type: 'ended', run: 1, end: 'well', grown: 0 })
+    }),
+  }
+  const send = caller.send
+  caller.send = message => {
+    if (message.type === 'answer') answers.push(message.error)
+    else send(message)
+  }
+  expect(await runIn(caller)).toMatchObject({ ended: { end: 'well' } })
+  expect(answers).toMatchObject([{ name: 'TypeError' }, { name: 'TypeError' }])
+})
 
 test('what was sent to a child that was dead already goes to another, and nobody is charged', async () => {
   expect(await runIn(dies({}), answers)).toEqual({ ended: { end: 'well' }, tried: 2 })

@@ -4,13 +4,13 @@
  * Invariant: a run ends once, by the child's report or by the child's death, and only after all requests of the child are answered: a write
  * under way at the child's death succeeds or fails before the end of the run, never later. The transaction of a dead child is rolled back.
  */
+import { type AttemptStorage, callVerb } from '../execution/model/attempt-verbs.ts'
 import type { JobQuery, JobTransaction } from '../jobs/model/job-context.ts'
 import type { Evidence } from '../jobs/model/outcome.ts'
 import { systemClock } from '../lib/clock.ts'
-import type { ProviderWord } from '../providers/model/provider.ts'
 import type { Child, ChildExit } from './child.ts'
 import { type Crash, crashOf } from './child-crash.ts'
-import type { CallTask, ChildTask, Nature, StorageRequest, ToParent } from './child-protocol.ts'
+import type { CallTask, ChildTask, Nature, ToParent } from './child-protocol.ts'
 import { originOf, type PackedError, packError, unpackError } from './error-wire.ts'
 import type { IsolatedCall } from './model/isolated-call.ts'
 
@@ -18,16 +18,8 @@ import type { IsolatedCall } from './model/isolated-call.ts'
 export interface ChildHost {
   /** The child has received the run. */
   began(): void
-  load(): Promise<ReadonlyMap<string, unknown>>
-  save(name: string, value: string): Promise<unknown>
-  note(note: object): Promise<unknown>
-  file(id: string): Promise<unknown>
-  piece(id: string, n: number): Promise<unknown>
-  copy(id: string): Promise<unknown>
-  warn(what: string, facts: Readonly<Record<string, unknown>>): Promise<unknown>
-  look(query: JobQuery): Promise<unknown>
-  provider(name: string, word: ProviderWord): Promise<unknown>
-  transact(name: string, work: (tx: JobTransaction) => Promise<string>, signal: AbortSignal): Promise<unknown>
+  /** Undefined for an isolated function, which has no context and may call nothing. */
+  readonly storage: AttemptStorage | undefined
   /** Runs an isolated function in a child process; returns the result as text. */
   isolate(call: IsolatedCall, signal: AbortSignal): Promise<string>
   log(level: 'debug' | 'info' | 'warn' | 'error', facts: Record<string, unknown>, message: string): void
@@ -180,7 +172,7 @@ export class ChildRun {
 
   #hear(message: Exclude<ToParent, { type: 'ready' | 'ended' | 'unusable' | 'words' }>): void {
     if (message.type === 'log') this.#host.log(message.level, message.facts, message.message)
-    else if (message.type === 'call') void this.#call(message.call, message.asked)
+    else if (message.type === 'call') void this.#call(message.call, message.verb, message.args)
     else this.#tell(message)
   }
 
@@ -192,12 +184,12 @@ export class ChildRun {
     else open?.failed?.(known(open, message.error))
   }
 
-  async #call(call: number, asked: StorageRequest): Promise<void> {
-    const work = this.#do(asked)
+  async #call(call: number, verb: string, args: readonly unknown[]): Promise<void> {
+    const work = this.#do(verb, args)
     this.#asked.add(work)
     const answer = await work.then(
       value => ({ value }),
-      thrown => ({ error: packError(thrown, 'tx' in asked ? this.#remember(asked.tx, thrown) : undefined) }),
+      thrown => ({ error: packError(thrown, verb === 'query' ? this.#remember(args?.[0], thrown) : undefined) }),
     )
     this.#asked.delete(work)
     const head = { type: 'answer', run: this.#number, call } as const
@@ -209,36 +201,19 @@ export class ChildRun {
     }
   }
 
-  #do(asked: StorageRequest): Promise<unknown> {
-    switch (asked.verb) {
-      case 'load':
-        return this.#host.load()
-      case 'save':
-        return this.#host.save(asked.name, asked.value)
-      case 'note':
-        return this.#host.note(asked.note)
-      case 'file':
-        return this.#host.file(asked.id)
-      case 'piece':
-        return this.#host.piece(asked.id, asked.n)
-      case 'copy':
-        return this.#host.copy(asked.id)
-      case 'warn':
-        return this.#host.warn(asked.what, asked.facts)
-      case 'look':
-        return this.#host.look(asked.query)
-      case 'provider':
-        return this.#host.provider(asked.name, asked.word)
-      case 'transact':
-        return this.#transact(asked.name, asked.tx)
-      case 'isolate':
-        return this.#isolate(asked.call)
-      case 'query':
-        return this.#query(asked.tx, asked.query)
-    }
+  /** Never throws: a call that does not fit is an error of the child. */
+  async #do(verb: string, args: readonly unknown[]): Promise<unknown> {
+    const { storage } = this.#host
+    if (storage === undefined) throw new TypeError('an isolated function has no context')
+    const [first, second] = args
+    if (verb === 'transact' && typeof first === 'string' && typeof second === 'number')
+      return this.#transact(storage, first, second)
+    if (verb === 'query' && typeof first === 'number' && isObject(second)) return this.#query(first, second as JobQuery)
+    if (verb === 'isolate' && isObject(first)) return this.#isolate(first as IsolatedCall)
+    return callVerb(storage, verb, args)
   }
 
-  async #transact(name: string, number: number): Promise<unknown> {
+  async #transact(storage: AttemptStorage, name: string, number: number): Promise<unknown> {
     const controller = new AbortController()
     const open: Transaction = { tx: undefined, controller, worked: undefined, failed: undefined, sent: [] }
     this.#transactions.set(number, open)
@@ -250,7 +225,7 @@ export class ChildRun {
         this.#child?.send({ type: 'work', run: this.#number, tx: number })
       })
     try {
-      return await this.#host.transact(name, work, controller.signal)
+      return await storage.transact(name, work, controller.signal)
     } finally {
       this.#transactions.delete(number)
     }
@@ -273,11 +248,13 @@ export class ChildRun {
     return open.tx.query(query)
   }
 
-  #remember(number: number, thrown: unknown): number | undefined {
-    const sent = this.#transactions.get(number)?.sent
+  #remember(number: unknown, thrown: unknown): number | undefined {
+    const sent = this.#transactions.get(number as number)?.sent
     return sent === undefined ? undefined : sent.push(thrown) - 1
   }
 }
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
 
 const isSpent = ({ grown, spent = false }: { grown: number; spent?: boolean }, { memoryBytes }: Nature) =>
   spent || (memoryBytes !== null && grown > memoryBytes / 4)

@@ -113,12 +113,13 @@ export class IsolatedCalls implements Isolator {
         begin = resolve
       })
       // The function has no context and sends no requests.
-      const host: Partial<ChildHost> = { began: begin, log: (level, facts, message) => log[level](facts, message) }
-      const run = this.#childPool.run(
-        { call, work: this.#isolationMode.moduleOf(call.module) },
-        nature,
-        host as ChildHost,
-      )
+      const host: ChildHost = {
+        began: begin,
+        storage: undefined,
+        isolate: () => Promise.reject(new TypeError('an isolated function has no context')),
+        log: (level, facts, message) => log[level](facts, message),
+      }
+      const run = this.#childPool.run({ call, work: this.#isolationMode.moduleOf(call.module) }, nature, host)
       this.#runs.add(run)
       void run.ended.then(() => this.#runs.delete(run))
       const ended = within(run, caller, began, call)

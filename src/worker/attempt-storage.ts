@@ -1,12 +1,14 @@
 /** Stores the checkpoints, progress and warnings of attempts through the outcome writer, and reads checkpoints, files and provider states. */
 
+import type { ClaimedJob } from '../claiming/sql/claim.ts'
 import type { Db } from '../database/db.ts'
 import { isFaultOfRow, isTransient, sqlState } from '../database/pg-errors.ts'
 import { readOnlyQuery } from '../database/read-only-query.ts'
 import { retryWhileAway } from '../database/retry-while-away.ts'
 import { RetomaError } from '../errors/errors.ts'
 import { warnOfAttempt } from '../events/sql/write-events.ts'
-import type { AttemptStorage } from '../execution/handler-services.ts'
+import type { AttemptStorages } from '../execution/attempt.ts'
+import type { AttemptStorage } from '../execution/model/attempt-verbs.ts'
 import { loadCheckpoints } from '../execution/sql/checkpoint.ts'
 import { runStepTransaction } from '../execution/step-transaction.ts'
 import type { LocalFileCopies } from '../files/local-file-copies.ts'
@@ -18,47 +20,56 @@ import type { OutcomeWriter } from './outcome-writer.ts'
 import { nameOf } from './sql/heartbeat.ts'
 import type { WorkerEvents } from './worker-events.ts'
 
-export function createAttemptStorage(given: {
+interface StorageParts {
   db: Db
+  /** The worker id. */
   worker: string
   outcomeWriter: OutcomeWriter
   clock: Clock
   fileCopies: LocalFileCopies
   events: Pick<WorkerEvents, 'providerAnswered'>
-}): AttemptStorage {
-  const { db, worker, outcomeWriter, clock, fileCopies, events } = given
+}
 
-  const patiently = <T>(ask: () => Promise<T>, signal: AbortSignal, isAnswer = isFaultOfRow): Promise<T> =>
-    retryWhileAway(ask, { clock, signal, isAnswer })
+export function createAttemptStorages(parts: StorageParts): AttemptStorages {
+  return { of: attempt => storageOf(parts, attempt) }
+}
+
+function storageOf(
+  { db, worker, outcomeWriter, clock, fileCopies, events }: StorageParts,
+  of: { readonly claimed: ClaimedJob; readonly signal: AbortSignal },
+): AttemptStorage {
+  const { id, attempt, kind } = of.claimed
+
+  const patiently = <T>(ask: () => Promise<T>, isAnswer = isFaultOfRow): Promise<T> =>
+    retryWhileAway(ask, { clock, signal: of.signal, isAnswer })
 
   const storage: AttemptStorage = {
     // A first attempt has no earlier checkpoints.
-    load: async ({ id, attempt }, signal) =>
-      attempt === 1 ? new Map() : patiently(() => loadCheckpoints(db, id), signal),
-    async provider({ id, kind }, name, word, signal) {
+    load: async () => (attempt === 1 ? new Map() : patiently(() => loadCheckpoints(db, id))),
+    async provider(name, word) {
       const tell = () => recordProviderWord(db, name, { job: id, kind }, word, clock.instant())
       // The handler's result must not wait for the report of an answer.
-      const { goesOn, ...stand } = await (word.how === 'answered' ? tell() : patiently(tell, signal))
+      const { goesOn, ...stand } = await (word.how === 'answered' ? tell() : patiently(tell))
       if (goesOn) await events.providerAnswered()
       return stand
     },
-    file: async (_, id, signal) => (await patiently(() => findFile(db, id), signal)) ?? null,
-    async piece(_, id, n, signal) {
-      const piece = await patiently(() => readPiece(db, id, n), signal)
-      if (piece === undefined) throw new RetomaError('file_gone', { id })
+    file: async file => (await patiently(() => findFile(db, file))) ?? null,
+    async piece(file, n) {
+      const piece = await patiently(() => readPiece(db, file, n))
+      if (piece === undefined) throw new RetomaError('file_gone', { id: file })
       return piece
     },
-    async copy(claimed, id, signal) {
-      const copy = fileCopies.of(nameOf(claimed))
-      const file = await storage.file(claimed, id, signal)
-      return file && copy(opened(file, n => storage.piece(claimed, id, n, signal)))
+    async copy(file) {
+      const copy = fileCopies.of(nameOf(of.claimed))
+      const found = await storage.file(file)
+      return found && copy(opened(found, n => storage.piece(file, n)))
     },
-    look: (query, signal) => patiently(() => readOnlyQuery(db, query), signal, isAnswer),
-    save: ({ id, attempt }, name, value) => outcomeWriter.save({ id, attempt, name, value }),
-    transact: ({ id, attempt }, name, work, signal) =>
+    look: query => patiently(() => readOnlyQuery(db, query), isAnswer),
+    save: (name, value) => outcomeWriter.save({ id, attempt, name, value }),
+    transact: (name, work, signal) =>
       runStepTransaction({ db, clock, worker, job: { id, attempt }, name, work, signal }),
-    warn: ({ id, attempt }, what, facts) => warnOfAttempt(db, { id, attempt, worker }, what, facts, clock.instant()),
-    note: ({ id, attempt }, { checkpoint = null, checkpointData = null, progress = null }) =>
+    warn: (what, facts) => warnOfAttempt(db, { id, attempt, worker }, what, facts, clock.instant()),
+    note: ({ checkpoint = null, checkpointData = null, progress = null }) =>
       outcomeWriter.note({ id, attempt, checkpoint, checkpointData, progress }),
   }
   return storage

@@ -24,7 +24,7 @@ import type { Supervision } from '../supervisor/supervision.ts'
 import type { AbandonedHandlers } from './abandoned-handlers.ts'
 import type { AttemptTotals } from './attempt-metrics.ts'
 import { AttemptRunner } from './attempt-runner.ts'
-import { createAttemptStorage } from './attempt-storage.ts'
+import { createAttemptStorages } from './attempt-storage.ts'
 import type { ChildWaiters } from './child-waiters.ts'
 import type { ClaimLoop } from './claim-loop.ts'
 import { Leases } from './leases.ts'
@@ -79,7 +79,7 @@ export class WorkerIncarnation {
     this.runner = new AttemptRunner({ ...options, leases: this.leases, outcomeWriter, journal: this.#journal })
     this.#forAttempts = {
       ...options,
-      storage: createAttemptStorage({ ...options, worker, outcomeWriter }),
+      storages: createAttemptStorages({ ...options, worker, outcomeWriter }),
       host: this.runner,
     }
   }

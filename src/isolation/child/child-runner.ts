@@ -93,7 +93,7 @@ export class ChildRunner {
       log: logTo(this.#channel, run),
       random: systemRandom,
       graceMs,
-      storage: asking,
+      storages: asking,
       isolator: asking,
       isolationMode: this.#isolationMode,
       currentJob: this.#currentJob,

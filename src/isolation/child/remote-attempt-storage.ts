@@ -1,16 +1,19 @@
-/** Implements the storage of attempts (`Keeper` of src/execution/handler-services.ts) in a child by requests to the parent. */
+/** Implements the storage of an attempt in a child by calls to the parent. */
 
 import type { QueryResult } from '../../database/leased-connection.ts'
 import { localized, RetomaError } from '../../errors/errors.ts'
-import type { AttemptStorage } from '../../execution/handler-services.ts'
-import type { WriteResult } from '../../execution/model/write-result.ts'
-import type { StepTransactionResult } from '../../execution/step-transaction.ts'
-import type { FileView } from '../../files/model/file.ts'
+import type { AttemptStorages } from '../../execution/attempt.ts'
+import {
+  type AttemptStorage,
+  type RemoteVerb,
+  remoteVerbs,
+  type StepTransactionResult,
+} from '../../execution/model/attempt-verbs.ts'
 import type { JobQuery, JobTransaction } from '../../jobs/model/job-context.ts'
 import { doNotRetry } from '../../jobs/model/outcome.ts'
-import type { ProviderStand } from '../../providers/model/provider.ts'
-import type { StorageRequest, ToChild } from '../child-protocol.ts'
+import type { ToChild } from '../child-protocol.ts'
 import { originOf, packError, unpackError } from '../error-wire.ts'
+import type { Isolator } from '../isolated-calls.ts'
 import type { IsolatedCall } from '../model/isolated-call.ts'
 import type { Channel } from './channel.ts'
 
@@ -25,7 +28,7 @@ interface Open {
   thrown?: { error: unknown }
 }
 
-export class RemoteAttemptStorage implements AttemptStorage {
+export class RemoteAttemptStorage implements AttemptStorages, Isolator {
   readonly #channel: Channel
   readonly #run: number
   readonly #waiting = new Map<number, Waiting>()
@@ -37,6 +40,16 @@ export class RemoteAttemptStorage implements AttemptStorage {
     this.#run = run
   }
 
+  /** The storage of the attempt of this run: each verb is a call to the parent, which knows the attempt. */
+  of(): AttemptStorage {
+    const calls = remoteVerbs.map(verb => [verb, (...args: unknown[]) => this.#call(verb, args)] as const)
+    return {
+      ...(Object.fromEntries(calls) as Pick<AttemptStorage, RemoteVerb>),
+      look: query => this.#look(query),
+      transact: (name, work, signal) => this.#transact(name, work, signal),
+    }
+  }
+
   hear(message: Extract<ToChild, { type: 'answer' | 'work' }>): void {
     if (message.type === 'work') return void this.#work(message.tx)
     const waiting = this.#waiting.get(message.call)
@@ -45,39 +58,27 @@ export class RemoteAttemptStorage implements AttemptStorage {
     else waiting?.reject(unpackError(message.error))
   }
 
-  load: AttemptStorage['load'] = () => this.#ask<ReadonlyMap<string, unknown>>({ verb: 'load' })
+  readonly isolate = (call: IsolatedCall) => this.#call<string>('isolate', [call])
 
-  save: AttemptStorage['save'] = (_, name, value) => this.#ask<WriteResult>({ verb: 'save', name, value })
-
-  note: AttemptStorage['note'] = (_, note) => this.#ask<WriteResult>({ verb: 'note', note })
-
-  file: AttemptStorage['file'] = (_, id) => this.#ask<FileView | null>({ verb: 'file', id })
-
-  piece: AttemptStorage['piece'] = (_, id, n) => this.#ask<Uint8Array>({ verb: 'piece', id, n })
-
-  copy: AttemptStorage['copy'] = (_, id) => this.#ask<string | null>({ verb: 'copy', id })
-
-  warn: AttemptStorage['warn'] = (_, what, facts) => this.#ask<void>({ verb: 'warn', what, facts })
-
-  look: AttemptStorage['look'] = async ({ types, ...query }) => {
+  async #look({ types, ...query }: JobQuery): Promise<QueryResult> {
     if (types !== undefined) throw parsersStayHere()
-    const answer = await this.#ask<QueryResult>({ verb: 'look', query })
+    const answer = await this.#call<QueryResult>('look', [query])
     for (const row of answer.rows) asBuffers(row as Record<string, unknown>)
     return answer
   }
 
-  provider: AttemptStorage['provider'] = (_, name, word) => this.#ask<ProviderStand>({ verb: 'provider', name, word })
-
-  isolate = (call: IsolatedCall) => this.#ask<string>({ verb: 'isolate', call })
-
-  transact: AttemptStorage['transact'] = async (_, name, work, signal) => {
+  async #transact(
+    name: string,
+    work: (tx: JobTransaction) => Promise<string>,
+    signal: AbortSignal,
+  ): Promise<StepTransactionResult> {
     const tx = ++this.#calls
     const open: Open = { work }
     this.#open.set(tx, open)
     const cut = () => this.#channel.send({ type: 'cut', run: this.#run, tx, reason: packError(signal.reason) })
     signal.addEventListener('abort', cut, { once: true })
     try {
-      return await this.#ask<StepTransactionResult>({ verb: 'transact', name, tx })
+      return await this.#call<StepTransactionResult>('transact', [name, tx])
     } catch (error) {
       signal.throwIfAborted()
       // Throw the original error object of the handler.
@@ -112,21 +113,18 @@ export class RemoteAttemptStorage implements AttemptStorage {
   async #asked(tx: number, query: string | JobQuery, values: readonly unknown[] | undefined): Promise<never> {
     const { types, ...rest }: JobQuery = typeof query === 'string' ? { text: query } : query
     if (types !== undefined) throw parsersStayHere()
-    const answer = await this.#ask<{ rows: unknown[] }>({
-      verb: 'query',
-      tx,
-      query: { ...rest, values: values ?? rest.values ?? [] },
-    })
+    const all = values ?? rest.values ?? []
+    const answer = await this.#call<{ rows: unknown[] }>('query', [tx, { ...rest, values: all }])
     for (const row of answer.rows) asBuffers(row as Record<string, unknown>)
     return answer as never
   }
 
-  #ask<Answer>(asked: StorageRequest): Promise<Answer> {
+  #call<Answer>(verb: string, args: readonly unknown[]): Promise<Answer> {
     return new Promise<Answer>((resolve, reject) => {
       const call = ++this.#calls
       this.#waiting.set(call, { resolve, reject })
       try {
-        this.#channel.send({ type: 'call', run: this.#run, call, asked })
+        this.#channel.send({ type: 'call', run: this.#run, call, verb, args })
       } catch (error) {
         this.#waiting.delete(call)
         reject(error)

@@ -104,6 +104,13 @@ export interface JobFiles {
   path(id: string): Promise<string | null>
 }
 
+export interface QueryResult {
+  rows: unknown[]
+  rowCount: number | null
+  /** The command tag of PostgreSQL: INSERT, COMMIT, ROLLBACK … */
+  command: string
+}
+
 /** Transaction of `ctx.transaction`. Values have the types of the pg driver. */
 export interface JobTransaction {
   query<Row = Record<string, unknown>>(
