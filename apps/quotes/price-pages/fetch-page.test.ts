@@ -39,6 +39,13 @@ const read = (path: string, options: Partial<PriceReaderOptions> = {}) =>
 /** The behaviour of pages; robots.txt is answered well. */
 const behave = (behaviour: Behaviour) => shop.behave(({ about }) => (about === '/robots.txt' ? null : behaviour))
 
+const gzipHeaders = { 'content-type': 'text/html', 'content-encoding': 'gzip' }
+/** 6 MB of empty blocks. */
+const emptyGzip = Buffer.concat([
+  Buffer.from('1f8b0800000000000003', 'hex'),
+  Buffer.alloc(6 * 1024 * 1024, Buffer.from('000000ffff', 'hex')),
+])
+
 test('the price comes with its link, instant, snippet, title and the bytes of the page, and the request names us', async () => {
   const found = await read('/p/tv')
   expect(found).toMatchObject({
@@ -69,6 +76,7 @@ test.each([
     false,
   ],
   ['a gzip bomb of 1 GB', gzipBomb(), {}, 'too_large', false],
+  ['gzip that decompresses to nothing', raw('x', 200, gzipHeaders, emptyGzip), {}, 'too_large', false],
   ['endless drips', drips(1), { timeoutMs: 100 }, 'timeout', true],
   ['never', never(), { timeoutMs: 50 }, 'timeout', true],
   ['half', half(), {}, 'unreachable', true],
