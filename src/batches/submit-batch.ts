@@ -148,7 +148,7 @@ export function createBatchSubmitter(given: {
       } = options
       const same = checkEnqueueOptions({ ...asked, ...(key === undefined ? {} : { key }) })
       const { job, name } = batch
-      const on = tx === undefined ? db : { run: runInCallerTransaction(tx) }
+      const on = tx === undefined ? db : { run: runInCallerTransaction(tx, db.names) }
       const surely = tx === undefined ? repeated : onlyOnce
       const policy = submittedPolicy(batch, options, option => (en, pt) => refuseOption(option, en, pt))
       await registry.add(job, ...(batch.onComplete ? [batch.onComplete] : []))

@@ -45,6 +45,7 @@ export const databaseOf = ({ settings }: Context, { url, where, embedded }: Data
   databaseUrl: url,
   databaseDirectUrl: embedded === undefined ? settings.DATABASE_DIRECT_URL : undefined,
   databaseName: where,
+  schema: settings.RETOMA_SCHEMA,
 })
 
 export async function hasData({ settings, folder }: Context): Promise<boolean> {

@@ -9,6 +9,7 @@
 import pg from 'pg'
 import { type LocalizedText, localized, RetomaError } from '../errors/errors.ts'
 import type { Run } from './db.ts'
+import type { SchemaNames } from './schema-name.ts'
 
 /** `Client` or `PoolClient` of pg, between begin and commit. */
 interface PgTransaction {
@@ -51,10 +52,10 @@ type Send = (text: string, values: (string | null)[]) => PromiseLike<unknown>
  * Returns the caller's transaction as a Run. Prepares no statement: the connection belongs to the caller and may pass a
  * pooler.
  */
-export function runInCallerTransaction(tx: Transaction): Run {
+export function runInCallerTransaction(tx: Transaction, names: SchemaNames): Run {
   const send = sender(tx as object)
   return async <Row>(statement: { text: string }, values: unknown[]) => {
-    const answer = await send(statement.text.replaceAll(/\$\d+/g, '$&::text'), values.map(asText))
+    const answer = await send(names.statement(statement).text.replaceAll(/\$\d+/g, '$&::text'), values.map(asText))
     return (Array.isArray(answer) ? answer : (answer as { rows: unknown[] }).rows) as Row[]
   }
 }

@@ -7,16 +7,22 @@
  */
 import pg from 'pg'
 import { databaseTimeout } from '../errors/database-unreachable.ts'
+import { Semaphore } from '../lib/semaphore.ts'
 import { withDeadline } from '../lib/with-deadline.ts'
 import { endPool } from './end-pool.ts'
 import type { ConnectionLeases, LeasedConnection, QueryResult } from './leased-connection.ts'
 import { sqlState } from './pg-errors.ts'
+import type { SchemaNames } from './schema-name.ts'
 import { socketOf } from './socket.ts'
 
 const clearDeadline = 5000
+const never = new AbortController().signal
 
 export function createConnectionLeases(given: {
   config: pg.PoolConfig
+  /** The pool of the user. Undefined: a pool of the leases alone. */
+  pool?: pg.Pool | undefined
+  names: SchemaNames
   /** True if a pooler gives each transaction another session; then there is no session to clear. */
   isShared: () => Promise<boolean>
   /**
@@ -27,15 +33,31 @@ export function createConnectionLeases(given: {
   /** Wraps every query, so that a virtual clock does not advance meanwhile. */
   during: <T>(work: Promise<T>) => Promise<T>
 }): ConnectionLeases {
-  const { config, isShared, interrupt, during } = given
-  const pool = new pg.Pool(config)
-  pool.on('error', () => {})
+  const { config, names, isShared, interrupt, during } = given
+  const isOwn = given.pool === undefined
+  const pool = given.pool ?? new pg.Pool(config)
+  /** The open connections of an own pool, or the leased connections of the user's pool. */
   const alive = new Set<pg.PoolClient>()
-  pool.on('connect', client => void alive.add(client))
-  pool.on('remove', client => void alive.delete(client))
+  if (isOwn) {
+    pool.on('error', () => {})
+    pool.on('connect', client => void alive.add(client))
+    pool.on('remove', client => void alive.delete(client))
+  }
+  // The other half stays free for statements of the engine: a handler in a transaction may wait for such a statement.
+  const turns = new Semaphore(isOwn ? Number.POSITIVE_INFINITY : Math.max(Math.floor((pool.options.max ?? 10) / 2), 1))
 
   async function lend(): Promise<LeasedConnection> {
-    const client = await during(pool.connect())
+    const endTurn = (await turns.take(never))!
+    const client = await during(pool.connect()).catch(error => {
+      endTurn()
+      throw error
+    })
+    if (!isOwn) alive.add(client)
+    const giveBack = (error?: boolean) => {
+      if (!isOwn) alive.delete(client)
+      client.release(error)
+      endTurn()
+    }
     let trouble: Error | undefined
     const heard = (error: Error) => {
       trouble ??= error
@@ -51,7 +73,7 @@ export function createConnectionLeases(given: {
       if (unanswered > 0 && processID) void isShared().then(shared => shared || interrupt(processID))
       client.off('error', heard)
       socketOf(client).destroy()
-      client.release(true)
+      giveBack(true)
     }
     /** No caller waits for the clearing. */
     const clear = async () => {
@@ -59,19 +81,21 @@ export function createConnectionLeases(given: {
         if (!(await isShared()))
           await withDeadline(client.query('discard all'), clearDeadline, () => databaseTimeout(clearDeadline, false))
         client.off('error', heard)
-        client.release()
+        giveBack()
       } catch {
         destroy()
       }
     }
     let isBack = false
     return {
+      isOfUser: !isOwn,
       get trouble() {
         return trouble
       },
       async query(query, deadlineMs) {
         if (isBack) throw new Error('this connection was given back')
-        const asked = typeof query === 'string' ? query : { ...query, queryMode: 'extended' }
+        const asked =
+          typeof query === 'string' ? query : { ...query, text: names.text(query.text), queryMode: 'extended' }
         unanswered++
         const answer = during(client.query(asked as unknown as pg.QueryConfig))
         try {
@@ -97,7 +121,9 @@ export function createConnectionLeases(given: {
 
   return {
     lease: lend,
-    close: () => endPool(pool, alive),
+    close: async () => {
+      if (isOwn) await endPool(pool, alive)
+    },
     hangUp() {
       for (const client of alive) socketOf(client).destroy()
     },

@@ -11,13 +11,22 @@ import { type Clock, systemClock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
 import { withDeadline } from '../lib/with-deadline.ts'
 import { createConnectionLeases } from './connection-lease.ts'
+import {
+  type ConnectionConfig,
+  type ConnectionPool,
+  type ConnectionTarget,
+  targetOf,
+  targetOfPool,
+} from './connection-target.ts'
 import { endPool } from './end-pool.ts'
 import type { LeasedConnection } from './leased-connection.ts'
 import { cutsConnection, ofOurStatement, sqlState, translatePgError } from './pg-errors.ts'
 import { detectPooler, type PoolerMode, type Probed } from './pooler-detection.ts'
 import { streamTexts } from './row-stream.ts'
+import { type SchemaNames, schemaNames } from './schema-name.ts'
 import { beginWithSettings, forSession } from './session-settings.ts'
 import { socketOf } from './socket.ts'
+import { ownTypes } from './value-parsers.ts'
 
 export interface Statement {
   readonly name: string
@@ -27,6 +36,8 @@ export interface Statement {
 /** Runs SQL on a connection of the engine, inside or outside of a transaction. */
 export interface Queryable {
   query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>
+  /** The schema of the engine. Default: retoma. */
+  readonly schema?: string
 }
 
 /** The connection for LISTEN and for long transactions. No type of the driver is visible, so users do not need the driver's types. */
@@ -42,7 +53,7 @@ export interface Connection extends Queryable {
 
 export type Run = <Row>(statement: Statement, values: unknown[]) => Promise<Row[]>
 
-/** Turns a transaction of the engine into a `Run`. */
+/** Turns a transaction of the engine, which names the schema itself, into a `Run`. */
 export const runOn =
   (client: Queryable): Run =>
   async <Row>({ text }: Statement, values: unknown[]) =>
@@ -58,6 +69,10 @@ export interface Db {
   connect(): Promise<Connection>
   /** Returns a connection for state that outlives a transaction, such as LISTEN; undefined if a pooler shares every session. */
   session(): Promise<Connection | undefined>
+  /** Names the schema of the engine in statements that run on a connection of the caller. */
+  readonly names: SchemaNames
+  /** The target of connections past any pooler, for LISTEN and heartbeats. */
+  readonly direct: ConnectionTarget
   /** Translates an error of a leased connection for the reader. `begun`: the commit was under way. */
   told(error: unknown, begun: boolean): unknown
   close(): Promise<void>
@@ -72,18 +87,30 @@ const sameLossMs = 10_000
 
 type Client = pg.ClientBase & Probed
 
-/** `directUrl` is for LISTEN, if `url` is a pooler that gives every transaction another session. */
-export function openDb(options: {
-  url: string
-  directUrl?: string
+export interface DbOptions {
+  /** A connection string; without the string, `connection` or `pool` is given. */
+  url?: string | undefined
+  connection?: ConnectionConfig | undefined
+  /** A pool of the user, which the engine borrows connections from and never ends. */
+  pool?: ConnectionPool | undefined
+  /** For LISTEN, if the database is behind a pooler that gives every transaction another session. */
+  directUrl?: string | undefined
   connections?: number
+  /** The schema of the engine's tables. Default: retoma. */
+  schema?: string | undefined
   log: Log
   clock?: Clock
-}): Db {
+}
+
+export function openDb(options: DbOptions): Db {
+  const given = options.pool as (pg.Pool & { Client?: typeof pg.Client }) | undefined
+  const target = given === undefined ? targetOf(options.connection ?? options.url!) : targetOfPool(given)
+  const direct = options.directUrl === undefined ? target : targetOf(options.directUrl)
+  const names = schemaNames(options.schema)
   const during = options.clock?.during?.bind(options.clock) ?? (<T>(work: Promise<T>) => work)
   const config: pg.PoolConfig = {
-    connectionString: options.url,
-    max: options.connections ?? 10,
+    ...target.config,
+    max: options.connections ?? (target.config as pg.PoolConfig).max ?? 10,
     connectionTimeoutMillis: connectDeadline,
     application_name: 'retoma',
     keepAlive: true,
@@ -92,24 +119,29 @@ export function openDb(options: {
     pipeline: true,
     onConnect: client => greeted(client, greet),
   }
-  const listenUrl = options.directUrl ?? options.url
-  const pool = new pg.Pool(config)
+  const pool = given ?? new pg.Pool(config)
   let closing = false
   // PostgreSQL closes all connections at once when it stops: one line says so.
   const elapsed = () => (options.clock ?? systemClock).elapsed()
   let lostAt = Number.NEGATIVE_INFINITY
-  pool.on('error', error => {
+  const lost = (error: Error) => {
     const isNew = elapsed() - lostAt >= sameLossMs
     if (isNew) lostAt = elapsed()
     const level = closing || !isNew ? 'debug' : 'warn'
     options.log[level]({ problem: error.message }, 'a database connection was lost; the engine opens another one')
-  })
+  }
+  pool.on('error', lost)
+  /** The open connections of the engine's own pool, or the borrowed connections of the user's pool. */
   const alive = new Set<pg.PoolClient>()
-  pool.on('connect', client => void alive.add(client))
-  pool.on('remove', client => void alive.delete(client))
+  if (given === undefined) {
+    pool.on('connect', client => void alive.add(client))
+    pool.on('remove', client => void alive.delete(client))
+  }
 
   const leases = createConnectionLeases({
     config: { ...config, onConnect: client => greeted(client, meet) },
+    pool: given,
+    names,
     isShared: async () => (await link) !== 'sessions',
     interrupt: processId => void db.run(interrupt, [processId]).catch(() => {}),
     during,
@@ -125,12 +157,14 @@ export function openDb(options: {
 
   /** The first connection finds out whether there is a pooler, while the others wait. If this fails, the next connection tries. */
   let link: Promise<PoolerMode> | undefined
+  // The sessions of the user's pool serve the user next: the engine leaves nothing behind there, as behind a pooler.
+  if (given !== undefined) link = Promise.resolve('transactions')
 
   async function meet(client: Client): Promise<PoolerMode> {
     // The listener stays for the life of the client: between the listeners of the pool and of the borrower there are moments without any,
     // and an 'error' event without a listener ends the process.
     client.on('error', () => {})
-    link ??= detectPooler(client, () => open(options.url)).catch(error => {
+    link ??= detectPooler(client, () => open(target)).catch(error => {
       link = undefined
       throw error
     })
@@ -141,8 +175,11 @@ export function openDb(options: {
     if ((await meet(client)) === 'sessions') await client.query(forSession)
   }
 
-  async function open(url: string): Promise<pg.Client & Probed> {
-    const client = new pg.Client({ ...config, pipeline: false, connectionString: url }) as pg.Client & Probed
+  async function open({ config: own }: ConnectionTarget): Promise<pg.Client & Probed> {
+    const Client = given?.Client ?? pg.Client
+    const { connectionTimeoutMillis, application_name, keepAlive, keepAliveInitialDelayMillis } = config
+    const ofEngine = { connectionTimeoutMillis, application_name, keepAlive, keepAliveInitialDelayMillis }
+    const client = new Client({ ...own, ...ofEngine } as pg.ClientConfig) as pg.Client & Probed
     client.on('error', () => {})
     await client.connect()
     return client
@@ -159,9 +196,11 @@ export function openDb(options: {
       isLate = true
       return databaseTimeout(deadlineMs, false)
     }).catch(error => {
-      throw translatePgError(error, options.url, false)
+      throw translate(error, false)
     })
   }
+
+  const translate = (error: unknown, begun: boolean) => translatePgError(error, target, begun, names.schema)
 
   /** `isBegun`: the changes of `work` may be committed by now. */
   async function onConnection<T>(
@@ -170,6 +209,7 @@ export function openDb(options: {
     isBegun = () => true,
   ): Promise<T> {
     const client = await borrow(deadlineMs)
+    if (given !== undefined) alive.add(client)
     let broken: Error | undefined
     // Between a server stop and the error of the query the client emits 'error'. Without a listener this event would end the process.
     const heard = (error: Error) => {
@@ -183,22 +223,39 @@ export function openDb(options: {
       })
     } catch (error) {
       if (cutsConnection(error)) broken ??= error as Error
-      throw ofOurStatement(translatePgError(error, options.url, isBegun()))
+      throw ofOurStatement(translate(error, isBegun()))
     } finally {
       client.off('error', heard)
       // The clients wait for open answers before closing; on a dead connection this wait never ends. So the socket is destroyed first.
       if (broken) hangUp(client)
+      if (given !== undefined) returned(client)
       client.release(broken)
     }
   }
 
   /** Sends one statement in one commit. Behind a pooler the session settings go along, in the same round trip. */
-  async function send<Row>(client: pg.PoolClient, { name, text }: Statement, values: unknown[]): Promise<Row[]> {
-    if ((await link) === 'sessions') return (await client.query({ name, text, values })).rows as Row[]
-    const answers = [client.query(beginWithSettings), client.query({ text, values }), client.query('commit')]
+  async function send<Row>(client: pg.PoolClient, statement: Statement, values: unknown[]): Promise<Row[]> {
+    const { name, text } = names.statement(statement)
+    if ((await link) === 'sessions') return (await client.query({ name, text, values, types: ownTypes })).rows as Row[]
+    const answer = { text, values, types: ownTypes }
+    if (given !== undefined) return (await alone(client, () => client.query(answer))).rows as Row[]
+    const answers = [client.query(beginWithSettings), client.query(answer), client.query('commit')]
     await Promise.allSettled(answers)
-    const [, answer] = await Promise.all(answers)
-    return answer!.rows as Row[]
+    const [, answered] = await Promise.all(answers)
+    return answered!.rows as Row[]
+  }
+
+  /** Runs `work` in a transaction of its own, one query after the other: a client of the user may not take several at once. */
+  async function alone<T>(client: pg.PoolClient, work: () => Promise<T>): Promise<T> {
+    await client.query(beginWithSettings)
+    try {
+      const value = await work()
+      await client.query('commit')
+      return value
+    } catch (error) {
+      await client.query('rollback').catch(() => {})
+      throw error
+    }
   }
 
   /** True if the error shows a pooler that the probe did not see. The statement has not started, so the caller may send it again. */
@@ -221,42 +278,38 @@ export function openDb(options: {
     },
     transaction: <T>(work: (client: Queryable) => Promise<T>, deadlineMs = defaultDeadline) => {
       let isCommitting = false
-      const whole = async (client: pg.PoolClient) => {
-        await client.query(beginWithSettings)
-        try {
-          const value = await work(client)
+      const whole = (client: pg.PoolClient) =>
+        alone(client, async () => {
+          const value = await work(queryableOf(client))
           isCommitting = true
-          await client.query('commit')
           return value
-        } catch (error) {
-          await client.query('rollback').catch(() => {})
-          throw error
-        }
-      }
+        })
       return onConnection(deadlineMs, whole, () => isCommitting)
     },
-    leaseConnection: () => leases.lease().catch(error => Promise.reject(translatePgError(error, options.url, false))),
-    told: (error, begun) => translatePgError(error, options.url, begun),
-    connect: () =>
-      open(listenUrl).then(asConnection, error => Promise.reject(translatePgError(error, listenUrl, false))),
+    leaseConnection: () => leases.lease().catch(error => Promise.reject(translate(error, false))),
+    names,
+    direct,
+    told: translate,
+    connect: () => open(direct).then(asConnection, error => Promise.reject(translatePgError(error, direct, false))),
     async session() {
       let client: (pg.Client & Probed) | undefined
       try {
-        client = await open(listenUrl)
-        const probed = detectPooler(client, () => open(listenUrl))
+        client = await open(direct)
+        const probed = detectPooler(client, () => open(direct))
         const found = await withDeadline(probed, connectDeadline, () => databaseTimeout(connectDeadline, false))
         if (found === 'sessions') return asConnection(client)
         await client.end()
         return undefined
       } catch (error) {
         if (client) hangUp(client)
-        throw translatePgError(error, listenUrl, false)
+        throw translatePgError(error, direct, false)
       }
     },
     // The pool waits for every statement under way. An unanswered statement would keep the process alive for the whole deadline.
     close() {
       closing = true
-      const ended = Promise.all([endPool(pool, alive), leases.close()])
+      if (given !== undefined) pool.off('error', lost)
+      const ended = Promise.all([given === undefined ? endPool(pool, alive) : allReturned(), leases.close()])
       return withDeadline(ended, closeDeadline, () => new Error('too late')).then(
         () => {},
         () => {
@@ -266,14 +319,40 @@ export function openDb(options: {
       )
     },
   }
+
+  /** Waiters for the return of the borrowed connections of the user's pool. */
+  let waiting: (() => void)[] = []
+  function returned(client: pg.PoolClient): void {
+    alive.delete(client)
+    if (alive.size > 0) return
+    for (const each of waiting) each()
+    waiting = []
+  }
+  async function allReturned(): Promise<void> {
+    if (alive.size > 0) await new Promise<void>(resolve => void waiting.push(resolve))
+  }
+
+  function queryableOf(client: pg.ClientBase): Queryable {
+    return {
+      schema: names.schema,
+      query: (text, values) =>
+        client.query({ text: names.text(text), ...(values === undefined ? {} : { values }), types: ownTypes }),
+    }
+  }
+
+  function asConnection(client: pg.Client): Connection {
+    return {
+      ...queryableOf(client),
+      once: (event, heard) => client.once(event, heard),
+      on: (event, heard) => client.on(event, heard),
+      end: () => client.end(),
+      destroy: () => hangUp(client),
+      stream: text => streamTexts(client, names.text(text)),
+    }
+  }
+
   return db
 }
 
 /** Closes the socket without the closing message of the protocol. */
 const hangUp = (client: pg.ClientBase): void => void socketOf(client).destroy()
-
-const asConnection = (client: pg.Client): Connection =>
-  Object.assign(client, {
-    destroy: () => hangUp(client),
-    stream: (text: string) => streamTexts(client, text),
-  })

@@ -8,6 +8,8 @@ export interface LeasedConnection {
   query(query: string | JobQuery, deadlineMs?: number): Promise<QueryResult>
   /** The error that made the connection unusable; undefined: none known. */
   readonly trouble: Error | undefined
+  /** The session belongs to the user: only the handler's own statements may leave something behind in the session. */
+  readonly isOfUser?: boolean
   /** 'ended': PostgreSQL has confirmed the end of the transaction. */
   release(how: 'ended' | 'in doubt'): void
 }

@@ -1,6 +1,6 @@
 /**
- * Runs numbered migrations up and down, each in a transaction under the same advisory lock: the migrations of the engine (sql/,
- * schema `retoma`) and of each system (its own folder, in the schema with the system's name). Any number of processes may start
+ * Runs numbered migrations up and down, each in a transaction under the same advisory lock: the migrations of the engine (sql/, in its
+ * schema) and of each system (its own folder, in the schema with the system's name). Any number of processes may start
  * at once: one process migrates, the others wait and find the work done. Works through PgBouncer in transaction mode.
  *
  * Invariant: retoma.migration and retoma.system_migration list exactly the migrations whose effects are in the database. A system
@@ -12,6 +12,7 @@ import { RetomaError } from '../errors/errors.ts'
 import { lockKeys } from '../lib/lock-keys.ts'
 import type { Db, Queryable } from './db.ts'
 import { sqlState } from './pg-errors.ts'
+import { defaultSchema } from './schema-name.ts'
 
 export interface Migration {
   version: number
@@ -91,7 +92,7 @@ export async function migrate(db: Db, options: MigrateTo = {}): Promise<Migrated
   // Each transaction runs one migration. It takes the lock anew and computes the remaining work under the lock.
   for (;;) {
     const step = await db.transaction(
-      client => withRights(client, schemaOf(home), () => oneStep(client, home, to, options.force === true)),
+      client => withRights(client, schemaOf(client, home), () => oneStep(client, home, to, options.force === true)),
       deadlineMs,
     )
     from ??= step.found
@@ -113,7 +114,10 @@ interface Home {
 }
 
 const newestOf = (migrations: readonly Migration[]): number => migrations.at(-1)?.version ?? 0
-const schemaOf = ({ system }: Pick<Home, 'system'>): string => system ?? 'retoma'
+const schemaOf = (client: Queryable, { system }: Pick<Home, 'system'>): string => system ?? engineSchema(client)
+
+/** The schema of the engine, as the connection names it. */
+export const engineSchema = ({ schema = defaultSchema }: Queryable): string => schema
 
 async function oneStep(
   client: Queryable,
@@ -194,9 +198,9 @@ export async function migrateIn(
 
 /** Creates the schema unless an administrator has created it: the user may lack the right to create a schema. */
 async function makeHome(client: Queryable, home: Home): Promise<void> {
-  const schema = schemaOf(home)
+  const schema = schemaOf(client, home)
   const { rows } = await client.query(`select to_regnamespace($1) is null as missing`, [schema])
-  if ((rows[0] as { missing: boolean }).missing) await client.query(`create schema ${schema}`)
+  if ((rows[0] as { missing: boolean }).missing) await client.query(`create schema "${schema}"`)
   if (home.system !== undefined) return
   await client.query(`
     create table if not exists retoma.migration (
@@ -213,13 +217,13 @@ async function makeHome(client: Queryable, home: Home): Promise<void> {
 async function leaveHome(client: Queryable, home: Home): Promise<void> {
   if (home.system === undefined) await client.query(`drop table retoma.migration`)
   const { rows } = await client.query(`select has_database_privilege(current_database(), 'create') as ours`)
-  if ((rows[0] as { ours: boolean }).ours) await client.query(`drop schema ${schemaOf(home)}`)
+  if ((rows[0] as { ours: boolean }).ours) await client.query(`drop schema "${schemaOf(client, home)}"`)
 }
 
 /** Returns the newest migration of the engine, or of the system, in the database; 0: none. */
 export async function installedIn(client: Queryable, system?: string): Promise<number> {
   if (system !== undefined) return (await systemsIn(client)).find(each => each.name === system)?.version ?? 0
-  if (!(await isThere(client, 'retoma.migration'))) return 0
+  if (!(await isThere(client, `'retoma.migration'`))) return 0
   const newest = await client.query(`select coalesce(max(version), 0) as version from retoma.migration`)
   return (newest.rows[0] as { version: number }).version
 }
@@ -232,15 +236,16 @@ export interface InstalledSystem {
 
 /** Returns the systems that have tables in the database, known to this code or not. */
 export async function systemsIn(client: Queryable): Promise<InstalledSystem[]> {
-  if (!(await isThere(client, 'retoma.system_migration'))) return []
+  if (!(await isThere(client, `'retoma.system_migration'`))) return []
   const { rows } = await client.query(
     `select system as name, max(version) as version from retoma.system_migration group by system order by system`,
   )
   return rows as InstalledSystem[]
 }
 
+/** `table`: an SQL literal. */
 async function isThere(client: Queryable, table: string): Promise<boolean> {
-  const { rows } = await client.query(`select to_regclass($1) is not null as there`, [table])
+  const { rows } = await client.query(`select to_regclass(${table}) is not null as there`)
   return (rows[0] as { there: boolean }).there
 }
 
@@ -291,7 +296,7 @@ async function withRights<T>(client: Queryable, name: string, work: (client: Que
 }
 
 /** Grants for a user who does everything except migrations. `schemas`: the engine's schema, and the schemas of the systems. */
-export const grantOnTables = (user: string, schemas: readonly string[] = ['retoma']): string =>
+export const grantOnTables = (user: string, schemas: readonly string[]): string =>
   schemas
     .flatMap(schema => [
       `grant usage on schema ${schema} to ${user}`,
@@ -321,7 +326,7 @@ export async function checkSchema(db: Db, systems: readonly SystemMigrations[] =
   for (const home of homes) {
     const needed = newestOf(home.migrations)
     const found = await db.transaction(client =>
-      withRights(client, 'retoma', async () => {
+      withRights(client, engineSchema(client), async () => {
         await checkPostgres(client)
         return installedIn(client, home.system)
       }),

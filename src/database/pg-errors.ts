@@ -7,10 +7,17 @@
 import pg from 'pg'
 import { databaseUnreachable } from '../errors/database-unreachable.ts'
 import { isRetomaError, RetomaError } from '../errors/errors.ts'
+import { type ConnectionTarget, targetOf } from './connection-target.ts'
+import { defaultSchema } from './schema-name.ts'
+
+export { addressOf } from './connection-target.ts'
 
 /** The SQLSTATE of a database error; undefined for other errors, such as an error of the socket. */
 export function sqlState(error: unknown): string | undefined {
-  return error instanceof pg.DatabaseError ? error.code : undefined
+  if (error instanceof pg.DatabaseError) return error.code
+  // An error from another copy of the driver: of the pool of a user.
+  const { code, severity } = (error ?? {}) as { code?: unknown; severity?: unknown }
+  return typeof code === 'string' && typeof severity === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined
 }
 
 /**
@@ -46,7 +53,7 @@ const ofOurStatements = new WeakSet<object>()
 
 /** Records that a statement of the engine raised the error. */
 export function ofOurStatement(error: unknown): unknown {
-  if (error instanceof pg.DatabaseError || isFaultOfRow(error)) ofOurStatements.add(error as object)
+  if (sqlState(error) !== undefined || isFaultOfRow(error)) ofOurStatements.add(error as object)
   return error
 }
 
@@ -66,71 +73,53 @@ export function withCode(error: unknown): never {
  * Translates the error for a person; a complete error stays as it is. `begun`: the work may be committed, unless
  * PostgreSQL has answered otherwise.
  */
-export function translatePgError(error: unknown, url: string, begun: boolean): unknown {
+export function translatePgError(
+  error: unknown,
+  given: string | ConnectionTarget,
+  begun: boolean,
+  schema = defaultSchema,
+): unknown {
   if (isRetomaError(error)) return error
+  const target = typeof given === 'string' ? targetOf(given) : given
+  const { address } = target
   const state = sqlState(error)
   const problem = textOf(error)
   if (state === undefined) {
     if (isFaultOfRow(error)) return error
-    return databaseUnreachable({ address: addressOf(url), problem, begun, cause: error })
+    return databaseUnreachable({ address, problem, begun, cause: error })
   }
   // 53: full, such as of connections; 55000: the database accepts no connections now, as before a drop or rename; 25P03
   // and 25P04: the server ended a connection that was idle in a transaction; 25006: read-only, as after a failover.
   if (/^(08|57P|53[^1]|55000|25006|25P03|25P04)/.test(state)) {
     // Full or closed is an answer: the statement was not executed. A broken connection is no answer.
     return databaseUnreachable({
-      address: addressOf(url),
+      address,
       problem,
       begun: begun && /^(08|57P)/.test(state),
       cause: error,
     })
   }
   if (/^(28|3D)/.test(state)) {
-    return new RetomaError('database_refused', { address: addressOf(url), problem }, { cause: error })
+    return new RetomaError('database_refused', { address, problem }, { cause: error })
   }
   if (state === '55P03') return new RetomaError('database_locked', { problem }, { cause: error })
   if (state === '53100') return new RetomaError('database_full', { problem }, { cause: error })
-  if (state === '42501') return noRights(error, url)
+  if (state === '42501') return noRights(error, target, schema)
   return error
 }
 
 const textOf = (error: unknown): string =>
   error instanceof Error ? error.message || String((error as { code?: unknown }).code) : String(error)
 
-function noRights(error: unknown, url: string): RetomaError {
+function noRights(error: unknown, { user, database }: ConnectionTarget, schema: string): RetomaError {
   const problem = textOf(error)
-  const { user, database } = namesOf(url)
   const [, what] = /permission denied for (\w+)/.exec(problem) ?? []
   const grants: Record<string, string> = {
     database: `grant connect on database ${database} to ${user}`,
-    schema: `grant usage on schema retoma to ${user}`,
-    sequence: `grant usage on all sequences in schema retoma to ${user}`,
+    schema: `grant usage on schema ${schema} to ${user}`,
+    sequence: `grant usage on all sequences in schema ${schema} to ${user}`,
   }
-  const grant = grants[what ?? ''] ?? `grant select, insert, update, delete on all tables in schema retoma to ${user}`
+  const grant =
+    grants[what ?? ''] ?? `grant select, insert, update, delete on all tables in schema ${schema} to ${user}`
   return new RetomaError('database_no_rights', { user, database, problem, grant }, { cause: error })
-}
-
-function namesOf(url: string): { user: string; database: string } {
-  try {
-    const { username, pathname } = new URL(url)
-    return {
-      user: decodeURIComponent(username) || '…',
-      database: decodeURIComponent(pathname.slice(1)) || '…',
-    }
-  } catch {
-    return { user: '…', database: '…' }
-  }
-}
-
-/** Returns the address in a connection string, without user, password or options. */
-export function addressOf(url: string): string {
-  try {
-    const parsed = new URL(url)
-    const socket = parsed.searchParams.get('host')
-    const database = parsed.pathname.replace(/^\//, '') || 'postgres'
-    const host = `${parsed.hostname || 'localhost'}:${parsed.port || 5432}/${database}`
-    return socket === null ? host : `${socket} (${database})`
-  } catch {
-    return 'DATABASE_URL'
-  }
 }

@@ -35,6 +35,10 @@ export const beginReading = (longestMs: number): string =>
  */
 export const beforeFence = ['reset role', ...said('set local', { client_encoding: `'UTF8'`, ...bounds })].join('; ')
 
+/** The same for a session of the user's pool: only until the commit, and with the role that the user has chosen. */
+export const beforeFenceOfUser = said('set local', { client_encoding: `'UTF8'`, ...bounds }).join('; ')
+export const afterFenceOfUser = said('set local', bounds).join('; ')
+
 /**
  * Behind a pooler the session serves another client next, so all settings are reset. The bounds are set until the commit:
  * a process may be stopped or cut off between the fence and the commit.

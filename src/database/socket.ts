@@ -10,4 +10,12 @@ interface Socket {
 
 /** Missing in pg's types. */
 export const socketOf = (client: pg.ClientBase): Socket =>
-  (client as unknown as { connection: { stream: Socket } }).connection.stream
+  (client as unknown as { connection?: { stream?: Socket } }).connection?.stream ?? withoutSocket(client)
+
+/** A client of the native driver shows no socket. */
+const withoutSocket = (client: pg.ClientBase): Socket => ({
+  destroyed: false,
+  pause() {},
+  resume() {},
+  destroy: () => void (client as pg.Client).end().catch(() => {}),
+})

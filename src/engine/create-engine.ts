@@ -118,12 +118,12 @@ export async function createEngineOn(open: typeof openDb, options: ResolvedOptio
   const ofBatches = checkBatches(batches)
   const notify = options.notify && checkNotify(options.notify)
   const home = await databaseHome(options, log)
-  const { directUrl } = home
+  const { leave, ...place } = home
   const db = open({
-    url: home.url,
+    ...place,
+    schema: options.schema,
     log,
     clock,
-    ...(directUrl ? { directUrl } : {}),
     ...(connections === undefined ? {} : { connections }),
   })
   try {
@@ -138,7 +138,6 @@ export async function createEngineOn(open: typeof openDb, options: ResolvedOptio
     const changed = await applyLimits(db, limits, clock.instant())
     const parts = {
       db,
-      directUrl: directUrl || home.url,
       log,
       clock,
       registry,
@@ -154,19 +153,18 @@ export async function createEngineOn(open: typeof openDb, options: ResolvedOptio
       currentJob: new CurrentJobTracker(),
       nestedCalls: new NestedCallCheck(),
     }
-    const engine = assemble(parts, changed, home.leave)
+    const engine = assemble(parts, changed, leave)
     for (const system of systems) system.attach?.(engine)
     return engine
   } catch (error) {
     await db.close()
-    await home.leave()
+    await leave()
     return withCode(error)
   }
 }
 
 interface Parts {
   db: Db
-  directUrl: string
   log: Log
   clock: Clock
   registry: KindRegistry

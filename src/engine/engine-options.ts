@@ -8,7 +8,8 @@
  */
 import { resolve } from 'node:path'
 import type { AnyBatch } from '../batches/model/batch.ts'
-import { addressOf } from '../database/pg-errors.ts'
+import { type ConnectionConfig, type ConnectionPool, targetOf, targetOfPool } from '../database/connection-target.ts'
+import type { DbOptions } from '../database/db.ts'
 import { RetomaError } from '../errors/errors.ts'
 import { refuseOption, refuseUnknownOptions } from '../errors/invalid-option.ts'
 import type { Guard } from '../guards/model/guard.ts'
@@ -27,7 +28,7 @@ import { checkUpstash } from '../limits/upstash.ts'
 import type { Schedule } from '../schedules/model/schedule.ts'
 import { embedded } from '../settings/environment.ts'
 import { readEnvironment, readLibrarySettings } from '../settings/index.ts'
-import { postgresUrl, Refusal } from '../settings/setting-checks.ts'
+import { isSchemaName, postgresUrl, Refusal, schemaRule } from '../settings/setting-checks.ts'
 import type { Supervision } from '../supervisor/supervision.ts'
 import { ownVariables } from '../supervisor/suspected-job-file.ts'
 import { checkSystems, type SystemParts } from './system-parts.ts'
@@ -43,6 +44,22 @@ export interface EngineOptions {
    * comes from DATABASE_URL.
    */
   databaseDirectUrl?: string | undefined
+  /**
+   * A configuration of pg in place of `databaseUrl`: TLS, a `password` function for tokens that expire, the `stream` of a connector of a
+   * cloud provider (docs/connection.md). Default: none.
+   */
+  connection?: ConnectionConfig | undefined
+  /**
+   * Your own Pool of pg in place of `databaseUrl`. The engine borrows connections for its statements, leaves no setting in a session, and
+   * never ends the pool. LISTEN and heartbeats have connections of their own, with the options of the pool (docs/connection.md).
+   * Default: none, the engine has its own pool.
+   */
+  pool?: ConnectionPool | undefined
+  /**
+   * The schema of the engine's tables. Engines with different schemas in one database do not see each other. Default: RETOMA_SCHEMA, or
+   * `retoma`.
+   */
+  schema?: string | undefined
   /** The jobs that workers of this engine run. Default: none; `enqueue` adds its job. */
   jobs?: readonly AnyJob[]
   /**
@@ -111,6 +128,9 @@ export interface ResolvedOptions extends Omit<EngineOptions, 'log'> {
 const known = Object.keys({
   databaseUrl: true,
   databaseDirectUrl: true,
+  connection: true,
+  pool: true,
+  schema: true,
   jobs: true,
   batches: true,
   limits: true,
@@ -141,6 +161,7 @@ export function checkEngineOptions(options: EngineOptions): void {
   if (options.databaseUrl !== undefined && options.databaseUrl !== embedded)
     checkUrl('databaseUrl', options.databaseUrl)
   if (options.databaseDirectUrl !== undefined) checkUrl('databaseDirectUrl', options.databaseDirectUrl)
+  checkConnection(options)
   const { connections, migrate, log, clock } = options
   if (connections !== undefined && !(Number.isInteger(connections) && connections >= 1 && connections <= 1000))
     refuseOption(
@@ -168,6 +189,74 @@ export function checkEngineOptions(options: EngineOptions): void {
     )
 }
 
+function checkConnection(options: EngineOptions): void {
+  const { connection, pool, schema } = options
+  const given = (['databaseUrl', 'connection', 'pool'] as const).filter(name => options[name] !== undefined)
+  if (given.length > 1)
+    refuseOption(
+      given[1]!,
+      `it does not go with ${given[0]}: give one of databaseUrl, connection and pool`,
+      `não vai com ${given[0]}: passe um destes: databaseUrl, connection, pool`,
+    )
+  if (pool !== undefined && options.connections !== undefined)
+    refuseOption(
+      'connections',
+      'it does not go with pool: the pool has its own max',
+      'não vai com pool: o pool tem o seu max',
+    )
+  if (connection !== undefined) checkConfig(connection)
+  if (pool !== undefined) checkPool(pool)
+  if (schema !== undefined && !isSchemaName(schema))
+    refuseOption('schema', `${schemaRule.en}, not ${asText(schema)}`, `${schemaRule.pt}, não ${asText(schema)}`)
+  const taken = options.systems?.find(({ name, migrations }) => migrations !== undefined && name === schema)
+  if (taken !== undefined)
+    refuseOption('schema', `the system "${taken.name}" has this schema`, `o sistema "${taken.name}" tem esse esquema`)
+}
+
+function checkConfig(connection: unknown): void {
+  if (typeof connection !== 'object' || connection === null || Array.isArray(connection))
+    refuseOption(
+      'connection',
+      'it is a configuration of pg, such as { host, user, password, ssl }; a connection string is databaseUrl',
+      'é uma configuração do pg, como { host, user, password, ssl }; uma string de conexão é databaseUrl',
+    )
+  if ('connect' in connection)
+    refuseOption(
+      'connection',
+      'it is a client or a pool; give a Pool of pg as pool',
+      'é um client ou um pool; passe um Pool do pg em pool',
+    )
+  const { connectionString, password, stream } = connection as ConnectionConfig
+  if (Object.values(connection).every(value => value === undefined))
+    refuseOption('connection', 'it is empty: give a host, at least', 'está vazia: passe ao menos um host')
+  if (connectionString !== undefined) checkUrl('connection.connectionString', connectionString)
+  if (password !== undefined && typeof password !== 'string' && typeof password !== 'function')
+    refuseOption(
+      'connection.password',
+      'it is a text, or a function that answers a text, for each new connection',
+      'é um texto, ou uma função que responde um texto, para cada conexão nova',
+    )
+  if (stream !== undefined && typeof stream !== 'function')
+    refuseOption('connection.stream', 'it is a function that makes a socket', 'é uma função que cria um socket')
+}
+
+/** Fewer connections would let a handler in a transaction wait for itself. */
+const leastConnections = 2
+
+function checkPool(pool: unknown): void {
+  const { connect, totalCount, options, ended, ending } = Object(pool) as Record<string, unknown>
+  if (typeof connect !== 'function' || typeof totalCount !== 'number' || typeof options !== 'object')
+    refuseOption(
+      'pool',
+      'it is not a Pool of pg: give new pg.Pool({ … }), or connection or databaseUrl',
+      'não é um Pool do pg: passe new pg.Pool({ … }), ou connection ou databaseUrl',
+    )
+  if (ended === true || ending === true) refuseOption('pool', 'it has ended', 'ele já foi encerrado')
+  const { max } = options as { max?: number }
+  if (max !== undefined && max < leastConnections)
+    refuseOption('pool', `its max is ${max}; it needs 2 at least`, `o max dele é ${max}; precisa de pelo menos 2`)
+}
+
 function checkUrl(option: string, url: unknown): void {
   if (typeof url !== 'string')
     refuseOption(option, `it is a text, not a ${typeof url}`, `é um texto, não do tipo ${typeof url}`)
@@ -192,9 +281,11 @@ export function withSettings(options: EngineOptions, folder = process.cwd()): Re
   for (const name of ownVariables) delete environment[name]
   const { settings, database } = readLibrarySettings(environment)
   const isProduction = process.env.NODE_ENV === 'production'
+  const isOwn = options.pool !== undefined || options.connection !== undefined
   const byName = options.databaseUrl === embedded || (options.databaseUrl === undefined && database === embedded)
-  const databaseUrl = options.databaseUrl === embedded ? undefined : (options.databaseUrl ?? settings.DATABASE_URL)
-  if (databaseUrl === undefined && isProduction && !byName) throw new RetomaError('no_database', {})
+  const databaseUrl =
+    isOwn || options.databaseUrl === embedded ? undefined : (options.databaseUrl ?? settings.DATABASE_URL)
+  if (databaseUrl === undefined && isProduction && !byName && !isOwn) throw new RetomaError('no_database', {})
   // The direct URL of another database would get the heartbeats of this database's workers.
   const ofEnvironment = options.databaseUrl === undefined && databaseUrl !== undefined
   const databaseDirectUrl = options.databaseDirectUrl ?? (ofEnvironment ? settings.DATABASE_DIRECT_URL : undefined)
@@ -207,6 +298,7 @@ export function withSettings(options: EngineOptions, folder = process.cwd()): Re
     ...withoutUndefined(options),
     databaseUrl,
     databaseDirectUrl,
+    schema: options.schema ?? settings.RETOMA_SCHEMA,
     dataDir: resolve(folder, settings.RETOMA_DATA_DIR),
     embeddedByDefault: !byName,
     log: options.log === false ? silentLog : (options.log ?? defaultLog(settings)),
@@ -232,8 +324,7 @@ export function rateLimitsOf(
 }
 
 /** Location of the database. */
-export interface DatabaseHome {
-  url: string
+export interface DatabaseHome extends Pick<DbOptions, 'url' | 'connection' | 'pool'> {
   /** Address without the pooler, if a pooler is used. */
   directUrl: string | undefined
   /** Leaves the embedded PostgreSQL, which stops after the last process has left. */
@@ -243,9 +334,11 @@ export interface DatabaseHome {
 /** Answers the database URL, or starts or joins the embedded PostgreSQL, which close() leaves. Logs the choice. */
 export async function databaseHome(options: ResolvedOptions, log: Log): Promise<DatabaseHome> {
   const { databaseUrl: url, databaseDirectUrl: directUrl, dataDir = '.retoma', embeddedByDefault } = options
-  if (url !== undefined) {
-    log.info({ database: options.databaseName ?? addressOf(url) }, 'the database of this engine')
-    return { url, directUrl, leave: async () => {} }
+  const { connection, pool } = options
+  const target = pool ? targetOfPool(pool) : (connection ?? url) ? targetOf((connection ?? url)!) : undefined
+  if (target !== undefined) {
+    log.info({ database: options.databaseName ?? target.address }, 'the database of this engine')
+    return { url, connection, pool, directUrl, leave: async () => {} }
   }
   const { openEmbedded } = await import('../embedded-postgres/index.ts')
   const server = await openEmbedded({ dataDir, log })

@@ -130,7 +130,7 @@ export function createEnqueuer(given: {
   return {
     async enqueue(job: AnyJob, input?: unknown, given?: EnqueueOptions & EnqueueTransaction) {
       const { tx, ...options } = given ?? {}
-      const run = tx === undefined ? db.run : runInCallerTransaction(tx)
+      const run = tx === undefined ? db.run : runInCallerTransaction(tx, db.names)
       const asked = checkEnqueueOptions(options)
       const text = await checkedInput(job, input)
       await registry.add(job)
@@ -144,7 +144,7 @@ export function createEnqueuer(given: {
 
     async enqueueMany(job, inputs, given) {
       const { tx, each, ...options } = given ?? {}
-      const run = tx === undefined ? db.run : runInCallerTransaction(tx)
+      const run = tx === undefined ? db.run : runInCallerTransaction(tx, db.names)
       for (const name of ['key', 'ref'] as const) {
         if (name in options)
           refuseOption(

@@ -69,7 +69,7 @@ export function createFiles({ db, clock, closing }: { db: Db; clock: Clock; clos
       const strange = asked.find(id => !isId(id))
       if (strange !== undefined) throw noSuchFile(strange)
       if (!isId(batch ?? job)) throw noSuchHome(batch, job)
-      const run = tx === undefined ? db.run : runInCallerTransaction(tx)
+      const run = tx === undefined ? db.run : runInCallerTransaction(tx, db.names)
       const there = await keepFiles(run, asked, { batch: batch ?? null, job: job ?? null }).catch(error => {
         throw isMissing(error) ? noSuchHome(batch, job) : error
       })

@@ -7,6 +7,8 @@ import type { Guard } from './model/guard.ts'
 
 export interface GuardOnceOptions {
   databaseUrl: string
+  /** The schema of the engine. Default: retoma. */
+  schema?: string | undefined
   /** A guard without jobs. */
   guard: Guard
   dryRun: boolean
@@ -17,12 +19,13 @@ export interface GuardOnceOptions {
 
 export async function guardOnce({
   databaseUrl,
+  schema,
   guard,
   dryRun,
   signal,
   log = silentLog,
 }: GuardOnceOptions): Promise<GuardRun> {
-  const db = openDb({ url: databaseUrl, connections: 1, log })
+  const db = openDb({ url: databaseUrl, connections: 1, schema, log })
   const given = { db, guard, now: () => null, ...(signal ? { signal } : {}) }
   try {
     return await (dryRun ? previewGuard(given) : runGuard({ ...given, counted: false }))

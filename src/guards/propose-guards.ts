@@ -8,8 +8,12 @@ import { guardCandidates, valuesIn } from './sql/guard-candidates.ts'
 /** A longer list would not be read. */
 const most = 20
 
-export async function proposeGuards(databaseUrl: string, log: Log = silentLog): Promise<GuardProposal[]> {
-  const db = openDb({ url: databaseUrl, connections: 1, log })
+export async function proposeGuards(
+  databaseUrl: string,
+  log: Log = silentLog,
+  schema?: string,
+): Promise<GuardProposal[]> {
+  const db = openDb({ url: databaseUrl, connections: 1, schema, log })
   const proposals: GuardProposal[] = []
   try {
     for (const table of await guardCandidates(db)) {

@@ -27,7 +27,8 @@ function guarding(given: Partial<HeartbeatThreadData> & { seen?: MainThreadStack
   const sharedState = newSharedState(0)
   const lines: ThreadLogLine[] = []
   const task: HeartbeatThreadData = {
-    url: '',
+    schema: 'retoma',
+    connection: undefined,
     queues: [],
     papers,
     killWhenHung: false,

@@ -7,6 +7,7 @@
  * needs.
  */
 import pg from 'pg'
+import { schemaNames } from '../database/schema-name.ts'
 import { beginWithSettings, forSession } from '../database/session-settings.ts'
 import { socketOf } from '../database/socket.ts'
 import { withDeadline } from '../lib/with-deadline.ts'
@@ -28,8 +29,18 @@ interface Link {
   shared: boolean
 }
 
-/** `lost`: called if the connection breaks from outside. */
-export function openHeartbeatConnection(url: string, deadlineMs: number, lost: () => void): HeartbeatConnection {
+export interface HeartbeatConnectionOptions {
+  /** The configuration of pg. */
+  config: pg.ClientConfig
+  schema: string
+  deadlineMs: number
+  /** Called if the connection breaks from outside. */
+  lost: () => void
+}
+
+export function openHeartbeatConnection(options: HeartbeatConnectionOptions): HeartbeatConnection {
+  const { config: given, deadlineMs, lost } = options
+  const { text } = schemaNames(options.schema).statement(beat)
   let link: Link | undefined
 
   function hangUp(): void {
@@ -40,7 +51,7 @@ export function openHeartbeatConnection(url: string, deadlineMs: number, lost: (
 
   async function connect(id: string): Promise<Link> {
     const config: pg.ClientConfig & { pipeline: boolean } = {
-      connectionString: url,
+      ...given,
       connectionTimeoutMillis: deadlineMs,
       // Shows the worker id in the server's list of sessions.
       application_name: `retoma ${id}`,
@@ -71,8 +82,8 @@ export function openHeartbeatConnection(url: string, deadlineMs: number, lost: (
     if (link !== undefined && link.named !== id) hangUp()
     const { client, shared } = link ?? (await connect(id))
     const values = beatValues(id, vitals, null)
-    if (!shared) return (await client.query({ text: beat.text, values })).rows.length > 0
-    const answers = [client.query(beginWithSettings), client.query({ text: beat.text, values }), client.query('commit')]
+    if (!shared) return (await client.query({ text, values })).rows.length > 0
+    const answers = [client.query(beginWithSettings), client.query({ text, values }), client.query('commit')]
     await Promise.allSettled(answers)
     const [, answer] = await Promise.all(answers)
     return answer!.rows.length > 0

@@ -3,6 +3,7 @@
  *
  * Invariant: never two heartbeats at a time, and none under a worker id declared dead.
  */
+import type { ClientConfig } from 'pg'
 import { beatEvery } from '../jobs/model/policy.ts'
 import { sharedElapsed, systemClock } from '../lib/clock.ts'
 import { type Loop, loop } from '../lib/loop.ts'
@@ -10,7 +11,9 @@ import type { HeartbeatPayload } from '../worker/sql/heartbeat.ts'
 import type { HeartbeatConnection } from './heartbeat-connection.sql.ts'
 
 export interface HeartbeatLoopOptions {
-  url: string
+  /** The configuration of the connection; undefined: the main loop writes the heartbeats. */
+  config: ClientConfig | undefined
+  schema: string
   vitals: () => HeartbeatPayload
   /** A heartbeat with these facts was written. */
   landed: () => void
@@ -67,11 +70,12 @@ export class HeartbeatLoop {
 
   async #beat(): Promise<number | undefined> {
     const id = this.#id
-    if (id === undefined) return undefined
+    const { config } = this.#options
+    if (id === undefined || config === undefined) return undefined
     const early = this.#beatsFrom - sharedElapsed()
     if (early > 0) return early
     try {
-      const alive = await (await this.#open()).beat(id, this.#options.vitals())
+      const alive = await (await this.#open(config)).beat(id, this.#options.vitals())
       this.#failures = 0
       this.#landedAt = sharedElapsed()
       this.#told = false
@@ -87,9 +91,10 @@ export class HeartbeatLoop {
     }
   }
 
-  #open(): Promise<HeartbeatConnection> {
+  #open(config: ClientConfig): Promise<HeartbeatConnection> {
+    const { schema } = this.#options
     this.#pulse ??= import('./heartbeat-connection.sql.ts').then(
-      ({ openHeartbeatConnection }) => openHeartbeatConnection(this.#options.url, deadlineMs, () => this.soon()),
+      ({ openHeartbeatConnection }) => openHeartbeatConnection({ config, schema, deadlineMs, lost: () => this.soon() }),
       error => {
         // The next heartbeat tries again.
         this.#pulse = undefined

@@ -5,6 +5,7 @@
  * write heartbeats, `isBeating` is false, and the main loop writes the heartbeats.
  */
 import { isMainThread, Worker } from 'node:worker_threads'
+import { type ConnectionTarget, passwordOf, threadConnectionOf } from '../database/connection-target.ts'
 import { beatEvery } from '../jobs/model/policy.ts'
 import { sharedElapsed } from '../lib/clock.ts'
 import { type Log, styleOf } from '../lib/logging/log.ts'
@@ -13,7 +14,10 @@ import { newSharedState, type SharedState, slot } from './shared-state.ts'
 import type { FromHeartbeatThread, HeartbeatThreadData, ToHeartbeatThread } from './thread-messages.ts'
 
 export interface HeartbeatThreadOptions {
-  url: string
+  /** The database, past any pooler. */
+  target: ConnectionTarget
+  /** The schema of the engine. */
+  schema: string
   log: Log
   queues: readonly string[]
   killWhenHung: boolean
@@ -35,15 +39,25 @@ const resourceLimits = { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 1
 
 export class HeartbeatThread {
   readonly sharedState: SharedState
+  /** False: the thread has no connection; it only watches the main loop and the memory. */
+  readonly canBeat: boolean
   #thread: Worker | undefined
 
   constructor(options: HeartbeatThreadOptions) {
-    const { url, queues, killWhenHung, memoryBytes, silentMs, reportFolder, log, dead, silent } = options
+    const { target, schema, queues, killWhenHung, memoryBytes, silentMs, reportFolder, log, dead, silent } = options
     this.sharedState = newSharedState(queues.length)
     this.sharedState[slot.turnAt] = sharedElapsed()
     this.sharedState[slot.beatAt] = sharedElapsed()
+    const connection = threadConnectionOf(target)
+    this.canBeat = connection !== undefined
+    if (!this.canBeat)
+      log.info(
+        {},
+        'the configuration of the connection has functions, which no thread can use: the main loop of this worker writes the heartbeats',
+      )
     const task: HeartbeatThreadData = {
-      url,
+      connection,
+      schema,
       sharedState: this.sharedState,
       queues,
       papers: reportFolder,
@@ -69,6 +83,7 @@ export class HeartbeatThread {
     thread.on('message', (message: FromHeartbeatThread) => {
       if ('dead' in message) dead(message.dead)
       else if ('silent' in message) silent()
+      else if ('asksPassword' in message) void this.#sendPassword(target, log)
       else log[message.line.level](message.line.facts, message.line.message)
     })
     thread.on('error', lost)
@@ -82,7 +97,7 @@ export class HeartbeatThread {
 
   /** False: the main loop must write the heartbeats. */
   get isBeating(): boolean {
-    return this.#thread !== undefined && sharedElapsed() - this.sharedState[slot.beatAt]! < lateMs
+    return this.canBeat && this.#thread !== undefined && sharedElapsed() - this.sharedState[slot.beatAt]! < lateMs
   }
 
   /** Writes heartbeats for the worker `id` from now on. */
@@ -100,6 +115,14 @@ export class HeartbeatThread {
     const gone = new Promise<void>(resolve => thread.once('exit', () => resolve()))
     thread.postMessage({ end: true } satisfies ToHeartbeatThread)
     await withDeadline(gone, endMs, () => new Error('too late')).catch(() => thread.terminate())
+  }
+
+  async #sendPassword(target: ConnectionTarget, log: Log): Promise<void> {
+    const password = await passwordOf(target).catch(error => {
+      log.warn({ err: error }, 'the function of the password has failed; the heartbeat tries again')
+      return undefined
+    })
+    this.#post({ password })
   }
 
   #post(message: ToHeartbeatThread): void {

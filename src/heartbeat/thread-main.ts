@@ -11,6 +11,7 @@ import type { HeartbeatPayload } from '../worker/sql/heartbeat.ts'
 import { BlockedLoopWatch } from './blocked-loop-watch.ts'
 import { HeartbeatLoop } from './heartbeat-loop.ts'
 import { readMainThreadStack } from './main-thread-stack.ts'
+import { PasswordRequest } from './password-request.ts'
 import { checkIntervalMs } from './process-pauses.ts'
 import { freeOf, slot } from './shared-state.ts'
 import { createThreadLog } from './thread-log.ts'
@@ -33,8 +34,17 @@ const processWatch = new BlockedLoopWatch({
   kill: () => void process.kill(process.pid, 'SIGKILL'),
 })
 
+const passwords = new PasswordRequest(() => tell({ asksPassword: true }))
+
+function connectionConfig() {
+  if (task.connection === undefined) return undefined
+  const { config, asksPassword } = task.connection
+  return asksPassword ? { ...config, password: () => passwords.password() } : config
+}
+
 const heartbeatLoop = new HeartbeatLoop({
-  url: task.url,
+  config: connectionConfig(),
+  schema: task.schema,
   vitals,
   landed() {
     sharedState[slot.beatAt] = sharedElapsed()
@@ -67,6 +77,7 @@ const stopLooking = whileIdle(checkIntervalMs, () => processWatch.tick())
 
 port.on('message', (message: ToHeartbeatThread) => {
   if ('live' in message) return heartbeatLoop.live(message.live)
+  if ('password' in message) return passwords.answered(message.password)
   stopLooking()
   void heartbeatLoop.end().finally(() => process.exit())
 })

@@ -1,9 +1,13 @@
 /** Types of the start data of the heartbeat thread, and of the messages between this thread and the main thread. */
+import type { ThreadConnection } from '../database/connection-target.ts'
 import type { LogStyle } from '../lib/logging/log.ts'
 import type { SharedState } from './shared-state.ts'
 
 export interface HeartbeatThreadData {
-  url: string
+  /** Undefined: the thread cannot connect, and the main loop writes the heartbeats. */
+  connection: ThreadConnection | undefined
+  /** The schema of the engine. */
+  schema: string
   sharedState: SharedState
   queues: readonly string[]
   /** The report folder of the supervisor, where the crashing job is named; undefined: no supervisor. */
@@ -19,7 +23,8 @@ export interface HeartbeatThreadData {
   canLook: boolean
 }
 
-export type ToHeartbeatThread = { live: string } | { end: true }
+/** `password`: the answer to `asksPassword`; undefined: there is none. */
+export type ToHeartbeatThread = { live: string } | { end: true } | { password: string | undefined }
 
 export interface ThreadLogLine {
   level: 'warn' | 'error'
@@ -27,4 +32,4 @@ export interface ThreadLogLine {
   message: string
 }
 
-export type FromHeartbeatThread = { dead: string } | { silent: true } | { line: ThreadLogLine }
+export type FromHeartbeatThread = { dead: string } | { silent: true } | { asksPassword: true } | { line: ThreadLogLine }

@@ -6,6 +6,6 @@ export const lockKeys = {
   reservation: 7_236_842_002,
   /** Shared by every process that uses an embedded PostgreSQL server. */
   presence: 7_236_842_003,
-  /** A single process gives positions to events at a time. */
+  /** A single process gives positions to events at a time. Combined with the table of events: each schema has its own lock. */
   positions: 7_236_842_004,
 } as const

@@ -5,7 +5,6 @@
  */
 
 import { openDb } from '../database/db.ts'
-import { translatePgError } from '../database/pg-errors.ts'
 import { type Log, silentLog } from '../lib/logging/log.ts'
 import { version } from '../version.ts'
 import { refuseTaken, writeBackup } from './backup-file.ts'
@@ -16,6 +15,8 @@ export interface BackupOptions {
   databaseUrl: string
   /** The same database without a pooler in between. */
   databaseDirectUrl?: string
+  /** The schema of the engine. Default: retoma. */
+  schema?: string | undefined
   file: string
   /** Replaces an existing file. */
   force?: boolean
@@ -35,9 +36,17 @@ export interface Backup {
 }
 
 export async function backupDatabase(options: BackupOptions): Promise<Backup> {
-  const { databaseUrl: url, databaseDirectUrl: directUrl, file, force = false, log = silentLog, signal } = options
+  const {
+    databaseUrl: url,
+    databaseDirectUrl: directUrl,
+    schema,
+    file,
+    force = false,
+    log = silentLog,
+    signal,
+  } = options
   await refuseTaken(file, force)
-  const db = openDb({ url, connections: 1, log, ...(directUrl ? { directUrl } : {}) })
+  const db = openDb({ url, connections: 1, log, directUrl, schema })
   try {
     const connection = await db.connect()
     try {
@@ -47,7 +56,7 @@ export async function backupDatabase(options: BackupOptions): Promise<Backup> {
       return { file, bytes, schema: snapshot.schema, at: snapshot.at, rows }
     } catch (error) {
       signal?.throwIfAborted()
-      throw translatePgError(error, url, false)
+      throw db.told(error, false)
     } finally {
       // The connection has written nothing, so that it can be destroyed even in the middle of a read.
       connection.destroy()

@@ -54,6 +54,8 @@ import {
 export interface DoctorOptions {
   databaseUrl: string
   databaseDirectUrl?: string
+  /** The schema of the engine. Default: retoma. */
+  schema?: string | undefined
   /** Free bytes on the disk of an embedded PostgreSQL. */
   freeBytes?: number
   /** The systems of the config, to compare their tables. */
@@ -73,8 +75,8 @@ export interface DoctorReport {
 }
 
 export async function examine(options: DoctorOptions): Promise<DoctorReport> {
-  const { databaseUrl: url, databaseDirectUrl: directUrl, log = silentLog } = options
-  const db = openDb({ url, connections: 2, log, ...(directUrl ? { directUrl } : {}) })
+  const { databaseUrl: url, databaseDirectUrl: directUrl, schema, log = silentLog } = options
+  const db = openDb({ url, connections: 2, log, directUrl, schema })
   try {
     return await lookAll(db, options)
   } finally {

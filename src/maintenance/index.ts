@@ -25,6 +25,8 @@ export interface MigrateOptions {
   system?: string
   /** Migrates down even if unfinished jobs are lost. */
   force?: boolean
+  /** The schema of the engine. Default: retoma. */
+  schema?: string | undefined
   log?: Log
 }
 
@@ -38,11 +40,11 @@ export interface MigratedAll extends Migrated {
  * taken down before.
  */
 export async function migrateDatabase(options: MigrateOptions): Promise<MigratedAll> {
-  const { databaseUrl, log = silentLog, system, to, force = false } = options
+  const { databaseUrl, schema, log = silentLog, system, to, force = false } = options
   const systems = await readSystemMigrations(options.systems ?? [])
   const one = systems.find(each => each.name === system)
   if (system !== undefined && one === undefined) throw new RetomaError('unknown_system', { name: system })
-  const db = openDb({ url: databaseUrl, connections: 1, log })
+  const db = openDb({ url: databaseUrl, connections: 1, schema, log })
   const move = async ({ name, migrations }: (typeof systems)[number], target: number | undefined) => ({
     name,
     ...(await migrate(db, { system: name, migrations, ...(target === undefined ? {} : { to: target }) })),

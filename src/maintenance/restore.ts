@@ -7,7 +7,6 @@
 
 import { openDb } from '../database/db.ts'
 import { type Migration, readMigrations, readSystemMigrations } from '../database/migrate.ts'
-import { translatePgError } from '../database/pg-errors.ts'
 import { RetomaError } from '../errors/errors.ts'
 import { type Log, silentLog } from '../lib/logging/log.ts'
 import { readBackup } from './backup-file.ts'
@@ -26,6 +25,8 @@ export interface RestoreOptions extends CheckOptions {
   databaseUrl: string
   /** The same database without a pooler in between. */
   databaseDirectUrl?: string
+  /** The schema of the engine. Default: retoma. */
+  schema?: string | undefined
   backup: CheckedBackup
   /** Empties the database first if there are jobs, or rows in a table of the backup that no Retoma migration created. */
   replace?: boolean
@@ -73,12 +74,20 @@ export async function checkBackup(file: string, options: CheckOptions = {}): Pro
 }
 
 export async function restoreDatabase(options: RestoreOptions): Promise<Restored> {
-  const { databaseUrl: url, databaseDirectUrl: directUrl, backup, replace = false, log = silentLog, signal } = options
+  const {
+    databaseUrl: url,
+    databaseDirectUrl: directUrl,
+    schema,
+    backup,
+    replace = false,
+    log = silentLog,
+    signal,
+  } = options
   const { file, header, rows } = backup
   const migrations = options.migrations ?? (await readMigrations())
   const systems = await readSystemMigrations(options.systems ?? [])
   const to = migrations.at(-1)?.version ?? 0
-  const db = openDb({ url, connections: 1, log, ...(directUrl ? { directUrl } : {}) })
+  const db = openDb({ url, connections: 1, log, directUrl, schema })
   try {
     const connection = await db.connect()
     const stop = () => connection.destroy()
@@ -96,7 +105,7 @@ export async function restoreDatabase(options: RestoreOptions): Promise<Restored
       return { file, from: header.schema, to, at: header.at, rows }
     } catch (error) {
       signal?.throwIfAborted()
-      throw translatePgError(error, url, true)
+      throw db.told(error, true)
     } finally {
       signal?.removeEventListener('abort', stop)
       // The transaction has been committed or rolled back, or the connection is lost: nothing to wait for.

@@ -32,6 +32,7 @@ export function readSettings(environment: Environment): Settings {
 const ofTheLibrary = [
   'DATABASE_URL',
   'DATABASE_DIRECT_URL',
+  'RETOMA_SCHEMA',
   'RETOMA_DATA_DIR',
   'PUBLIC_URL',
   'RETOMA_NOTIFY_URL',

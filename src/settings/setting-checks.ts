@@ -51,6 +51,24 @@ export function host(given: string): string {
   )
 }
 
+/** A name that needs no escapes, and that neither PostgreSQL nor the user's tables have by default. */
+export const isSchemaName = (name: unknown): name is string =>
+  typeof name === 'string' &&
+  /^[a-z_][a-z0-9_]{0,49}$/.test(name) &&
+  !name.startsWith('pg_') &&
+  name !== 'public' &&
+  name !== 'information_schema'
+
+export const schemaRule: LocalizedText = {
+  en: "it is a name of at most 50 lower-case letters, digits and _, and none of PostgreSQL's own, such as public",
+  pt: 'é um nome de até 50 letras minúsculas, dígitos e _, e nenhum dos do PostgreSQL, como public',
+}
+
+export function schemaName(given: string): string {
+  if (isSchemaName(given)) return given
+  return refuse(`${schemaRule.en}, not ${shown(given)}`, `${schemaRule.pt}, não ${shown(given)}`)
+}
+
 export function postgresUrl(given: string): string {
   const url = URL.canParse(given) ? new URL(given) : undefined
   if (url === undefined || !['postgres:', 'postgresql:'].includes(url.protocol)) {

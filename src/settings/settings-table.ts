@@ -11,6 +11,7 @@ import {
   oneOf,
   postgresUrl,
   proxies,
+  schemaName,
   text,
   webUrl,
   wholeNumber,
@@ -49,6 +50,11 @@ export const variables = define({
     absent: 'DATABASE_URL; behind PgBouncer in transaction mode hints then fall back to polling',
     secret: true,
     read: postgresUrl,
+  },
+  RETOMA_SCHEMA: {
+    meaning: 'Schema of the tables of Retoma; engines with different schemas do not see each other',
+    default: 'retoma',
+    read: schemaName,
   },
   RETOMA_DATA_DIR: {
     meaning: 'Folder of the embedded PostgreSQL',

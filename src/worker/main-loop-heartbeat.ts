@@ -5,6 +5,7 @@
  * Invariant: while the database is reachable, a living worker writes a heartbeat within two intervals, even if one of both writers fails.
  */
 
+import type { ConnectionTarget } from '../database/connection-target.ts'
 import type { Db } from '../database/db.ts'
 import type { Attempt } from '../execution/attempt.ts'
 import type { CurrentJobTracker } from '../execution/current-job.ts'
@@ -27,7 +28,9 @@ export { defaultMemoryCap } from '../heartbeat/memory-cap.ts'
 /** Settings of the heartbeat thread; without settings only the main loop writes heartbeats. */
 export interface HeartbeatSettings {
   /** A direct connection, without a pooler. */
-  url: string
+  target: ConnectionTarget
+  /** The schema of the engine. */
+  schema: string
   killWhenHung: boolean
   memoryBytes: number
   /** After this time without a heartbeat the worker considers itself dead and ends isolated attempts. */
@@ -242,7 +245,7 @@ export class MainLoopHeartbeat {
     const { db, clock, log, queues, worker, supervision } = this.#options
     const standsIn = this.#heartbeatThread?.isBeating === false
     // The end of the heartbeat thread was already logged.
-    if (standsIn && !this.#standsIn && this.#heartbeatThread?.isThere)
+    if (standsIn && !this.#standsIn && this.#heartbeatThread?.isThere && this.#heartbeatThread.canBeat)
       log.warn({ worker: incarnation.id }, 'the heart of this worker does not beat; its main loop does instead')
     this.#standsIn = standsIn
     if (this.#heartbeatThread !== undefined && !standsIn) return true

@@ -1,5 +1,6 @@
 /** Validates the options of `engine.work` and derives the settings of the heartbeat thread. */
 
+import type { Db } from '../database/db.ts'
 import type { KindRegistry } from '../enqueue/kind-registry.ts'
 import { localized, RetomaError } from '../errors/errors.ts'
 import { defaultPolicy } from '../jobs/model/policy.ts'
@@ -28,14 +29,20 @@ const leastMemory = 64_000_000
 
 export function heartbeatSettings(
   { memory, killWhenHung = false }: WorkOptions,
-  url: string,
+  db: Pick<Db, 'direct' | 'names'>,
   registry: KindRegistry,
 ): HeartbeatSettings {
   const orphanAfter = Math.min(
     defaultPolicy.orphanAfter,
     ...[...registry.jobs.values()].map(job => job.policy.orphanAfter),
   )
-  return { url, killWhenHung, memoryBytes: checkMemory(memory) ?? defaultMemoryCap(), silentMs: orphanAfter * 0.75 }
+  return {
+    target: db.direct,
+    schema: db.names.schema,
+    killWhenHung,
+    memoryBytes: checkMemory(memory) ?? defaultMemoryCap(),
+    silentMs: orphanAfter * 0.75,
+  }
 }
 
 export function checkQueues(queues: Readonly<Record<string, number>>): Readonly<Record<string, number>> {

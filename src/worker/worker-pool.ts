@@ -50,8 +50,6 @@ const deliverMs = 12_000
 
 export interface WorkerPoolOptions {
   db: Db
-  /** For the heartbeat thread of a worker: bypasses any pooler. */
-  directUrl: string
   clock: Clock
   log: Log
   registry: KindRegistry
@@ -102,7 +100,7 @@ export class WorkerPool implements WorkerEvents {
 
   async begin(options: WorkOptions, mode: 'loops' | 'by hand'): Promise<Worker> {
     const { queues, grace = seconds(5) } = options
-    const { db, directUrl, clock, log, registry, notify } = this.#given
+    const { db, clock, log, registry, notify } = this.#given
     const { supervision, isolationMode, currentJob, nestedCalls } = this.#given
     const { jobs } = registry
     const all = Object.fromEntries([...jobs.values()].map(job => [job.queue, defaultConcurrency]))
@@ -123,7 +121,7 @@ export class WorkerPool implements WorkerEvents {
         nestedCalls,
         events: this,
         // No heartbeat thread on a virtual clock.
-        heart: clock.instant() === null ? heartbeatSettings(options, directUrl, registry) : undefined,
+        heart: clock.instant() === null ? heartbeatSettings(options, db, registry) : undefined,
       },
       mode,
     )

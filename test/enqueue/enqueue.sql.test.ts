@@ -3,6 +3,7 @@ import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { claimJobs } from '../../src/claiming/sql/claim.ts'
 import { runInCallerTransaction } from '../../src/database/caller-transaction.ts'
 import type { Db } from '../../src/database/db.ts'
+import { schemaNames } from '../../src/database/schema-name.ts'
 import { enqueueJobs } from '../../src/enqueue/enqueue.sql.ts'
 import { applyJobAction } from '../../src/jobs/sql/job-actions.ts'
 import { settleJobs } from '../../src/worker/sql/settle.ts'
@@ -125,7 +126,7 @@ test("a key until 'final' is free with the end of its job, whatever that end is"
 test('a rival that commits the same key in the meantime is answered, not an empty hand', async () => {
   const rival = await caller()
   await rival.query('begin')
-  const [theirs] = await enqueueJobs(runInCallerTransaction(rival), [newJob({ key: 'a' })], at(0))
+  const [theirs] = await enqueueJobs(runInCallerTransaction(rival, schemaNames()), [newJob({ key: 'a' })], at(0))
   const waiting = enqueue({ key: 'a' })
   await blocked()
   await rival.query('commit')
@@ -135,7 +136,7 @@ test('a rival that commits the same key in the meantime is answered, not an empt
 test('a rival that rolls back leaves the key to the one who waited', async () => {
   const rival = await caller()
   await rival.query('begin')
-  await enqueueJobs(runInCallerTransaction(rival), [newJob({ key: 'a' })], at(0))
+  await enqueueJobs(runInCallerTransaction(rival, schemaNames()), [newJob({ key: 'a' })], at(0))
   const waiting = enqueue({ key: 'a' })
   await blocked()
   await rival.query('rollback')
@@ -161,12 +162,12 @@ test('a holder that ends between the insert and the look makes room for a new jo
 test("in the caller's transaction: nothing before its commit, nothing after a rollback", async () => {
   const client = await caller()
   await client.query('begin')
-  const [made] = await enqueueJobs(runInCallerTransaction(client), [newJob()], at(0))
+  const [made] = await enqueueJobs(runInCallerTransaction(client, schemaNames()), [newJob()], at(0))
   expect(await store.job(made!.id)).toBeUndefined()
   await client.query('rollback')
   expect(await jobs()).toBe(0)
   await client.query('begin')
-  const [kept] = await enqueueJobs(runInCallerTransaction(client), [newJob()], at(0))
+  const [kept] = await enqueueJobs(runInCallerTransaction(client, schemaNames()), [newJob()], at(0))
   await client.query('commit')
   expect(await store.job(kept!.id)).toMatchObject({ state: 'waiting' })
 })

@@ -24,6 +24,7 @@ async function backup(context: Context, given: string, { force = false }: { forc
   const { file, bytes, schema, at, rows } = await withDatabase(context, ({ url }, signal) =>
     backupDatabase({
       databaseUrl: url,
+      schema: settings.RETOMA_SCHEMA,
       ...(direct ? { databaseDirectUrl: direct } : {}),
       file: resolve(folder, given),
       force,

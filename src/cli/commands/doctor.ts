@@ -103,6 +103,7 @@ async function examineDatabase(
   const { examine } = await import('../../maintenance/index.ts')
   return examine({
     databaseUrl: url,
+    schema: settings.RETOMA_SCHEMA,
     ...(direct ? { databaseDirectUrl: direct } : {}),
     ...(disk ? { freeBytes: disk.bavail * disk.bsize } : {}),
     systems,

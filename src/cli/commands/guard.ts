@@ -52,7 +52,7 @@ async function once(context: Context, guard: Guard, dryRun: boolean): Promise<nu
   await refuseWithoutData(context)
   const { guardOnce } = await import('../../maintenance/index.ts')
   const run = await withDatabase(context, ({ url }, signal) =>
-    guardOnce({ databaseUrl: url, guard, dryRun, signal, log: context.log }),
+    guardOnce({ databaseUrl: url, schema: context.settings.RETOMA_SCHEMA, guard, dryRun, signal, log: context.log }),
   )
   printRun(context, run)
   return run.refused.length === 0 ? 0 : 1

@@ -53,7 +53,7 @@ async function proposals({ settings, output, log }: Context): Promise<GuardPropo
   if (settings.DATABASE_URL === undefined) return []
   try {
     const { proposeGuards } = await import('../../maintenance/index.ts')
-    return await proposeGuards(settings.DATABASE_URL, log)
+    return await proposeGuards(settings.DATABASE_URL, log, settings.RETOMA_SCHEMA)
   } catch (error) {
     output.note(output.word.init.noGuards(asRetomaError(error).in(output.language)))
     return []

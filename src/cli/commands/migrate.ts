@@ -22,7 +22,13 @@ async function migrate(context: Context, options: { to?: number; system?: string
   const loaded = await loadApps(context)
   const { migrateDatabase } = await import('../../maintenance/index.ts')
   const { from, to, ran, systems } = await withDatabase(context, ({ url }) =>
-    migrateDatabase({ databaseUrl: url, log, systems: loaded.systems, ...options }),
+    migrateDatabase({
+      databaseUrl: url,
+      schema: context.settings.RETOMA_SCHEMA,
+      log,
+      systems: loaded.systems,
+      ...options,
+    }),
   )
   const word = output.word.migrate
   const engine = options.system === undefined

@@ -27,6 +27,7 @@ async function restore(context: Context, given: string, { replace = false }: { r
   const { file, from, to, at, rows } = await withDatabase(context, ({ url }, signal) =>
     restoreDatabase({
       databaseUrl: url,
+      schema: settings.RETOMA_SCHEMA,
       ...(direct ? { databaseDirectUrl: direct } : {}),
       backup,
       systems,

@@ -54,7 +54,7 @@ const place = {
   name: 'event_place',
   text: `
     with lock as materialized (
-      select pg_try_advisory_xact_lock(${lockKeys.positions}) as ours
+      select pg_try_advisory_xact_lock(${lockKeys.positions} # ('retoma.event'::regclass::oid::bigint << 33)) as ours
     ), free as materialized (
       select ctid as row, id from retoma.event
       where seq is null and (select ours from lock)

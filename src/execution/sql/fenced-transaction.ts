@@ -9,7 +9,7 @@
 
 import type { Db } from '../../database/db.ts'
 import type { LeasedConnection } from '../../database/leased-connection.ts'
-import { afterFence, beforeFence } from '../../database/session-settings.ts'
+import { afterFence, afterFenceOfUser, beforeFence, beforeFenceOfUser } from '../../database/session-settings.ts'
 
 const deadlineMs = 30_000
 
@@ -48,9 +48,12 @@ export async function saveInTransaction(
   { id, attempt, worker, name, value, mark }: TransactionCheckpoint,
   now: Date | null,
 ): Promise<'kept' | 'ended' | 'lease_lost' | 'there'> {
-  const before = connection.query(beforeFence, deadlineMs)
+  const [toFence, fromFence] = connection.isOfUser ? [beforeFenceOfUser, afterFenceOfUser] : [beforeFence, afterFence]
+  const before = connection.query(toFence, deadlineMs)
+  if (connection.isOfUser) await before
   const answer = connection.query({ text: keep, values: [id, attempt, worker, name, value, now, mark] }, deadlineMs)
-  const after = connection.query(afterFence, deadlineMs)
+  if (connection.isOfUser) await answer
+  const after = connection.query(fromFence, deadlineMs)
   await Promise.allSettled([before, answer, after])
   await before
   const [row] = (await answer).rows as { same: boolean; held: boolean; kept: boolean }[]

@@ -35,7 +35,7 @@ const tables = {
           case when c.relname ~ '[".]' then '"' || replace(c.relname, '"', '""') || '"' else c.relname end as name
       ) written
     where c.relkind in ('r', 'p') and not c.relispartition
-      and n.nspname <> 'retoma' and n.nspname <> 'information_schema' and n.nspname !~ '^pg_'
+      and n.nspname <> 'retoma'::name and n.nspname <> 'information_schema' and n.nspname !~ '^pg_'
       and has_schema_privilege(n.oid, 'usage') and has_table_privilege(c.oid, 'select')
       and (b.typcategory in ('S', 'E') or b.oid in ('timestamptz'::regtype, 'timestamp'::regtype))
     group by n.nspname, c.relname, written.schema, written.name

@@ -70,7 +70,7 @@ const look = {
     )
     select quote_ident(current_user) as user,
       quote_ident(f.nspname) || '.' || quote_ident(f.relname) as quoted, quote_ident(f.nspname) as schema,
-      coalesce(f.nspname = 'retoma', false) as "isOurs", f.relkind::text as sort,
+      coalesce(f.nspname = 'retoma'::name, false) as "isOurs", f.relkind::text as sort,
       coalesce(has_schema_privilege(f.home, 'usage'), false) as "mayEnter",
       coalesce(has_table_privilege(f.oid, 'select'), false) as "maySelect",
       case when f.relkind in ('r', 'p') then row_security_active(f.oid) else false end as hidden,
@@ -103,7 +103,7 @@ const look = {
         select case when n.nspname = any (current_schemas(false)) then c.relname::text else n.nspname || '.' || c.relname end
         from pg_class c join pg_namespace n on n.oid = c.relnamespace
         where f.oid is null and c.relkind in ('r', 'p') and not c.relispartition
-          and n.nspname <> 'retoma' and n.nspname <> 'information_schema' and n.nspname !~ '^pg_'
+          and n.nspname <> 'retoma'::name and n.nspname <> 'information_schema' and n.nspname !~ '^pg_'
         order by (n.nspname = any (current_schemas(false))) desc, 1
         limit 200
       ) as others

@@ -78,7 +78,7 @@ const rights = unnamed(`
     select n.nspname || '.' || c.relname as place, p as privilege,
       case
         when c.relkind = 'S' then p <> 'usage' or has_sequence_privilege(c.oid, 'usage')
-        when p = 'usage' or (c.relname in ('migration', 'system_migration') and n.nspname = 'retoma' and p <> 'select') then true
+        when p = 'usage' or (c.relname in ('migration', 'system_migration') and n.nspname = 'retoma'::name and p <> 'select') then true
         else has_table_privilege(c.oid, p)
       end as granted
     from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -87,7 +87,7 @@ const rights = unnamed(`
   )
   select quote_ident(current_user) as user,
     array(
-      select privilege || ' on ' || place from asked where not granted order by place not like 'retoma.%', 1
+      select privilege || ' on ' || place from asked where not granted order by place not like 'retoma'::name || '.%', 1
     ) as missing`)
 
 export async function readRights(db: Db): Promise<RightsFacts> {
@@ -127,13 +127,13 @@ export const readPins = (db: Db, seconds: number, transactions: number): Promise
   db.run<LongTransaction>(pins, [seconds, transactions], answerMs)
 
 const sizes = unnamed(`
-  select case n.nspname when 'retoma' then c.relname else n.nspname || '.' || c.relname end as name, pg_total_relation_size(c.oid)::float8 as bytes, greatest(c.reltuples, 0)::float8 as rows,
+  select case n.nspname when 'retoma'::name then c.relname else n.nspname || '.' || c.relname end as name, pg_total_relation_size(c.oid)::float8 as bytes, greatest(c.reltuples, 0)::float8 as rows,
     coalesce(s.n_live_tup, 0)::float8 as live, coalesce(s.n_dead_tup, 0)::float8 as dead,
     coalesce('autovacuum_enabled=false' = any (c.reloptions), false) as "vacuumOff",
     extract(epoch from now() - greatest(s.last_vacuum, s.last_autovacuum))::float8 as "vacuumedSecondsAgo"
   from pg_class c join pg_namespace n on n.oid = c.relnamespace left join pg_stat_user_tables s on s.relid = c.oid
   where n.nspname = any ($1) and c.relkind = 'r'
-  order by n.nspname <> 'retoma', n.nspname collate "C", c.relname collate "C"`)
+  order by n.nspname <> 'retoma'::name, n.nspname collate "C", c.relname collate "C"`)
 
 export const readSizes = async (db: Db): Promise<TableSize[]> =>
   db.run<TableSize>(sizes, [await db.transaction(schemasIn, answerMs)], answerMs)

@@ -9,6 +9,7 @@
 
 import type { Connection, Queryable } from '../../database/db.ts'
 import {
+  engineSchema,
   lockSchema,
   type Migration,
   migrateIn,
@@ -65,6 +66,7 @@ export async function loadInto<T>(
 }
 
 const bounded = (connection: Connection): Queryable => ({
+  schema: engineSchema(connection),
   query: (text, values) =>
     withDeadline(connection.query(text, values), stepMs, () => {
       connection.destroy()
@@ -143,14 +145,15 @@ async function refuseToDisturbWorkers(client: Queryable): Promise<void> {
  */
 async function refuseToLose(client: Queryable, there: readonly TableFacts[], options: LoadOptions): Promise<void> {
   const { migrations, tables, replace, known } = options
+  const own = engineSchema(client)
   const made = tablesMadeBy(migrations)
   const foreign = there.filter(({ schema, table }) =>
-    schema === 'retoma' ? !made.includes(table) : !known.some(each => each.name === schema),
+    schema === own ? !made.includes(table) : !known.some(each => each.name === schema),
   )
   for (const table of foreign.filter(({ name }) => !tables.includes(name)))
     if ((await countIn(client, table)) > 0) throw new RetomaError('restore_loses_table', { table: table.name })
   if (replace) return
-  const counts = ({ schema, name }: TableFacts) => schema !== 'retoma' || name === 'job' || name === 'batch'
+  const counts = ({ schema, name }: TableFacts) => schema !== own || name === 'job' || name === 'batch'
   for (const table of there.filter(each => counts(each) || foreign.includes(each))) {
     const rows = await countIn(client, table)
     if (rows > 0)

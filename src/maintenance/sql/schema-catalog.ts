@@ -1,9 +1,9 @@
 /**
- * Lists the tables of the schema `retoma` and of the systems' schemas from the catalog, in an order for inserts: the target of a
+ * Lists the tables of the engine's schema and of the systems' schemas from the catalog, in an order for inserts: the target of a
  * foreign key comes first. Backup and restore read this list, so a new table needs no change there.
  */
 import type { Queryable } from '../../database/db.ts'
-import { systemsIn } from '../../database/migrate.ts'
+import { engineSchema, systemsIn } from '../../database/migrate.ts'
 
 export interface TableFacts {
   /** `job` for a table of the engine, `shop.order` for a table of a system. */
@@ -26,7 +26,7 @@ export interface Link {
 }
 
 const tables = `
-  select case s.nspname when 'retoma' then c.relname else s.nspname || '.' || c.relname end as name, s.nspname as schema,
+  select case s.nspname when 'retoma'::name then c.relname else s.nspname || '.' || c.relname end as name, s.nspname as schema,
     c.relname as table,
     array(
       select attname::text from pg_attribute
@@ -38,14 +38,14 @@ const tables = `
     ) as computed,
     coalesce((
       select jsonb_agg(jsonb_build_object('name', conname, 'definition', pg_get_constraintdef(f.oid),
-        'to', case tn.nspname when 'retoma' then t.relname else tn.nspname || '.' || t.relname end) order by conname)
+        'to', case tn.nspname when 'retoma'::name then t.relname else tn.nspname || '.' || t.relname end) order by conname)
       from pg_constraint f join pg_class t on t.oid = f.confrelid join pg_namespace tn on tn.oid = t.relnamespace
       where f.conrelid = c.oid and f.contype = 'f' and f.conparentid = 0
     ), '[]') as links
   from pg_class c join pg_namespace s on s.oid = c.relnamespace
   where s.nspname = any ($1) and c.relkind in ('r', 'p') and not c.relispartition
-    and not (s.nspname = 'retoma' and c.relname in ('migration', 'system_migration'))
-  order by s.nspname <> 'retoma', s.nspname collate "C", c.relname collate "C"`
+    and not (s.nspname = 'retoma'::name and c.relname in ('migration', 'system_migration'))
+  order by s.nspname <> 'retoma'::name, s.nspname collate "C", c.relname collate "C"`
 
 /** Returns all tables except those that only a migration writes. */
 export async function readTables(client: Queryable): Promise<TableFacts[]> {
@@ -55,7 +55,7 @@ export async function readTables(client: Queryable): Promise<TableFacts[]> {
 
 /** The schema of the engine, and of each system in the database. */
 export const schemasIn = async (client: Queryable): Promise<string[]> => [
-  'retoma',
+  engineSchema(client),
   ...(await systemsIn(client)).map(each => each.name),
 ]
 
@@ -85,11 +85,11 @@ export function backwards(tables: readonly TableFacts[]): { table: TableFacts; l
 }
 
 const sequences = `
-  select case s.nspname when 'retoma' then c.relname else s.nspname || '.' || c.relname end as name, s.nspname as schema,
+  select case s.nspname when 'retoma'::name then c.relname else s.nspname || '.' || c.relname end as name, s.nspname as schema,
     c.relname as table
   from pg_class c join pg_namespace s on s.oid = c.relnamespace
   where s.nspname = any ($1) and c.relkind = 'S'
-  order by s.nspname <> 'retoma', s.nspname collate "C", c.relname collate "C"`
+  order by s.nspname <> 'retoma'::name, s.nspname collate "C", c.relname collate "C"`
 
 export type SequencePlace = Pick<TableFacts, 'name' | 'schema' | 'table'>
 

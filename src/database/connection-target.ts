@@ -1,0 +1,145 @@
+/**
+ * Describes how to connect to a database: a connection string, a configuration of pg, or a pool of the user. From each, the engine derives
+ * the configuration of its own connections, the part of it that a thread can use, and the address for logs and errors.
+ *
+ * Invariant: the address contains neither user nor password.
+ */
+import type pg from 'pg'
+
+/** The configuration of a connection, as pg takes it. */
+export interface ConnectionConfig {
+  /** A connection string. The other options add to the string. */
+  connectionString?: string | undefined
+  host?: string | undefined
+  port?: number | undefined
+  database?: string | undefined
+  user?: string | undefined
+  /** A function is called for each new connection, such as for tokens of a cloud provider that expire. */
+  password?: string | (() => string | Promise<string>) | undefined
+  /** true, or the options of TLS: ca, cert, key, rejectUnauthorized, servername … */
+  ssl?: boolean | object | undefined
+  /** Creates the socket, as connectors of a cloud provider do. */
+  stream?: ((...given: never[]) => unknown) | undefined
+  /** Settings of the session, such as `-c search_path=app`. */
+  options?: string | undefined
+  keepAlive?: boolean | undefined
+  keepAliveInitialDelayMillis?: number | undefined
+  connectionTimeoutMillis?: number | undefined
+  statement_timeout?: number | false | undefined
+  query_timeout?: number | undefined
+  lock_timeout?: number | undefined
+  idle_in_transaction_session_timeout?: number | undefined
+  application_name?: string | undefined
+  client_encoding?: string | undefined
+  sslnegotiation?: 'postgres' | 'direct' | undefined
+  enableChannelBinding?: boolean | undefined
+  /** Milliseconds until an idle connection is closed. */
+  idleTimeoutMillis?: number | undefined
+  maxLifetimeSeconds?: number | undefined
+  maxUses?: number | undefined
+}
+
+/** The part of a Pool of pg that the engine uses. */
+export interface ConnectionPool {
+  connect(): Promise<unknown>
+  readonly options: object
+  readonly totalCount: number
+}
+
+export interface ConnectionTarget {
+  readonly config: pg.ClientConfig
+  /** Host, port and database. */
+  readonly address: string
+  /** For advice about missing rights. */
+  readonly user: string
+  readonly database: string
+}
+
+export function targetOf(given: string | ConnectionConfig): ConnectionTarget {
+  const config = (typeof given === 'string' ? { connectionString: given } : given) as unknown as pg.ClientConfig
+  const { connectionString } = config
+  if (connectionString !== undefined)
+    return { config, address: addressOf(connectionString), ...namesOf(connectionString) }
+  const host = config.host ?? 'localhost'
+  const database = config.database ?? '…'
+  const address = host.startsWith('/') ? `${host} (${database})` : `${host}:${config.port ?? 5432}/${database}`
+  return { config, address, user: config.user ?? '…', database }
+}
+
+/** The password of a pool's options is not enumerable. */
+export function targetOfPool(pool: ConnectionPool): ConnectionTarget {
+  const options = pool.options as pg.PoolConfig
+  const { password } = options
+  return targetOf({ ...options, ...(password === undefined ? {} : { password }) } as ConnectionConfig)
+}
+
+function namesOf(url: string): { user: string; database: string } {
+  try {
+    const { username, pathname } = new URL(url)
+    return {
+      user: decodeURIComponent(username) || '…',
+      database: decodeURIComponent(pathname.slice(1)) || '…',
+    }
+  } catch {
+    return { user: '…', database: '…' }
+  }
+}
+
+/** Returns the address in a connection string, without user, password or options. */
+export function addressOf(url: string): string {
+  try {
+    const parsed = new URL(url)
+    const socket = parsed.searchParams.get('host')
+    const database = parsed.pathname.replace(/^\//, '') || 'postgres'
+    const host = `${parsed.hostname || 'localhost'}:${parsed.port || 5432}/${database}`
+    return socket === null ? host : `${socket} (${database})`
+  } catch {
+    return 'DATABASE_URL'
+  }
+}
+
+/** The options that a connection of the heartbeat thread needs; the options of a pool are none of them. */
+const ofThread = [
+  ...[
+    'connectionString',
+    'host',
+    'port',
+    'database',
+    'user',
+    'password',
+    'ssl',
+    'stream',
+    'options',
+    'client_encoding',
+  ],
+  ...['sslnegotiation', 'enableChannelBinding', 'replication'],
+] as const
+
+export interface ThreadConnection {
+  /** Plain data, without functions. */
+  readonly config: pg.ClientConfig
+  /** The main thread gives the password for each new connection. */
+  readonly asksPassword: boolean
+}
+
+/**
+ * The connection for another thread; undefined if the configuration has a function besides `password`, such as `stream`: functions cannot
+ * be passed to a thread.
+ */
+export function threadConnectionOf({ config }: ConnectionTarget): ThreadConnection | undefined {
+  const options = config as Record<string, unknown>
+  const asksPassword = typeof options.password === 'function'
+  const given = ofThread.filter(name => options[name] !== undefined && !(asksPassword && name === 'password'))
+  try {
+    const plain = structuredClone(Object.fromEntries(given.map(name => [name, options[name]])))
+    return { config: plain, asksPassword }
+  } catch {
+    return undefined
+  }
+}
+
+/** The current password of a configuration whose password is a function. */
+export async function passwordOf({ config }: ConnectionTarget): Promise<string | undefined> {
+  const { password } = config
+  return typeof password === 'function' ? password() : password
+}
