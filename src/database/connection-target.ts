@@ -8,34 +8,37 @@ import type pg from 'pg'
 
 /** The configuration of a connection, as pg takes it. */
 export interface ConnectionConfig {
-  /** A connection string. The other options add to the string. */
+  /** A connection string. The other options add to the string. Default: none. */
   connectionString?: string | undefined
+  /** The host, or the folder of a Unix socket. Default: PGHOST, or localhost. */
   host?: string | undefined
+  /** The port. Default: PGPORT, or 5432. */
   port?: number | undefined
+  /** The database. Default: PGDATABASE, or the name of the user. */
   database?: string | undefined
+  /** The user. Default: PGUSER, or the user of the process. */
   user?: string | undefined
-  /** A function is called for each new connection, such as for tokens of a cloud provider that expire. */
+  /** A function is called for each new connection, such as for tokens of a cloud provider that expire. Default: PGPASSWORD, or none. */
   password?: string | (() => string | Promise<string>) | undefined
-  /** true, or the options of TLS: ca, cert, key, rejectUnauthorized, servername … */
+  /** true, or the options of TLS: ca, cert, key, rejectUnauthorized, servername … Default: no TLS. */
   ssl?: boolean | object | undefined
-  /** Creates the socket, as connectors of a cloud provider do. */
+  /** Creates the socket, as connectors of a cloud provider do. Default: a socket of Node. */
   stream?: ((...given: never[]) => unknown) | undefined
-  /** Settings of the session, such as `-c search_path=app`. */
+  /** Settings of the session, such as `-c search_path=app`. Default: none. */
   options?: string | undefined
-  keepAlive?: boolean | undefined
-  keepAliveInitialDelayMillis?: number | undefined
-  connectionTimeoutMillis?: number | undefined
+  /** Milliseconds of a statement, enforced by PostgreSQL. Default: the time limit of the engine for each statement. */
   statement_timeout?: number | false | undefined
+  /** Milliseconds that the driver waits for an answer. Default: the time limit of the engine for each statement. */
   query_timeout?: number | undefined
-  lock_timeout?: number | undefined
-  idle_in_transaction_session_timeout?: number | undefined
-  application_name?: string | undefined
-  client_encoding?: string | undefined
+  /** How TLS begins. Default: 'postgres'. */
   sslnegotiation?: 'postgres' | 'direct' | undefined
+  /** Binds the password exchange to the TLS connection. Default: false. */
   enableChannelBinding?: boolean | undefined
-  /** Milliseconds until an idle connection is closed. */
+  /** Milliseconds until an idle connection is closed. Default: 10,000. */
   idleTimeoutMillis?: number | undefined
+  /** Seconds until a connection is replaced. Default: no bound. */
   maxLifetimeSeconds?: number | undefined
+  /** Uses until a connection is replaced. Default: no bound. */
   maxUses?: number | undefined
 }
 

@@ -104,7 +104,7 @@ test('locks are per schema: events of one schema get positions while those of an
   await a.runUntilEmpty()
   expect(await following).toMatchObject({ type: 'state' })
   const placed = async (schema: string) =>
-    (await client.query(`select count(pos)::int as n from ${schema}.event`)).rows[0].n
+    (await client.query(`select count(seq)::int as n from ${schema}.event`)).rows[0].n
   expect([await placed('jobs_a'), await placed('jobs_b')]).toEqual([expect.any(Number), 0])
   await client.query('rollback')
 })

@@ -46,6 +46,8 @@ declare const classifyPage: (page: string) => Promise<string>
 declare const summary: (pages: string[]) => string
 declare const documents: AsyncIterable<{ code: string }>
 declare const user: string
+declare const freshToken: () => Promise<string>
+declare const pool: import('pg').Pool
 declare const stream: AsyncIterable<Uint8Array>
 declare const read: import('retoma').Job<{ file: string }>
 declare const openOrders: () => Promise<number>
@@ -110,6 +112,7 @@ test('every block of code in the pages compiles', async () => {
     'docs/api/retoma-testing.md',
     'docs/api/retoma.md',
     'docs/batches.md',
+    'docs/connection.md',
     'docs/engine.md',
     'docs/enqueue.md',
     'docs/events.md',
