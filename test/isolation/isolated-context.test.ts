@@ -96,7 +96,7 @@ test.each(['thread', 'process'] as const)(
       history: [],
     })
     expect(await engine.providers.list()).toMatchObject([
-      { name: 'outside', state: 'open', waits: 0, message: 'slow down' },
+      { name: 'outside', state: 'open', consecutiveWaits: 0, message: 'slow down' },
     ])
   },
 )
