@@ -3,7 +3,8 @@
  * address, arrives at the listener and is counted.
  */
 import { type AddressInfo, connect, createServer } from 'node:net'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createServer as createSecureServer } from 'node:tls'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { redirects } from '../test/servers/behaviours.ts'
 import { type DnsServer, dnsServer } from '../test/servers/dns.ts'
 import { type ShopServer, shopServer } from '../test/servers/shop.ts'
@@ -145,6 +146,29 @@ test('the real connection goes to the checked address and does not resolve the n
   const fetched = await fetch(`http://opened.example.com:${shop.port}/p/1`, AbortSignal.timeout(60_000))
   expect(fetched).toMatchObject({ ok: true })
   expect(dns.asked('opened.example.com')).toBe(1)
+})
+
+test('a secure connection names the host of the link to the checked address, and ends without a certificate', async () => {
+  const seen: string[] = []
+  const secure = createSecureServer({
+    SNICallback: (name, done) => {
+      seen.push(name)
+      done(null)
+    },
+  })
+  secure.on('tlsClientError', () => {})
+  await new Promise<void>(resolve => secure.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void secure.close())
+  dns.set('secure.example.com', ['127.0.0.1'])
+  const { port } = secure.address() as AddressInfo
+  const { fetch } = createPageFetcher({
+    now: () => new Date(),
+    resolve: dns.resolve,
+    allow: [`secure.example.com:${port}`],
+  })
+  const fetched = await fetch(`https://secure.example.com:${port}/`, AbortSignal.timeout(60_000))
+  expect(fetched).toMatchObject({ ok: false, reason: 'unreachable', temporary: true })
+  expect(seen).toEqual(['secure.example.com'])
 })
 
 test('RETOMA_FETCH_ALLOW opens the named port and no other', async () => {
