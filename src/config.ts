@@ -11,6 +11,7 @@ import type { AnyJob } from './jobs/model/job.ts'
 import type { LimitsByQueue } from './limits/model/queue-limits.ts'
 import type { Schedule } from './schedules/model/schedule.ts'
 
+/** The content of `retoma.config.ts`. */
 export interface Config {
   /** The jobs that workers run. Default: none. */
   jobs?: readonly AnyJob[]

@@ -8,6 +8,7 @@ export interface Member {
   signature: string
   comment: string
   isOptional: boolean
+  isMethod: boolean
   type: Tree | undefined
   typeText: string
   parameters: Tree[]

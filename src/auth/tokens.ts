@@ -29,6 +29,7 @@ interface TokenPrincipal {
   role: TokenRole
 }
 
+/** Options of `engine.tokens.create`. */
 export interface CreateTokenOptions {
   /** The user of the token, for people and for events. */
   user: string
@@ -43,7 +44,9 @@ export type CreatedToken = TokenView & { token: string }
 
 /** The namespace `engine.tokens`. */
 export interface TokensApi {
+  /** Creates a token and answers its secret, which is never shown again. */
   create(options: CreateTokenOptions): Promise<CreatedToken>
+  /** The newest first. */
   list(filter?: TokenFilter & ListPageOptions): Promise<ListPage<TokenView>>
   /**
    * Revokes a token: at once in this process and in processes that listen, in others within five seconds. Throws `last_admin` for

@@ -37,6 +37,7 @@ export type ResumedBatch = BatchActionResult & { resumed: number }
 /** `retried`: items that wait again; `held`: items that stay failed because another job has their unique key now. */
 export type RetriedBatch = BatchActionResult & { retried: number; held: number }
 
+/** Options of `engine.batches.resume`. */
 export interface ResumeOptions extends ActedBy {
   /** Resumes only a batch in this state. Default: both. */
   from?: 'paused' | 'stalled'
@@ -77,6 +78,7 @@ export interface BatchActions {
 
 /** Methods of the engine itself. */
 export interface BatchReads {
+  /** Reads a batch with its counts, its rate and the time left; null: no such batch. */
   batch(id: string): Promise<BatchView | null>
 }
 

@@ -9,6 +9,7 @@ import { judgeBatch } from './model/batch-stall-verdict.ts'
 import { rerunStalled, stallBatch } from './sql/batch-actions.ts'
 import { type BatchClock, readBatchClocks, setBatchClocks } from './sql/batch-stall-clock.ts'
 
+/** A batch that made no progress. */
 export interface StalledBatch {
   id: string
   /** The state of the batch afterwards; `running`: its running jobs run again. */

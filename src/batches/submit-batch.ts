@@ -81,6 +81,7 @@ const known = [
   ...batchOverrides,
 ]
 
+/** The answer of `engine.submit`. */
 export interface Submitted {
   id: string
   /** false: a batch with this key existed already; the submit continued the batch, or the batch is the answer as it is. */

@@ -39,6 +39,7 @@ interface PostgresJsTransaction {
   savepoint(work: never): Promise<unknown>
 }
 
+/** A transaction of the caller: of pg, Drizzle, Kysely, Prisma, postgres.js or `engine.transaction`. */
 export type Transaction =
   | PgTransaction
   | DrizzleTransaction

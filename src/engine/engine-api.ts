@@ -82,6 +82,7 @@ export interface Engine
   close(): Promise<void>
 }
 
+/** The namespace `engine.jobs`. */
 export interface JobsApi extends JobActions, BulkActions {
   /**
    * Erases a finished job with its checkpoints, failures, events, files, incidents and notices. The batch of an item still counts
@@ -91,6 +92,7 @@ export interface JobsApi extends JobActions, BulkActions {
   erase(id: string): Promise<EraseResult>
 }
 
+/** The namespace `engine.batches`. */
 export interface BatchesApi extends BatchActions {
   /**
    * Erases a finished batch with its jobs, checkpoints, failures, events, files, incidents and notices. A missing batch counts as
@@ -99,11 +101,13 @@ export interface BatchesApi extends BatchActions {
   erase(id: string): Promise<EraseResult>
 }
 
+/** The namespace `engine.workers`. */
 export interface WorkersApi {
   /** The live workers of all processes, and the workers that ended a short time ago. */
   list(): Promise<WorkerView[]>
 }
 
+/** The namespace `engine.metrics`. */
 export interface MetricsApi extends MetricReads {
   /** The findings of the watchdog: hung, slow, starved; each for as long as the problem lasts. At most 500. */
   findings(): Promise<FindingView[]>

@@ -33,6 +33,7 @@ import type { Supervision } from '../supervisor/supervision.ts'
 import { ownVariables } from '../supervisor/suspected-job-file.ts'
 import { checkSystems, type SystemParts } from './system-parts.ts'
 
+/** Options of `createEngine`. */
 export interface EngineOptions {
   /**
    * Default: DATABASE_URL of the environment or of `.env`. Without either, the embedded PostgreSQL of this folder

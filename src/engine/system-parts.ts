@@ -12,6 +12,7 @@ import type { LimitsByQueue } from '../limits/model/queue-limits.ts'
 import type { Schedule } from '../schedules/model/schedule.ts'
 import type { Engine } from './engine-api.ts'
 
+/** A system: an application with its jobs, limits and tables. */
 export interface SystemParts {
   /** The name of the system, and of its schema if the system has migrations. */
   readonly name: string

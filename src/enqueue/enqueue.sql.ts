@@ -26,6 +26,7 @@ export interface NewJob {
   trace?: string | null
 }
 
+/** The id of an enqueued job. */
 export interface Enqueued {
   id: string
   /** false: a job with this key already existed, and `id` is the id of the existing job. */

@@ -38,6 +38,7 @@ export type EnqueueManyOptions<Input> = Omit<EnqueueOptions, 'key' | 'ref'> & {
   each?: (input: Input, index: number) => EnqueueOptions
 }
 
+/** The answer of `enqueueMany`. */
 export interface EnqueuedMany {
   created: number
   /** Jobs not created because another job has the unique key. */
@@ -46,6 +47,7 @@ export interface EnqueuedMany {
   ids: string[]
 }
 
+/** The transaction of `enqueue`. */
 export interface EnqueueTransaction {
   /** The job exists if and only if this transaction of the caller commits. Default: a transaction of the engine. */
   tx?: Transaction

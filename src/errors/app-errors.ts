@@ -9,6 +9,7 @@
 import { type Entry, isErrorCode, localized, type OwnError } from './errors.ts'
 import { type Refuse, refuseDefinition, refuseUnknown } from './invalid-option.ts'
 
+/** The answer of `defineErrors`: the errors of an application by code. */
 export type OwnErrors<T extends Record<string, Entry> = Record<string, Entry>> = {
   readonly [C in keyof T & string]: OwnError<C, T[C]['en']>
 }

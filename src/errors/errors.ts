@@ -9,7 +9,9 @@ import { brand, hasBrand } from './brand.ts'
 import { type Entry, errorTable } from './error-table.ts'
 
 export type { Entry } from './error-table.ts'
+/** The code of an error of Retoma; docs/errors.md lists the codes. */
 export type ErrorCode = keyof typeof errorTable
+/** The language of a sentence. */
 export type Language = 'en' | 'pt'
 
 /** An error of an application, made by `defineErrors`. */
@@ -29,6 +31,7 @@ type Names<S extends string> = S extends `${string}{${infer Name}}${infer Rest}`
 export type LocalizedText = Readonly<Record<Language, string>>
 /** A text in both languages, for a fact of an error. */
 export const localized = (en: string, pt: string): LocalizedText => ({ en, pt })
+/** A value in the sentence of an error. */
 export type ErrorFact = string | number | LocalizedText
 /** The facts that the English sentence of an error names. */
 export type ErrorFacts<N extends ErrorName> = Record<Names<Sentence<N>>, ErrorFact>

@@ -10,6 +10,7 @@ import { EventReader } from './event-reader.ts'
 import type { EngineEvent, EventsFilter, Subject } from './model/event.ts'
 import { readCursor } from './model/event-cursor.ts'
 
+/** The events of `engine.events`, to be read with `for await`. */
 export interface EventStream extends AsyncIterableIterator<EngineEvent> {
   /**
    * Starts the stream and resolves once the first read is done: false if the stream is over with no event left to deliver.

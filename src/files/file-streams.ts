@@ -21,6 +21,7 @@ export type FileHome = {
   tx?: Transaction
 } & ({ batch: string; job?: undefined } | { job: string; batch?: undefined })
 
+/** The namespace `engine.files`. */
 export interface FilesApi {
   /** Resolves once the whole file is stored. A file without an owner is removed after a day. */
   put(source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, options: FileOptions): Promise<FileView>

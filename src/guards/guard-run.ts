@@ -9,6 +9,7 @@ import { aboutOf } from './sql/guard-runs.ts'
 import { readGuardedTable } from './sql/guarded-table.ts'
 import type { RowKey } from './sql/mark-lost-rows.ts'
 
+/** The result of a sweep of a guard. */
 export interface GuardRun {
   name: string
   table: string

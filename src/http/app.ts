@@ -31,6 +31,7 @@ import { type ClientAddress, clientAddressOf } from './security/client-address.t
 import { withSecurityHeaders } from './security/security-headers.ts'
 import { Streams } from './streaming/open-streams.ts'
 
+/** Options of `createApp`. */
 export interface AppOptions extends AuthenticateOptions {
   /** The log of requests and failures. Default: none. */
   log?: Log | false
@@ -40,6 +41,7 @@ export interface AppOptions extends AuthenticateOptions {
   routes?: readonly Route[]
 }
 
+/** The HTTP API of an engine. */
 export interface App {
   /** `peer`: the origin of the request, as the server knows the connection. */
   fetch(request: Request, peer?: Peer): Promise<Response>

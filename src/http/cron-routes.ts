@@ -10,6 +10,7 @@ const secretQuery = z.strictObject({
   secret: z.string().max(1000).optional().meta({ description: 'CRON_SECRET, where no header can be sent' }),
 })
 
+/** Options of `cronRoutes`. */
 export interface CronOptions {
   path: string
   /** The operation name; the GET operation gets the suffix Get. */
@@ -18,6 +19,7 @@ export interface CronOptions {
   /** Query parameters besides `secret`. Default: none. */
   query?: Record<string, z.ZodType>
   answer: z.ZodType
+  /** Runs with CRON_SECRET; returns a value for JSON. */
   run(call: Call): unknown
 }
 

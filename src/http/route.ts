@@ -59,6 +59,7 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> {
   upload: AsyncIterable<Part> | undefined
 }
 
+/** Options of `route`. */
 export interface RouteOptions<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, A extends z.ZodType> {
   method: 'get' | 'post' | 'put' | 'patch' | 'delete'
   /** In OpenAPI's form: /api/v1/jobs/{id}. */
@@ -121,6 +122,7 @@ export interface RouteOptions<P extends z.ZodType, Q extends z.ZodType, B extend
   run(call: Call<z.output<P>, z.output<Q>, z.output<B>>): unknown
 }
 
+/** A route, made by `route`. */
 export type Route = RouteOptions<z.ZodType, z.ZodType, z.ZodType, z.ZodType>
 
 const known = Object.keys({

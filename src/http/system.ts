@@ -5,6 +5,7 @@
 import type { Config, SystemParts } from '../index.ts'
 import type { Route } from './route.ts'
 
+/** A system with its routes. */
 export interface System extends SystemParts, Omit<Config, 'systems' | keyof SystemParts> {
   readonly routes: readonly Route[]
 }

@@ -18,6 +18,7 @@ import type { WebhookNotice, Writing } from './model/notice.ts'
 import { judgeWebhookResponse } from './model/webhook-response.ts'
 import { postNotice, refusedBy, type Webhook } from './webhook.ts'
 
+/** The webhook for notices. */
 export interface NotifyOptions {
   /** Address for notices: http or https. */
   url: string

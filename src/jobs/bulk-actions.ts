@@ -30,6 +30,7 @@ export interface BulkFilter extends Pick<JobFilter, 'kind' | 'queue' | 'groupKey
   batchId?: string | undefined
 }
 
+/** The result of an action on many jobs. */
 export interface BulkActionResult {
   /** Number of jobs this call changed. */
   changed: number

@@ -30,6 +30,7 @@ export interface QueuesApi {
   list(): Promise<QueueView[]>
   /** No worker starts another job of the queue; running jobs continue to their end. */
   pause(name: string, options?: ActedBy): Promise<QueueActionResult>
+  /** Continues a paused queue. Throws `not_found`. */
   resume(name: string, options?: ActedBy): Promise<QueueActionResult>
   /**
    * Replaces the limits of an existing queue for all workers, waiting jobs included; `{}` removes the limits. An engine that is

@@ -9,6 +9,7 @@ import { refuseOption, refuseUnknownOptions } from '../errors/invalid-option.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type LimitOptions, mostInstants, type RateWindows, type WindowVerdict } from './model/rate-window.ts'
 
+/** The address and the token of an Upstash Redis. */
 export interface UpstashAccess {
   url: string
   token: string

@@ -16,6 +16,7 @@ interface LiveJobs {
   stalled: number
 }
 
+/** The counts of a queue. */
 export interface QueueStats extends LiveJobs {
   queue: string
   paused: boolean
@@ -23,6 +24,7 @@ export interface QueueStats extends LiveJobs {
   oldestReadySeconds: number | null
 }
 
+/** The counts of a kind. */
 export interface KindStats extends LiveJobs {
   queue: string
   kind: string

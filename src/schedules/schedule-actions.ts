@@ -41,6 +41,7 @@ export interface IdempotentSchedules {
   ): Promise<Replayable<ScheduleRun>>
 }
 
+/** The job of a schedule that was run by hand. */
 export interface ScheduleRun {
   /** The id of the job. */
   id: string

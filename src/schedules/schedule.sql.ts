@@ -171,6 +171,7 @@ export async function fireByHand(
   return { id, created }
 }
 
+/** A schedule with its last and its next occurrence. */
 export interface ScheduleView {
   name: string
   kind: string

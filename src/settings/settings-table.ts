@@ -31,6 +31,7 @@ export interface Setting {
   shown?: string
   /** An empty value is refused and does not count as absent. */
   neverEmpty?: true
+  /** Returns the value of the variable, or throws. */
   read(given: string): unknown
 }
 

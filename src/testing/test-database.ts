@@ -6,8 +6,10 @@ import pg from 'pg'
 import { randomName } from '../lib/random.ts'
 import { startTestServer, type TestServer } from './test-server.ts'
 
+/** The answer of `createTestDatabase`. */
 export interface TestDatabase {
   readonly url: string
+  /** Drops the database. */
   drop(): Promise<void>
 }
 

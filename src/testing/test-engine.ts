@@ -24,6 +24,7 @@ import type { Schedule } from '../schedules/model/schedule.ts'
 import { createTestDatabase } from './test-database.ts'
 import { VirtualClock } from './virtual-clock.ts'
 
+/** Options of `testEngine`. */
 export interface TestEngineOptions {
   /** As in `createEngine`. Default: none. */
   jobs?: readonly AnyJob[]
@@ -53,6 +54,7 @@ export interface TestEngineOptions {
   log?: Log | false
 }
 
+/** The answer of `testEngine`. */
 export interface TestEngine extends AsyncDisposable {
   readonly engine: Engine
   readonly clock: VirtualClock
@@ -74,6 +76,7 @@ export interface TestEngine extends AsyncDisposable {
   notify(): Promise<void>
   /** Counts the unfinished jobs, for stats and metrics, unless the last sample is less than 10 s old. */
   sample(): Promise<void>
+  /** Closes the engine, and drops a database of its own. */
   close(): Promise<void>
 }
 

@@ -14,6 +14,7 @@ import { attachOrStart } from '../embedded-postgres/start-server.ts'
 import { systemClock } from '../lib/clock.ts'
 import { startServerCleanup } from './test-server-cleanup.ts'
 
+/** The answer of `startTestServer`. */
 export interface TestServer {
   /** Database `retoma`, user `retoma`, with the right to create databases and users. */
   url: string

@@ -26,18 +26,22 @@ export class VirtualClock implements Clock {
     this.#now = start.getTime()
   }
 
+  /** The instant that statements get. */
   instant(): Date {
     return new Date(this.#now)
   }
 
+  /** The current instant. */
   now(): Date {
     return this.instant()
   }
 
+  /** Milliseconds since the clock began. */
   elapsed(): number {
     return this.#now
   }
 
+  /** Resolves when the clock has advanced by `ms`, or `signal` aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     return new Promise(resolve => {
       if (signal?.aborted || ms <= 0) return resolve()
@@ -52,6 +56,7 @@ export class VirtualClock implements Clock {
     })
   }
 
+  /** Holds the clock while `work` runs in real time, two seconds at most, and returns `work`. */
   during<T>(work: Promise<T>): Promise<T> {
     this.#underWay.add(work)
     const done = () => void this.#underWay.delete(work)

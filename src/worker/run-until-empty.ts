@@ -15,6 +15,7 @@ import type { AttemptTotals } from './attempt-metrics.ts'
 import type { WorkOptions } from './work-options.ts'
 import type { Worker } from './worker.ts'
 
+/** Options of `engine.runUntilEmpty`. */
 export interface RunUntilEmptyOptions extends Pick<WorkOptions, 'queues' | 'grace'> {
   /**
    * The longest time of the call in milliseconds, such as seconds(20). `grace` is a part of this time: the signals of running handlers

@@ -7,6 +7,7 @@ import { defaultPolicy } from '../jobs/model/policy.ts'
 import type { Duration } from '../lib/values/duration.ts'
 import { defaultMemoryCap, type HeartbeatSettings } from './main-loop-heartbeat.ts'
 
+/** Options of `engine.work`. */
 export interface WorkOptions {
   /** Concurrency in this process by queue name. Default: every queue of the engine's jobs, 10 each. */
   queues?: Readonly<Record<string, number>>

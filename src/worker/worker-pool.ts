@@ -39,6 +39,7 @@ export interface WorkerHandle extends AsyncDisposable {
    * process.
    */
   readonly worn: Promise<void>
+  /** Stops claims, waits for running handlers for the stop grace, and releases the rest. */
   stop(): Promise<void>
 }
 

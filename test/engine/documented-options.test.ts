@@ -69,14 +69,23 @@ test('every option of every public function and method has a comment with its de
   expect(undocumented(emittedDeclarations(), entries)).toEqual([])
 })
 
-test('every function and class of an entry point has a comment', () => {
+test('every name of an entry point, and every method, has a comment', () => {
   const declarations = emittedDeclarations()
-  const silent = entries.flatMap(entry =>
-    declarations
-      .exportsOf(entry)
-      .filter(({ kind, comment }) => comment === '' && ['function', 'class', 'const'].includes(kind)),
-  )
-  expect(silent.map(({ name }) => name)).toEqual([])
+  const silent = new Set<string>()
+  const methods = (name: string, declared: Declaration) => {
+    const said = new Set(declared.members.flatMap(each => (each.comment === '' ? [] : [each.name])))
+    for (const each of declared.members)
+      if (each.isMethod && each.name !== 'constructor' && !said.has(each.name)) silent.add(`${name}.${each.name}`)
+    for (const parent of declared.parents) {
+      const found = declarations.find(declared.path, /^\w+/.exec(parent)![0])
+      if (found !== undefined) methods(name, found)
+    }
+  }
+  for (const each of entries.flatMap(entry => declarations.exportsOf(entry))) {
+    if (each.comment === '') silent.add(each.name)
+    methods(each.name, each)
+  }
+  expect([...silent]).toEqual([])
 })
 
 test('an option without a comment, or without a default, is noticed: in a parent, in another file and inline as well', () => {

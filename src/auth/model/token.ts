@@ -6,6 +6,7 @@ import { days } from '../../lib/values/duration.ts'
 
 /** viewer reads, operator acts, admin does everything. */
 export const roles = ['viewer', 'operator', 'admin'] as const
+/** The rights of a token: viewer reads, operator acts, admin does everything. */
 export type TokenRole = (typeof roles)[number]
 
 /** Lifetime of a login session of the dashboard. */

@@ -8,6 +8,7 @@
 import type { Db, Run } from '../../database/db.ts'
 import type { TokenRole } from '../model/token.ts'
 
+/** A token without its secret. */
 export interface TokenView {
   id: string
   user: string
@@ -120,6 +121,7 @@ export async function anyToken(db: Db): Promise<boolean> {
   return row!.made
 }
 
+/** Selects tokens of `engine.tokens.list`. */
 export interface TokenFilter {
   /** Only tokens of this user. Default: any. */
   user?: string

@@ -5,6 +5,7 @@
 import { type LocalizedText, localized } from '../../errors/errors.ts'
 import { type Refuse, refuseUnknown } from '../../errors/invalid-option.ts'
 
+/** The name of a batch for people, and the page of an application about the batch. */
 export interface BatchAbout {
   /** For example `execution 7`, in both languages. */
   label: LocalizedText

@@ -15,6 +15,7 @@ export const batchStates = [
   'failed',
   'cancelled',
 ] as const
+/** The state of a batch. */
 export type BatchState = (typeof batchStates)[number]
 
 /** @public for scripts/docs */

@@ -44,8 +44,10 @@ export interface BatchEnd {
 
 /** Incidents of a batch with a notice (docs/notify.md). `paused`: by the engine, not by a person. */
 const tellable = ['stalled', 'failed', 'paused', 'succeeded'] as const
+/** An incident of a batch with a notice. */
 export type BatchNotice = (typeof tellable)[number]
 
+/** The checked options of a batch. */
 export interface BatchPolicy {
   stallAfter: Duration | null
   onStall: PolicyAction
@@ -72,6 +74,7 @@ export interface Batch<Input = never> {
 // biome-ignore lint/suspicious/noExplicitAny: a list of batches of different items has no narrower type
 export type AnyBatch = Batch<any>
 
+/** Options of `defineBatch`. */
 // biome-ignore lint/suspicious/noExplicitAny: the input of a job that is not named may be any
 export interface BatchOptions<Input, End = any> {
   /** The name of the batch, unique in an engine. */

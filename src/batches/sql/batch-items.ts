@@ -63,10 +63,12 @@ const failed = {
     order by coalesce(j.error ->> 'cause', ''), j.id`,
 }
 
+/** A page of items of a batch. */
 export type ItemPage = ListPage<JobView>
 
 const chunksPerPage = 20
 
+/** Selects items of a batch. */
 export interface ItemFilter {
   /** Only items in this state. Default: any. */
   state?: JobState | undefined

@@ -4,6 +4,7 @@ import { refuseOption, refuseUnknownOptions } from '../../errors/invalid-option.
 import { type Duration, longestDuration } from '../../lib/values/duration.ts'
 import { asText, isStorableText } from '../../lib/values/json.ts'
 
+/** Options of `enqueue`. */
 export interface EnqueueOptions {
   /**
    * Unique key: at most a single job of the kind has the key. While a job has the key, enqueue returns the existing
@@ -24,6 +25,7 @@ export interface EnqueueOptions {
   ref?: string
 }
 
+/** The checked options of an enqueue, with their defaults. */
 export interface CheckedEnqueueOptions {
   key: string | null
   keyHold: 'day' | 'final' | null

@@ -54,6 +54,7 @@ export interface ResetEvent extends Told {
   data: Readonly<Record<string, never>>
 }
 
+/** An event of `engine.events`. */
 export type EngineEvent = StateEvent | ItemEvent | ActionEvent | WarningEvent | ProgressEvent | ResetEvent
 
 /** Subject of a stream: a job, a batch, or everything. */
@@ -62,6 +63,7 @@ export interface Subject {
   readonly batch?: string
 }
 
+/** Options of `engine.events`. */
 export interface EventsFilter {
   /** Only events of this job. Default: any. */
   job?: string | undefined

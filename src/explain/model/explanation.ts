@@ -28,6 +28,7 @@ export type Verdict =
   | 'skipped'
   | 'cancelled'
 
+/** An action that an explanation advises, with its command and its HTTP route. */
 export type AdviceAction =
   | 'nothing'
   | 'wait'

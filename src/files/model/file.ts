@@ -1,6 +1,7 @@
 /** Describes a file in PostgreSQL, stored in pieces, and checks the options of a new file. */
 import { refuseOption, refuseUnknownOptions } from '../../errors/invalid-option.ts'
 
+/** A stored file, without its bytes. */
 export interface FileView {
   id: string
   name: string
@@ -12,6 +13,7 @@ export interface FileView {
   createdAt: Date
 }
 
+/** A stored file with its bytes. */
 export interface OpenFile extends FileView {
   /** Bytes, piece by piece; each piece is read on demand. */
   bytes: AsyncIterable<Uint8Array>
@@ -27,6 +29,7 @@ export const opened = (file: FileView, piece: (n: number) => Promise<Uint8Array>
   },
 })
 
+/** Options of `engine.files.put`. */
 export interface FileOptions {
   /** Name for people, without a path. */
   name: string

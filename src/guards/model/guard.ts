@@ -39,6 +39,7 @@ export interface Guard {
   } | null
 }
 
+/** Options of `defineGuard`. */
 export interface GuardOptions<Input = unknown> {
   name: string
   /** `documents` or `billing.documents`, as written in the database, including capital letters. */

@@ -163,6 +163,7 @@ export async function noteTurn(
   return rows[0]?.lastError ?? null
 }
 
+/** A guard with its last sweep. */
 export interface GuardView extends GuardAbout {
   name: string
   /** The last sweep by any process; null: never. */

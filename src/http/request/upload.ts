@@ -16,6 +16,7 @@ export interface UploadOptions {
   largestFile: number
 }
 
+/** A file of a multipart/form-data body. */
 export interface UploadedFile {
   field: string
   /** Without a path, and cleaned. */

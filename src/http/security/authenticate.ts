@@ -38,6 +38,7 @@ export interface AuthenticateOptions extends ClientAddressOptions {
   cronSecret?: string | undefined
 }
 
+/** The user and the role of a request, as the host application knows them. */
 export type Asker = Pick<Principal, 'user' | 'role'>
 
 export interface Authenticator {

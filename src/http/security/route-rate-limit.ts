@@ -10,6 +10,7 @@ import { type RateAllowance, rateLimited } from '../../limits/model/rate-window.
 import { processMetrics } from '../../metrics/model/metric-table.ts'
 import type { Call } from '../route.ts'
 
+/** The rate limit of a route. */
 export interface RouteLimit extends QueueRate {
   bucket: string
 }

@@ -13,6 +13,7 @@ const lookEveryMs = 5000
 const mostStreams = 5000
 const retrySeconds = 10
 
+/** An open event stream. */
 export interface OpenStream {
   /** Never throws. */
   look(): void
@@ -48,6 +49,7 @@ export class Streams {
     throw new RetomaError('too_many_streams', { most: this.#most, seconds: retrySeconds }, options)
   }
 
+  /** Adds an open stream. */
   add(stream: OpenStream): void {
     this.#open.add(stream)
     this.#counted(1)
@@ -56,6 +58,7 @@ export class Streams {
     if (this.#ended) stream.end()
   }
 
+  /** Removes a stream that has ended. */
   remove(stream: OpenStream): void {
     if (this.#open.delete(stream)) this.#counted(-1)
     if (this.#open.size > 0) return

@@ -25,6 +25,7 @@ export interface SseMessage {
   data: unknown
 }
 
+/** Options of `sse`. */
 export interface SseOptions<T> {
   /** Returns undefined to leave out the event. The same event object is serialised once for all clients. */
   tell(event: T): SseMessage | undefined

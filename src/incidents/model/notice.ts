@@ -12,6 +12,7 @@ export const incidentEvents = [
 ] as const // biome-ignore format: read as one list
 export type IncidentEvent = (typeof incidentEvents)[number]
 
+/** The severity of a notice. */
 export type NoticeSeverity = 'info' | 'warning' | 'critical'
 
 const severities: Record<IncidentEvent, NoticeSeverity> = {

@@ -4,6 +4,7 @@
  */
 import { type Duration, milliseconds, minutes, seconds } from '../../lib/values/duration.ts'
 
+/** The delays between the attempts of a job. */
 export interface Backoff {
   /** The delay after the first failure. Default 5 s. */
   first: Duration

@@ -4,6 +4,7 @@ import type { OpenFile } from '../../files/model/file.ts'
 import type { Duration } from '../../lib/values/duration.ts'
 import type { Backoff } from './backoff.ts'
 
+/** The first argument of a handler. */
 export interface JobContext {
   readonly id: string
   /** Number of this claim of the job. Every claim increases the number, also a claim that does not count against `maxAttempts`. */
@@ -86,6 +87,7 @@ export interface JobContext {
   readonly files: JobFiles
 }
 
+/** Options of `ctx.isolated`. */
 export interface IsolatedOptions extends StepOptions {
   /** Memory limit of the child process. Default 512 MB. */
   memory?: number
@@ -113,6 +115,7 @@ export interface QueryResult {
 
 /** Transaction of `ctx.transaction`. Values have the types of the pg driver. */
 export interface JobTransaction {
+  /** Runs a statement; `values` are $1, $2 and so on. */
   query<Row = Record<string, unknown>>(
     query: string | JobQuery,
     values?: readonly unknown[],
@@ -130,6 +133,7 @@ export interface JobQuery {
   types?: { getTypeParser(id: number, format?: string): (value: string) => unknown }
 }
 
+/** Options of `ctx.each`. */
 export interface EachOptions<Item> extends StepOptions {
   /** Identifies an element. With `key` the list may change between attempts. Default: the position in the list. */
   key?: (item: Item, index: number) => string
@@ -158,16 +162,21 @@ export interface JobProgress {
 
 /** Writes a log line of a handler: facts first, as in pino and in the engine's own `log`; or only the message. */
 export interface JobLog {
+  /** For developers. */
   debug(facts: Record<string, unknown>, message: string): void
   debug(message: string): void
+  /** What happened. */
   info(facts: Record<string, unknown>, message: string): void
   info(message: string): void
+  /** Not as it should be, but the handler continues. */
   warn(facts: Record<string, unknown>, message: string): void
   warn(message: string): void
+  /** A failure. */
   error(facts: Record<string, unknown>, message: string): void
   error(message: string): void
 }
 
+/** Options of `ctx.step` and `ctx.transaction`. */
 export interface StepOptions {
   /** Runs of the step in total, within this attempt of the job. Default 1. */
   maxAttempts?: number

@@ -9,6 +9,7 @@ import type { Skip, Snooze } from './outcome.ts'
 import { defaultPolicy, type JobPolicy } from './policy.ts'
 import { kindPolicy, type PolicyOptions, policyOptions } from './policy-options.ts'
 
+/** Options of `defineJob` besides the input and the handler. */
 export interface JobOptions extends PolicyOptions {
   /** The name of the kind: 1 to 100 letters, digits, `.`, `_`, `:` or `-`. */
   kind: string

@@ -13,6 +13,7 @@ import { cleanText } from '../../lib/values/json.ts'
 import type { Backoff } from './backoff.ts'
 import { beatEvery, type Isolation, type JobPolicy, type PolicyAction, type PolicyMessages } from './policy.ts'
 
+/** The policy of a kind: attempts, timeouts and what happens in trouble. */
 export interface PolicyOptions {
   /** Attempts in total: 3 means the first attempt and two more. Default 3. */
   maxAttempts?: number

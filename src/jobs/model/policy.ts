@@ -6,7 +6,9 @@
 import { type Duration, minutes, seconds } from '../../lib/values/duration.ts'
 import { type Backoff, defaultBackoff } from './backoff.ts'
 
+/** What the engine does to a job or batch in trouble. */
 export type PolicyAction = 'retry' | 'stall' | 'fail'
+/** The place of a handler: in the worker, in a thread, in a process. */
 export type Isolation = 'inline' | 'thread' | 'process'
 
 /** Messages of the kind for jobs ended by the watchdog. */
@@ -19,6 +21,7 @@ export interface PolicyMessages {
   overdue?: string
 }
 
+/** The checked policy of a kind. */
 export interface JobPolicy {
   /** Attempts in total: 3 means the first attempt and two more. */
   maxAttempts: number

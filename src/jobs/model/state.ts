@@ -4,9 +4,11 @@
  */
 
 export const states = ['waiting', 'running', 'stalled', 'succeeded', 'failed', 'skipped', 'cancelled'] as const
+/** The state of a job. */
 export type JobState = (typeof states)[number]
 
 export const finalStates = ['succeeded', 'failed', 'skipped', 'cancelled'] as const satisfies readonly JobState[]
+/** A state that a job leaves only by a retry or a rerun. */
 export type FinalJobState = (typeof finalStates)[number]
 
 export const isFinal = (state: JobState): state is FinalJobState => (finalStates as readonly JobState[]).includes(state)

@@ -11,6 +11,7 @@ import type { ListPage } from '../../lib/values/page.ts'
 import type { JobState } from '../model/state.ts'
 import { type JobView, jobColumns, listColumns, withValues } from './job-view.ts'
 
+/** Selects jobs of `engine.jobs.list`. */
 export interface JobFilter {
   /** Only jobs in this state. Default: any. */
   state?: JobState | undefined

@@ -8,6 +8,7 @@ import type { StoredResult } from '../model/job-handle.ts'
 import type { JobState } from '../model/state.ts'
 import { heldByWorker, inOpenLane } from './job-floor.ts'
 
+/** The last error of a job, or the reason of a skip. */
 export interface JobError {
   what: string
   message: string
@@ -217,6 +218,7 @@ const events = {
 /** Returns the first 1000 events. */
 export const viewJobEvents = (db: Db, id: string): Promise<JobEventView[]> => db.run<JobEventView>(events, [id])
 
+/** A queue with its limits and the number of its jobs. */
 export interface QueueView {
   queue: string
   paused: boolean
@@ -264,6 +266,7 @@ const queues = {
 
 export const viewQueues = (db: Db, now: Date | null): Promise<QueueView[]> => db.run<QueueView>(queues, [now])
 
+/** A worker of any process. */
 export interface WorkerView {
   id: string
   host: string
@@ -290,6 +293,7 @@ export interface WorkerView {
   blocked: BlockedLoopView | null
 }
 
+/** An event loop of a worker that does not turn. */
 export interface BlockedLoopView {
   seconds: number
   /** The job on the stack, if known. */

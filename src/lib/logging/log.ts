@@ -12,10 +12,15 @@ import { LogRateLimit } from './log-rate-limit.ts'
 
 /** Our own type, so a user with another logger need not know pino. A pino logger fits as is. */
 export interface Log {
+  /** For developers. */
   debug(facts: Record<string, unknown>, message: string): void
+  /** What happened. */
   info(facts: Record<string, unknown>, message: string): void
+  /** Not as it should be, but the work continues. */
   warn(facts: Record<string, unknown>, message: string): void
+  /** A failure. */
   error(facts: Record<string, unknown>, message: string): void
+  /** The same log, with these facts on every line. */
   child(facts: Record<string, unknown>): Log
 }
 

@@ -3,6 +3,7 @@
 import { refuseOption } from '../../errors/invalid-option.ts'
 import { isId } from './id.ts'
 
+/** The page of a list. */
 export interface ListPageOptions {
   /** The most rows of the page, 1 to 500. Default 50. */
   limit?: number
@@ -17,6 +18,7 @@ export function checkPage({ limit = 50, after }: ListPageOptions, cursor: (after
   return limit
 }
 
+/** A page of a list, and the cursor of the next page. */
 export interface ListPage<Row> {
   items: Row[]
   next: string | null

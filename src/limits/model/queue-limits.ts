@@ -5,11 +5,13 @@ import { type Duration, hours, seconds } from '../../lib/values/duration.ts'
 import { asText } from '../../lib/values/json.ts'
 import { namePattern, nameRule } from '../../lib/values/name.ts'
 
+/** At most `limit` in any period of length `per`. */
 export interface QueueRate {
   limit: number
   per: Duration
 }
 
+/** Limits of a queue, or of each group of a queue. */
 export interface GroupLimits {
   /** Running jobs at the same time, over all workers. Default: no limit. */
   concurrency?: number
@@ -17,6 +19,7 @@ export interface GroupLimits {
   rate?: QueueRate
 }
 
+/** Limits of each group of a queue. */
 export interface PerGroupLimits extends GroupLimits {
   /**
    * At most `limit` jobs per period `per` through enqueue and enqueueMany; above the limit: `rate_limited`. Default:
@@ -25,6 +28,7 @@ export interface PerGroupLimits extends GroupLimits {
   admit?: QueueRate
 }
 
+/** Limits of a queue over all workers. */
 export interface QueueLimits extends GroupLimits {
   /**
    * The same limits for each groupKey separately; jobs without a groupKey are free of the limits. Default: no limits.

@@ -11,6 +11,7 @@ import { spanText } from '../../lib/values/format-duration.ts'
 import { namePattern, nameRule } from '../../lib/values/name.ts'
 import { checkRate, type QueueRate } from './queue-limits.ts'
 
+/** Options of `engine.limit`. */
 export interface LimitOptions {
   /** Name of the counter, such as `documents`. */
   bucket: string
@@ -22,6 +23,7 @@ export interface LimitOptions {
   per: Duration
 }
 
+/** The answer of `engine.limit`. */
 export interface RateAllowance {
   /** The hit is granted and counts. */
   allowed: boolean

@@ -10,8 +10,10 @@ export interface MetricDefinition {
   readonly help: string
 }
 
+/** The labels of a series, by name. */
 export type MetricLabels = Readonly<Record<string, string>>
 
+/** A value of a metric. */
 export interface MetricSample {
   /** The labels of the series. Default: none. */
   readonly labels?: MetricLabels

@@ -7,6 +7,7 @@ import { codeText, defer, noDeferralFacts, shortestWait } from '../../jobs/model
 import { type Duration, hours } from '../../lib/values/duration.ts'
 import { asText } from '../../lib/values/json.ts'
 
+/** Options of `providerWait`. */
 export interface ProviderWait {
   /** Requested wait. Default: 1 s, doubled for each further wait in a row, at most 5 minutes. */
   retryAfter?: Duration
@@ -16,6 +17,7 @@ export interface ProviderWait {
   message?: string
 }
 
+/** Options of `providerStop`. */
 export interface ProviderStop {
   code: string
   message: string

@@ -144,6 +144,7 @@ const hung = {
 /** Returns the workers with a blocked loop, as reported by the heartbeat threads. */
 export const hungWorkers = (db: Db): Promise<HungWorker[]> => db.run<HungWorker>(hung, [], tickMs)
 
+/** A problem that the watchdog has found, for as long as the problem lasts. */
 export interface FindingView {
   verdict: 'hung' | 'slow' | 'starved'
   subject: string

@@ -9,13 +9,16 @@ import { Cron } from 'croner'
 import { type LocalizedText, localized } from '../../errors/errors.ts'
 import { type Duration, seconds } from '../../lib/values/duration.ts'
 
+/** The times of a schedule. */
 export type Recurrence = CronRecurrence | IntervalRecurrence
 
+/** The times of a schedule by cron. */
 export interface CronRecurrence {
   readonly cron: string
   readonly timeZone: string
 }
 
+/** The times of a schedule by interval. */
 export interface IntervalRecurrence {
   readonly every: Duration
 }

@@ -55,6 +55,7 @@ type Given<Input> = undefined extends Input
   ? { input?: Input | ((slot: Date) => Input) }
   : { input: Input | ((slot: Date) => Input) }
 
+/** Options of `defineSchedule`. */
 export type ScheduleOptions<Input> = {
   /** The name of the schedule, unique in an engine. */
   name: string
