@@ -134,7 +134,7 @@ export function createTokens(given: {
     if (unnoted)
       void tokens
         .recordTokenUse(db, id, clock.instant())
-        .catch(error => log.debug({ err: error }, 'that a token is used was not noted'))
+        .catch(error => log.debug({ err: error }, 'cannot write the last use of a token'))
     return { id, user, role }
   }
 
@@ -197,7 +197,7 @@ export function createTokens(given: {
   function announce({ id, user, role, createdBy: by }: CreatedToken): void {
     made = true
     changed()
-    log.info({ id, user, role, by }, 'a token was made')
+    log.info({ id, user, role, by }, 'created a token')
   }
 
   return {
@@ -219,7 +219,7 @@ export function createTokens(given: {
         if (revoked?.changed) changed()
         if (revoked === undefined) throw new RetomaError('not_found', { what: 'token', id })
         if (revoked.revokedAt === null) throw new RetomaError('last_admin', { id })
-        if (revoked.changed) log.info({ id, user: revoked.user, by: by ?? null }, 'a token was revoked')
+        if (revoked.changed) log.info({ id, user: revoked.user, by: by ?? null }, 'revoked a token')
         return revoked
       },
     },

@@ -96,7 +96,7 @@ export class BatchCompletion {
           if (noted === undefined) this.#remember(batch)
           else if (noted.paused) paused({ id: batch, queue: noted.queue })
         } catch (error) {
-          log.debug({ err: error, batch }, 'failures in a row were not noted')
+          log.debug({ err: error, batch }, 'cannot write the failure streak of a batch')
         }
       }
     }
@@ -171,7 +171,7 @@ export class BatchCompletion {
       }
       for (const id of due) this.#wanted.delete(id)
       this.#current = this.check(due).catch(error =>
-        log.debug({ err: error, batches: due }, 'whether batches are over could not be asked; the next tick does'),
+        log.debug({ err: error, batches: due }, 'cannot check the completion of batches; the next tick checks'),
       )
       await this.#current
       this.#current = undefined

@@ -262,7 +262,7 @@ export function openDb(options: DbOptions): Db {
   function foundOut(error: unknown): boolean {
     if (!/^(26000|42P05)$/.test(sqlState(error) ?? '')) return false
     link = Promise.resolve('transactions')
-    options.log.warn({ err: error }, 'there is a pooler that shares sessions: going on without prepared statements')
+    options.log.warn({ err: error }, 'a pooler shares sessions: the engine uses no prepared statements')
     return true
   }
 

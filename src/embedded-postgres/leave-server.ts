@@ -42,7 +42,7 @@ export async function leaveServer(
     return stopServer(dataDir, await livePid(dataDir.data), clock, ['SIGQUIT'])
   log.warn(
     { folder: dataDir.folder, pid: await livePid(dataDir.data), answer: answer.is },
-    'the embedded PostgreSQL does not say whether others use it, and was left running',
+    'the embedded PostgreSQL keeps running: cannot find out whether other processes use it',
   )
 }
 

@@ -126,10 +126,10 @@ export class ServerHandle {
       try {
         await this.#attempt()
         if (this.#client)
-          log.warn({ folder: this.#dataDir.folder }, 'the embedded PostgreSQL went away and was brought back')
+          log.warn({ folder: this.#dataDir.folder }, 'the embedded PostgreSQL ended and was started again')
       } catch (error) {
         if (signal.aborted) return
-        if (pause === 100) log.error({ err: error }, 'the embedded PostgreSQL went away and cannot be brought back yet')
+        if (pause === 100) log.error({ err: error }, 'the embedded PostgreSQL ended and does not start again yet')
         await unrefSleep(pause, signal)
       }
     }

@@ -142,7 +142,7 @@ export class BackgroundServices {
     } catch (error) {
       this.#given.log.warn(
         { err: error },
-        'whether processes of this machine have ended could not be asked; trying again',
+        'cannot check the worker processes of this machine; trying again',
       )
     }
   }

@@ -232,7 +232,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     await completion.settled()
     await completion
       .now()
-      .catch(error => log.debug({ err: error }, 'whether batches are over is left to the next tick'))
+      .catch(error => log.debug({ err: error }, 'cannot check the completion of a batch; the next tick checks'))
     await eventFeed.stop()
     await wakeHints.settled()
     await db.close()

@@ -59,7 +59,7 @@ const insertJobs = {
 
 // For long lists: values shared by all jobs are passed once, so a row costs little more than the insert.
 const insertAlike = {
-  name: 'enqueue_alike',
+  name: 'enqueue_uniform',
   text: `
     insert into retoma.job (queue, kind, state, claim_rank, run_at, input, group_key, limited, limit_key, version, trace, created_at)
     select $1, $2, 'waiting', $3::smallint * 2 + 1,

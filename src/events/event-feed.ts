@@ -162,7 +162,7 @@ export class EventFeed {
 
   /** A database outage passes; any other error goes to every listener. */
   #failed(error: unknown): void {
-    this.#log.debug({ err: error }, 'events could not be read; trying again')
+    this.#log.debug({ err: error }, 'cannot read events; trying again')
     if (!isTransient(error)) for (const listener of [...this.#listeners.keys()]) listener.fail(error)
   }
 }

@@ -58,7 +58,7 @@ export function createGuards(given: {
     if (error !== null && error.en !== before?.en)
       log.warn(
         { guard: name, code: error.code, problem: error.en },
-        'a guard failed; it is tried again at its next look',
+        'a guard failed; the next sweep tries again',
       )
     if (error === null && before !== null) log.info({ guard: name }, 'a guard works again')
     if (swept instanceof Error || !swept.more) begun.delete(name)

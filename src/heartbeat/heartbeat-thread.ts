@@ -70,13 +70,13 @@ export class HeartbeatThread {
     const lost = (error?: unknown) => {
       if (this.#thread === undefined) return
       this.#thread = undefined
-      log.warn({ err: error }, 'the heart of this worker cannot go on; its main loop beats instead')
+      log.warn({ err: error }, 'the heartbeat thread ended; the main loop writes the heartbeats')
     }
     try {
       this.#thread = startThread(task)
     } catch (error) {
       // A bundler that joined our files into a single file has lost the file of the thread.
-      log.warn({ err: error }, 'the heart of this worker cannot start; its main loop beats instead')
+      log.warn({ err: error }, 'the heartbeat thread cannot start; the main loop writes the heartbeats')
       return
     }
     const thread = this.#thread

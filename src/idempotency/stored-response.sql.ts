@@ -25,7 +25,7 @@ export interface StoredResponse {
 const now = 'coalesce($5::timestamptz, now())'
 
 const take = {
-  name: 'idempotency_take',
+  name: 'idempotency_begin',
   text: `
     insert into retoma.idempotency (who, route, key, body_hash, at)
     values ($1, $2, $3, $4, ${now})
@@ -44,7 +44,7 @@ export async function takeKey(run: Run, once: IdempotencyKey, now: Date | null):
 
 // Stores the text of the response, so a repetition gets the same bytes.
 const keep = {
-  name: 'idempotency_keep',
+  name: 'idempotency_store',
   text: `
     update retoma.idempotency
     set status = $6, response = to_jsonb($7::text)
@@ -61,7 +61,7 @@ export async function storeResponse(
 }
 
 const drop = {
-  name: 'idempotency_drop',
+  name: 'idempotency_delete',
   text: `
     delete from retoma.idempotency
     where who = $1 and route = $2 and key = $3 and body_hash = $4 and at = $5::timestamptz and status is null`,
@@ -95,7 +95,7 @@ export const forgotten = 404
 
 // Every response of the route is JSON text; the `case` keeps the cast away from responses of other routes.
 const forget = {
-  name: 'idempotency_forget',
+  name: 'idempotency_erase',
   text: `
     update retoma.idempotency
     set status = ${forgotten}, response = to_jsonb('{"id":' || to_json($2::text) || '}')

@@ -123,7 +123,7 @@ export class ChildPool {
       mine.taken.abort()
       forget()
       if (!this.#closed)
-        this.#log.warn({ signal: remains.signal, code: remains.exitCode }, 'an idle child died; nobody is charged')
+        this.#log.warn({ signal: remains.signal, code: remains.exitCode }, 'an idle child process ended; no job is charged')
     })
     void unrefSleep(warmMs, mine.taken.signal).then(() => {
       if (mine.taken.signal.aborted) return
@@ -136,6 +136,6 @@ export class ChildPool {
   async #kill(child: Child): Promise<void> {
     if (await child.kill()) return
     this.#leftBehind++
-    this.#log.error({ left_behind: this.#leftBehind }, 'a child could not be ended; it is left behind')
+    this.#log.error({ left_behind: this.#leftBehind }, 'a child process does not end; the worker abandons it')
   }
 }

@@ -33,7 +33,7 @@ export async function janitorTick(
   for (const [duration, states] of byDuration(retention)) {
     pruned += await inBites(() => pruneJobs(db, states, duration, chunkSize, now))
   }
-  if (pruned > 0) log.info({ jobs: pruned }, 'old finished jobs were removed')
+  if (pruned > 0) log.info({ jobs: pruned }, 'pruned finished jobs')
   await pruneBatches(db, log, retention, now)
   await tendEvents(db, Math.max(...Object.values(retention)), now)
   await tendGates(db, log, now)
@@ -85,7 +85,7 @@ async function removeUnused(db: Db, log: Log, now: Date | null): Promise<void> {
     return unused.most
   })
   const removed = files ? await pruneFiles(db, filesPerTick, now) : 0
-  if (removed > 0) log.info({ files: removed }, 'files that nobody keeps were removed')
+  if (removed > 0) log.info({ files: removed }, 'removed files without an owner')
 }
 
 /** Repeats until a chunk is short, or the limit of a tick is reached. */
@@ -102,7 +102,7 @@ async function inBites(prune: () => Promise<number>): Promise<number> {
 async function tendGates(db: Db, log: Log, now: Date | null): Promise<void> {
   await relimitJobs(db, [], now)
   const corrected = await recountLimits(db)
-  if (corrected.length > 0) log.warn({ gates: corrected }, 'gates that counted wrong were put right')
+  if (corrected.length > 0) log.warn({ gates: corrected }, 'corrected limit counters')
 }
 
 function byDuration(retention: Record<FinalJobState, Duration>): Map<Duration, FinalJobState[]> {

@@ -41,7 +41,7 @@ export class JobCountSampler {
       const { left } = await takeSample(this.#db, apartMs, this.#clock.instant())
       if (left) await foldMetrics(this.#db, this.#clock.instant())
     } catch (error) {
-      this.#log.debug({ err: error }, 'the live jobs could not be counted; trying again')
+      this.#log.debug({ err: error }, 'cannot count live jobs; trying again')
       this.#notBefore = begun + (this.#clock.elapsed() - begun) * sampleShare
     }
   }
@@ -61,7 +61,7 @@ export class JobCountSampler {
         sums.set(name, sum)
       }
     await addMetrics(this.#db, [...sums.values()], this.#clock.instant()).catch(error =>
-      this.#log.debug({ err: error }, 'what the watchdog has ended could not be counted'),
+      this.#log.debug({ err: error }, 'cannot write the metrics of attempts that the watchdog ended'),
     )
   }
 }

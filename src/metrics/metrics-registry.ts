@@ -59,7 +59,7 @@ export function createMeter(): Meter {
           try {
             return await source()
           } catch (error) {
-            log.warn({ err: error }, 'some metrics could not be read')
+            log.warn({ err: error }, 'cannot read some metrics')
             return []
           }
         }),

@@ -52,7 +52,7 @@ export function familiesOf(
     family(of.workerLag, perWorker(lagOf)),
     family(of.workerMemory, perWorker(worker => worker.memoryBytes ?? 0)),
     family(of.workerAbandoned, perWorker(worker => worker.abandoned)),
-    family(of.workerUnwritten, perWorker(worker => worker.writeLagMs / 1000)),
+    family(of.workerWriteLag, perWorker(worker => worker.writeLagMs / 1000)),
     family(of.providerWaiting, perProvider('waiting')),
     family(of.providerStopped, perProvider('stopped')),
     family(of.watchdogLag, known(watchdogLagSeconds)),

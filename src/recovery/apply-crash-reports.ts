@@ -46,8 +46,8 @@ async function applyToWorker(
     for (const queue of new Set(recovered.map(each => each.queue))) wake(queue)
     await crashed(recovered.filter(each => each.fate === 'crash'))
     if (recovered.length > 0)
-      log.info({ worker, jobs: recovered.length, how: death.how }, 'jobs of a dead worker go back')
+      log.info({ worker, jobs: recovered.length, how: death.how }, 'recovered the jobs of a crashed worker')
   } catch (error) {
-    log.warn({ worker, err: error }, 'a dead worker could not be buried; trying again')
+    log.warn({ worker, err: error }, 'cannot recover the jobs of a crashed worker; trying again')
   }
 }

@@ -47,7 +47,7 @@ export async function recoverFromDeadProcesses(
     const { pid } = process
     const declared = await declareProcessGone(db, [id], crashReportOf(pid), clock.instant())
     if (declared.length > 0)
-      log.warn({ worker: id, pid }, 'the process of this worker has ended without a goodbye; its jobs go back at once')
+      log.warn({ worker: id, pid }, 'the process of a worker ended without a stop; its jobs are recovered at once')
   }
   const recovered: Recovered[] = []
   while (gone.length > 0) {
@@ -56,7 +56,7 @@ export async function recoverFromDeadProcesses(
     recovered.push(...some)
   }
   if (recovered.length > 0)
-    log.info({ jobs: recovered.length, sample: recovered.slice(0, 5).map(({ id }) => id) }, 'orphans recovered')
+    log.info({ jobs: recovered.length, sample: recovered.slice(0, 5).map(({ id }) => id) }, 'recovered orphans')
   return { recovered, living }
 }
 
@@ -66,7 +66,7 @@ const hasEnded = (process: WorkerProcess): boolean =>
 /** No process saw the end of this worker: it counts as a requested stop by design, and as a restart for its jobs. */
 const crashReportOf = (pid: number): Omit<CrashReport, 'started'> => ({
   how: 'asked',
-  why: `process ${pid} has ended without a goodbye`,
+  why: `process ${pid} ended without a stop`,
   signal: null,
   exitCode: null,
   memoryBytes: null,

@@ -36,7 +36,7 @@ export class Findings {
     const begun = await reportFindings(db, found, this.#clock.instant())
     for (const { verdict, subject } of begun) {
       const { facts } = found.find(each => each.verdict === verdict && each.subject === subject)!
-      this.#log.warn(facts, verdict === 'hung' ? 'a worker hangs: its main loop stands still' : 'a job is slow')
+      this.#log.warn(facts, verdict === 'hung' ? 'a worker hangs: its event loop is blocked' : 'a job is slow')
     }
     if (seen.waiting || seen.findings) await this.#starved(seen.findings)
   }

@@ -68,7 +68,7 @@ export class Watchdog {
     const check = await this.#check()
     const { judged, orphans, batches } = check
     for (const { id, host, pid, dead } of judged) {
-      if (dead) this.#log.warn({ worker: id, host, pid }, 'worker declared dead; its jobs go back')
+      if (dead) this.#log.warn({ worker: id, host, pid }, 'a worker is dead; its jobs are recovered')
     }
     const swept = check.late ? await this.#sweep() : nothing
     const recovered: Recovered[] = []
@@ -81,7 +81,7 @@ export class Watchdog {
     if (recovered.length > 0)
       this.#log.info(
         { jobs: recovered.length, sample: recovered.slice(0, 5).map(each => each.id) },
-        'orphans recovered',
+        'recovered orphans',
       )
     if (check.won) await this.#findings.tick({ ...check, slow: swept.slow })
     return {

@@ -42,7 +42,7 @@ export interface ScheduleCheck {
 // Writes once a minute, not at every check. Locks in order and skips locked rows: a concurrent check writes the same
 // value.
 const look = {
-  name: 'schedule_look',
+  name: 'schedule_due',
   text: `
     with mine as materialized (
       select m.name, m.plan from unnest($2::text[], $3::jsonb[]) as m (name, plan)
@@ -75,7 +75,7 @@ export function readSchedules(db: Db, schedules: readonly Planned[], now: Date |
 // If several processes bring the same recurrence, one process wins and the others find it in force. A recurrence in force
 // stays if a process with it checked meanwhile.
 const bring = {
-  name: 'schedule_bring',
+  name: 'schedule_register',
   text: `
     insert into retoma.schedule (name, kind, plan, catch_up, next_at, seen_at)
     values ($2, $3, $4, $5, $6, coalesce($1::timestamptz, now()))
@@ -95,7 +95,7 @@ export async function bringIntoForce(db: Db, schedule: Planned, nextAt: Date, no
 }
 
 const win = {
-  name: 'schedule_win',
+  name: 'schedule_win_occurrence',
   text: `
     update retoma.schedule
     set next_at = $5, kind = $3, catch_up = $6, seen_at = coalesce($1::timestamptz, now()),

@@ -63,7 +63,7 @@ export function createScheduler(given: {
       const made = await fireOccurrences(db, schedule, { nextAt, afterwards, slot: slots.at(-1), jobs }, now)
       if (made === undefined) return Math.max(afterwards.getTime() - looked.now.getTime(), closest) // another process fires it
       if (made.length > 0) fired(job.queue)
-      log.debug({ schedule: name, slots, jobs: made }, 'a schedule fired')
+      log.debug({ schedule: name, slots, jobs: made }, 'a schedule enqueued its job')
       nextAt = afterwards
     }
     return Math.max(nextAt.getTime() - looked.now.getTime(), 0)
@@ -76,7 +76,7 @@ export function createScheduler(given: {
       for (const slot of slots) jobs.push(await jobFor(schedule, slot))
       return jobs
     } catch (error) {
-      log.error({ err: error, schedule: schedule.name }, 'a schedule has no valid input for its job; its slot waits')
+      log.error({ err: error, schedule: schedule.name }, 'a schedule has no valid input for its job; the occurrence waits')
       return undefined
     }
   }
@@ -93,7 +93,7 @@ export function createScheduler(given: {
           .filter(one => one.inForce)
           .map(each =>
             fire(named.get(each.name)!, each, now).catch(error => {
-              log.warn({ err: error, schedule: each.name }, 'a schedule could not be fired; trying again')
+              log.warn({ err: error, schedule: each.name }, 'a schedule cannot enqueue its job; trying again')
               return againMs
             }),
           ),

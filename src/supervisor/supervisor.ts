@@ -75,7 +75,7 @@ export async function supervise({ program, folder, clock, log }: SuperviseOption
       try {
         for (const each of certificates) writePendingCrashReport(folder.certificates, each)
       } catch (error) {
-        told.warn({ err: error }, 'the death certificate could not be written; the watchdog finds what was running')
+        told.warn({ err: error }, 'cannot write the crash report; the watchdog recovers the running jobs')
       }
       logCrash(told, death, next, end.readyMs !== null)
       await clock.sleep(next.afterMs, stop)

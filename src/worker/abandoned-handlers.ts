@@ -44,7 +44,7 @@ export class AbandonedHandlers {
     this.#isWorn = true
     const facts = { worker: worker.id, abandoned: this.#abandoned, slots }
     if (supervision.reportFolder === undefined) {
-      log.error(facts, 'half of its slots or more were abandoned: this process should be started anew')
+      log.error(facts, 'abandoned handlers fill half of the slots or more: restart this process')
       return
     }
     log.error(facts, 'half of its slots or more were abandoned: this worker stops, and another takes its place')

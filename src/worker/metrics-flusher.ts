@@ -51,7 +51,7 @@ export class MetricsFlusher {
     if (!metrics.changed) return
     await writeMetrics(db, id, metrics.take(), clock.instant()).catch(error => {
       metrics.changed = true
-      log.debug({ err: error }, 'what was counted could not be written')
+      log.debug({ err: error }, 'cannot write metrics')
     })
   }
 }

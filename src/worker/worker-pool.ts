@@ -202,7 +202,7 @@ export class WorkerPool implements WorkerEvents {
     this.returnUnstarted(queue, id)
     wakeHints.claimsBlocked(queue, id)
     settleListeners.settled(id)
-    log.warn({ batch: id, queue }, 'a batch was paused by one of its jobs')
+    log.warn({ batch: id, queue }, 'a job paused its batch')
   }
 
   /** Resumes the batches and jobs that waited for a provider that answers again. */
@@ -213,7 +213,7 @@ export class WorkerPool implements WorkerEvents {
       this.claimsUnblocked(queue)
       wakeHints.claimsUnblocked(queue)
       settleListeners.settled(id)
-      log.info({ batch: id }, 'its provider answers again; this batch goes on')
+      log.info({ batch: id }, 'the provider answers again; the batch resumes')
     }
     if (moved.length > 0) await completion.check(moved.map(each => each.id))
     for (const queue of await recallJobs(db, clock.instant())) this.wake(queue)

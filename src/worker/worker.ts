@@ -210,14 +210,14 @@ export class Worker implements MonitoredWorker {
       void this.#heartbeat.stop()
       log.warn(
         { worker: this.id },
-        'the database does not answer; what this worker still holds is left to the watchdog',
+        'the database does not answer; the watchdog recovers the leases of this worker',
       )
     }
     over.abort()
     await Promise.all([this.#calls.close(), this.#childPool.close()])
     await this.#fileCopies.close()
     await leaveWorker(db, this.id, leaveMs, clock.instant()).catch(error =>
-      log.debug({ err: error }, 'the worker row stays; the watchdog removes it'),
+      log.debug({ err: error }, 'cannot write the end of a worker; the watchdog declares the worker dead'),
     )
     log.info({ worker: this.id }, 'worker stopped')
   }
@@ -254,14 +254,14 @@ export class Worker implements MonitoredWorker {
     const claimed = claimJobs(db, { wants: [], worker: this.id, ...this.#takes }, clock.instant())
     const settled = settleJobs(db, this.id, [], clock.instant())
     for (const each of [claimed, settled])
-      each.catch(error => log.debug({ err: error }, 'statements could not be prepared'))
+      each.catch(error => log.debug({ err: error }, 'cannot prepare statements'))
   }
 
   /** Runs in the background; no caller awaits the result. */
   #tidy(): void {
     const { log } = this.#options
     removeLeftoverCopies(temporaryPlace()).catch(error =>
-      log.debug({ err: error }, 'copies of files were left where they are'),
+      log.debug({ err: error }, 'cannot remove local file copies'),
     )
   }
 

@@ -196,10 +196,10 @@ test('an item that is pressed while others have all failed ones retried is retri
     const db: Db = {
       ...real,
       async run<Row>(statement: Statement, values: unknown[], deadlineMs?: number) {
-        if (statement.name === 'control_retry') await beginRetry(real, id, {}, clock.instant())
+        if (statement.name === 'job_retry') await beginRetry(real, id, {}, clock.instant())
         const rows = await real.run<Row>(statement, values, deadlineMs)
         // Its rows have followed by the time that the batch is looked at.
-        if (statement.name === 'control_state') await runCascadeChunk(real, id, clock.instant())
+        if (statement.name === 'job_state') await runCascadeChunk(real, id, clock.instant())
         return rows
       },
     }

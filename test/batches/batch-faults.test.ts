@@ -94,15 +94,15 @@ async function world() {
 }
 
 test.each([
-  ['batch_chunk_alike', 'before'],
-  ['batch_chunk_alike', 'after'],
+  ['batch_chunk_uniform', 'before'],
+  ['batch_chunk_uniform', 'after'],
   ['batch_close', 'before'],
   ['batch_close', 'after'],
   ['batch_submission', 'before'],
 ] as const)('the link is lost at %s, %s it is done: nothing is lost or doubled', async (statement, when) => {
   const { url, db, submit, desk, sql } = await world()
   db.fail(statement, when, unreachable(), { times: 2 })
-  if (statement === 'batch_submission') db.fail('batch_chunk_alike', 'after', unreachable())
+  if (statement === 'batch_submission') db.fail('batch_chunk_uniform', 'after', unreachable())
   const { id, total } = await submit(batch, list(3500))
   expect(total).toBe(3500)
   expect(await desk.batch(id)).toMatchObject({ state: 'waiting', total: 3500, itemsReceived: 3500 })
@@ -114,13 +114,13 @@ test.each([
 
 test('items with keys, whose chunk is sent twice, come in once', async () => {
   const { db, submit } = await world()
-  db.fail('batch_chunk_different', 'after', unreachable())
+  db.fail('batch_chunk_mixed', 'after', unreachable())
   expect(await submit(batch, list(1200), { each: n => ({ key: `k${n}` }) })).toMatchObject({ total: 1200, held: 0 })
 })
 
 test('a submit that gives up can be continued: what is there stays', async () => {
   const { db, submit, desk } = await world()
-  db.fail('batch_chunk_alike', 'after', new Error('a mistake'), { matches: values => values[1] === 1000 })
+  db.fail('batch_chunk_uniform', 'after', new Error('a mistake'), { matches: values => values[1] === 1000 })
   await expect(submit(batch, list(3500), { key: 'k' })).rejects.toThrow('a mistake')
   const [left] = (await desk.batches.list()).items
   expect(left).toMatchObject({ state: 'submitting', itemsReceived: 2000, total: 2000 })
@@ -131,7 +131,7 @@ test('a retry whose answers are lost moves each item once; pressed again it goes
   const { url, db, submit, desk, end } = await world()
   const { id } = await submit(batch, list(5000))
   await end(id, 'failed', 5000)
-  for (const statement of ['transaction', 'batch_bite_retry']) {
+  for (const statement of ['transaction', 'batch_cascade_retry']) {
     db.fail(statement, 'after', unreachable())
     await expect(desk.batches.retryFailed(id)).rejects.toThrow()
   }
@@ -146,7 +146,7 @@ test('a cancel whose answers are lost is a cancel; a tick has its items follow',
   db.fail('batch_cancel', 'after', unreachable())
   await expect(desk.batches.cancel(id)).rejects.toThrow()
   expect(await desk.batch(id)).toMatchObject({ state: 'cancelled', following: true, waiting: 5000 })
-  db.fail('batch_bite_end', 'after', unreachable())
+  db.fail('batch_cascade_end', 'after', unreachable())
   await expect(tick()).rejects.toThrow()
   expect(await auditBatches(url)).toEqual([])
   await tick()
@@ -157,7 +157,7 @@ test('an end whose answer is lost is one end: asked again, nothing is added', as
   const { db, submit, ends: completion, end, sql, desk } = await world()
   const { id } = await submit(batch, list(2))
   await end(id, 'succeeded', 2)
-  db.fail('batch_finish', 'after', unreachable())
+  db.fail('batch_complete', 'after', unreachable())
   await expect(completion.check([id])).rejects.toThrow()
   await completion.check([id])
   expect(await desk.batch(id)).toMatchObject({ state: 'succeeded' })
@@ -188,7 +188,7 @@ test('an end that was seen before an item waits again does not end the batch', a
   }
   expect(await desk.batch(id)).toMatchObject({ state: 'waiting', waiting: 2 })
   expect(await sql(`select from retoma.job where kind = 'over'`)).toEqual([])
-  expect(db.asked).toContain('batch_finish')
+  expect(db.asked).toContain('batch_complete')
 })
 
 test('a verdict whose answer is lost is given once, and its items follow', async () => {

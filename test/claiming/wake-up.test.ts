@@ -239,7 +239,7 @@ test('a handler whose outcome has landed never hears that its lease is lost', as
   const id = await enqueue()
   await begin()
   await ended(id)
-  const beats = () => db.asked.filter(name => name === 'worker_beat').length
+  const beats = () => db.asked.filter(name => name === 'worker_heartbeat').length
   const before = beats()
   await until(async () => {
     await clock.advance(seconds(1))

@@ -192,7 +192,7 @@ test.each([
 
   const next = started(['up', '--json'], { folder })
   const again = JSON.parse(await next.said('}\n')) as { address: string }
-  expect(await next.noted('has ended without a goodbye')).toContain('its jobs go back at once')
+  expect(await next.noted('ended without a stop')).toContain('its jobs are recovered at once')
   expect(await answer(['jobs', 'show', job], { folder })).toMatchObject({ restarts: 1, failures: 0, crashes: 0 })
   const client = await connected(url)
   const status = async () => {
@@ -205,7 +205,7 @@ test.each([
 
   const [dead, living] = await workersIn(client)
   expect(dead).toMatchObject({
-    crash_report: { why: expect.stringMatching(/^process \d+ has ended without a goodbye$/) },
+    crash_report: { why: expect.stringMatching(/^process \d+ ended without a stop$/) },
   })
   // Before its successor was there to run them, and so in time for its first claim.
   const recovered = await recoveredAt(client)

@@ -97,5 +97,5 @@ test('a prepared statement that is gone costs nobody anything: it goes on withou
   await db.transaction(client => client.query('deallocate all'))
   expect(await db.run(statement, [2])).toEqual([{ answer: 3 }])
   expect(await db.run(statement, [3])).toEqual([{ answer: 4 }])
-  expect(warned).toEqual(['there is a pooler that shares sessions: going on without prepared statements'])
+  expect(warned).toEqual(['a pooler shares sessions: the engine uses no prepared statements'])
 })

@@ -25,7 +25,7 @@ function hearing(): { log: Log; lines: Line[] } {
 
 const noHints = (line: Line) => line.message.includes('DATABASE_DIRECT_URL')
 /** A heart whose beat has not landed for seven seconds says so; what matters is that its worker is heard of all the same. */
-const isLateHeart = (line: Line) => line.message.startsWith('the heart of this worker does not beat')
+const isLateHeart = (line: Line) => line.message.startsWith('the heartbeat thread is silent')
 const bad = (lines: Line[]) => lines.filter(each => each.level !== 'info' && !isLateHeart(each))
 
 async function pooled(options: Parameters<typeof poolerTo>[1] = {}): Promise<{ url: string; pooler: Pooler }> {

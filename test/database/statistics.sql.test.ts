@@ -149,9 +149,9 @@ describe('whatever PostgreSQL believes the tables hold', () => {
     const names = statements.map(each => each.name)
     for (const one of [
       'settle',
-      'claim_gated',
-      'death_bury',
-      'watch_end_hung',
+      'claim_limited',
+      'crashed_worker_recover',
+      'late_attempt_end_hung',
       'event_page_job_id',
       'classifier runs.noteJobs',
     ])

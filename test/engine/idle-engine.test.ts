@@ -18,5 +18,5 @@ test('an idle worker with watchdog and janitor does less than a statement a seco
   query.mockRestore()
   const total = [...asked.values()].reduce((sum, n) => sum + n, 0)
   expect(total, JSON.stringify(Object.fromEntries(asked))).toBeLessThan(120)
-  expect(asked.get('watchdog_look')).toBe(24)
+  expect(asked.get('worker_check')).toBe(24)
 })

@@ -311,7 +311,7 @@ async function faultyEvents() {
   })
   const { events } = createEvents({ db, clock, eventFeed, closing: closing.signal })
   const sql = (text: string) => real.run({ name: '', text }, [])
-  const looks = () => db.asked.filter(name => name === 'event_look').length
+  const looks = () => db.asked.filter(name => name === 'event_poll').length
   /** So many that listen by now; what they heard on the way there is forgotten. */
   const listeners = async (count: number) => {
     const readers = upTo(count).map(() => follow(events()))
@@ -372,7 +372,7 @@ describe('many readers, slow readers, no readers:', () => {
     const [quick] = (await t.listeners(1)) as [ReturnType<typeof follow>]
     const slow = t.events()
     const first = slow.next()
-    await until(() => t.clock.sleepers === 1 && t.db.asked.at(-1) === 'event_look')
+    await until(() => t.clock.sleepers === 1 && t.db.asked.at(-1) === 'event_poll')
     await t.sql(warnings(1, 1))
     await t.clock.advance(tick)
     const { value } = await first
@@ -434,8 +434,8 @@ describe('many readers, slow readers, no readers:', () => {
     await t.listeners(1)
     const [job] = await enqueueJobs(t.db.run, [newJob()], t.clock.instant())
     const held = gate()
-    t.db.hold('event_look', 'after', held.passed)
-    const asked = t.db.askedFor('event_look')
+    t.db.hold('event_poll', 'after', held.passed)
+    const asked = t.db.askedFor('event_poll')
     const moved = t.clock.advance(tick)
     await asked
     const stream = follow(t.events({ job: job!.id }))
@@ -485,8 +485,8 @@ describe('many readers, slow readers, no readers:', () => {
     const next = before.next()
     await until(() => t.clock.sleepers === 1)
     const held = gate()
-    t.db.hold('event_look', 'after', held.passed)
-    const asked = t.db.askedFor('event_look')
+    t.db.hold('event_poll', 'after', held.passed)
+    const asked = t.db.askedFor('event_poll')
     const moved = t.clock.advance(tick)
     await asked
     await before.return?.()
@@ -503,7 +503,7 @@ describe('many readers, slow readers, no readers:', () => {
 })
 
 describe('a database that is away is waited for, without a gap or a repeat:', () => {
-  test.each(['event_place', 'event_bounds', 'event_page', 'event_look'])('%s', async statement => {
+  test.each(['event_assign_seq', 'event_bounds', 'event_page', 'event_poll'])('%s', async statement => {
     const t = await faultyEvents()
     const before = t.events()
     const first = before.next()
@@ -512,7 +512,7 @@ describe('a database that is away is waited for, without a gap or a repeat:', ()
     await t.clock.advance(tick)
     const { value } = await first
     for (const when of ['before', 'after'] as const) t.db.fail(statement, when, away(), { times: 2 })
-    const after = statement === 'event_place' ? {} : { after: value!.position }
+    const after = statement === 'event_assign_seq' ? {} : { after: value!.position }
     const reader = follow(t.events(after))
     await t.clock.advance(seconds(2))
     await t.sql(warnings(2, 3))
@@ -526,7 +526,7 @@ describe('a database that is away is waited for, without a gap or a repeat:', ()
     const readers = await t.listeners(3)
     const ends = readers.map(({ ended }) => ended.catch((error: unknown) => error))
     const error = new RetomaError('database_no_rights', { user: 'u', database: 'd', problem: 'p', grant: 'g' })
-    t.db.fail('event_look', 'before', error)
+    t.db.fail('event_poll', 'before', error)
     await t.clock.advance(tick)
     expect(await Promise.all(ends)).toEqual([error, error, error])
     await t.feed.stop()

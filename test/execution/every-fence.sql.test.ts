@@ -46,24 +46,24 @@ const fenced: Record<string, (db: Db, fence: Fence) => Promise<unknown>> = {
         at(1),
       )
     ).size > 0,
-  claim_give_back: async (db, { id, attempt, worker }) =>
+  claim_release: async (db, { id, attempt, worker }) =>
     (await releaseClaims(db, worker, [{ id, attempt }], at(1))).size > 0,
   claim_renew: (db, { id, attempt, worker }) => renewClaims(db, worker, [{ id, attempt } as ClaimedJob], at(1)),
   claim_extend: (db, { id, attempt, worker }) => extendAttempts(db, worker, [{ id, attempt, ms: 1000 }]),
   event_warn: (db, fence) => warnOfAttempt(db, fence, 'unused_steps', {}, at(1)),
-  batch_pause_itself: async (db, { id, attempt, worker }) =>
+  batch_pause_by_job: async (db, { id, attempt, worker }) =>
     (await pauseBatches(db, worker, [{ id, attempt, reason: '{"code":"c"}' }], at(1))).length > 0,
-  watch_end_timeout: async (db, fence) => (await endAttempts(db, 'timeout', [ending(fence)], at(1))).length > 0,
-  watch_end_stalled: async (db, fence) => (await endAttempts(db, 'stalled', [ending(fence)], at(1))).length > 0,
-  watch_end_hung: async (db, fence) => (await endAttempts(db, 'hung', [ending(fence)], at(1))).length > 0,
-  worker_lost: async (db, { id, attempt, worker }) => (await lostBy(db, worker, [{ id, attempt }], 5000)).length === 0,
+  late_attempt_end_timeout: async (db, fence) => (await endAttempts(db, 'timeout', [ending(fence)], at(1))).length > 0,
+  late_attempt_end_stalled: async (db, fence) => (await endAttempts(db, 'stalled', [ending(fence)], at(1))).length > 0,
+  late_attempt_end_hung: async (db, fence) => (await endAttempts(db, 'hung', [ending(fence)], at(1))).length > 0,
+  worker_lost_leases: async (db, { id, attempt, worker }) => (await lostBy(db, worker, [{ id, attempt }], 5000)).length === 0,
 }
 
 /** These find their jobs themselves and fence what they found against a change meanwhile: test/recovery/recover-jobs-of-crashed-worker.sql.test.ts and test/recovery/dead-workers.sql.test.ts play that. */
-const findTheirOwn = ['death_bury', 'watchdog_recover']
+const findTheirOwn = ['crashed_worker_recover', 'orphan_recover']
 
 /** These compare an attempt, and are no fence: whether an outcome landed, whether a finding still holds, and jobs that nobody holds any more. */
-const noFence = ['settle_landed', 'finding_clear', 'claim_recall']
+const noFence = ['settle_was_written', 'finding_clear', 'claim_recall_deferred']
 
 /** Of a transaction that a handler was given; no statement of the pool's. */
 async function keepInTransaction(db: Db, fence: Fence): Promise<boolean> {
@@ -127,7 +127,7 @@ describe.each(calls)('%s', (_, call) => {
   test('works for the attempt that holds the job', async () => {
     const before = await everything()
     const answer = await call(store.db, right)
-    if (call !== fenced.worker_lost) expect(await everything()).not.toEqual(before)
+    if (call !== fenced.worker_lost_leases) expect(await everything()).not.toEqual(before)
     expect(answer).not.toBe(false)
   })
 })

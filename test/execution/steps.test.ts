@@ -68,7 +68,7 @@ test('a later attempt gets what was saved, and goes on after it', async () => {
 
 describe('with a fault at every call of the store', () => {
   const steps = ['one', 'two', 'three', 'four', 'five']
-  const statements = ['claim', 'checkpoint_save', 'checkpoint_load', 'checkpoint_note', 'settle', 'worker_beat']
+  const statements = ['claim', 'checkpoint_save', 'checkpoint_load', 'checkpoint_note', 'settle', 'worker_heartbeat']
   const cases = statements.flatMap(name => ['before', 'after'].map(when => [name, when] as const))
 
   test.each(cases)('%s, %s it: each step that was saved ran once, and the job succeeds', async (name, when) => {

@@ -74,7 +74,7 @@ describe('a look that is cut off', () => {
     expect(await marked()).toBe(5)
   })
 
-  test.each(['guard_look', 'guard_win', 'guard_table', 'guard_note'])(
+  test.each(['guard_due', 'guard_win_sweep', 'guard_table', 'guard_write_result'])(
     'at %s: the next look does it',
     async statement => {
       for (const when of ['before', 'after'] as const) {
@@ -111,7 +111,7 @@ test('who comes while another looks writes nothing and waits for nobody', async 
   await second.tick()
   expect(await winTurn(store.db, guard, clock.instant())).toBe(false)
   expect(await store.sql(`select ctid, xmin from retoma.guard`)).toEqual(before)
-  expect(second.db.asked).toEqual(['guard_look'])
+  expect(second.db.asked).toEqual(['guard_due'])
 })
 
 test('a tick in the future, after a failover to a clock that runs behind, does not hold a guard up', async () => {

@@ -214,5 +214,5 @@ together('where a heart cannot beat, the main loop does, and says so once', asyn
   await until(async () => (await beatAt()) !== first)
   const second = await beatAt()
   await until(async () => (await beatAt()) !== second)
-  expect(lines.filter(line => line.includes('the heart of this worker does not beat'))).toHaveLength(1)
+  expect(lines.filter(line => line.includes('the heartbeat thread is silent'))).toHaveLength(1)
 })

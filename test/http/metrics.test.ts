@@ -34,7 +34,7 @@ test('a scrape tells what waits by queue and state, how long, how attempts ended
     'retoma_attempts_total{queue="greetings",kind="hello",outcome="succeeded"} 1',
     'retoma_job_duration_seconds_bucket{queue="greetings",kind="hello",le="+Inf"} 1',
     'retoma_job_duration_seconds_count{queue="greetings",kind="hello"} 1',
-    'retoma_stuck{verdict="stalled"} 0',
+    'retoma_problems{verdict="stalled"} 0',
     'retoma_workers 1',
     'retoma_database_up 1',
     'retoma_sse_clients 0',

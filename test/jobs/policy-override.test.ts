@@ -104,9 +104,9 @@ test('it is read once for each batch; where it cannot be read nothing of the bat
     await sql(`update retoma.job set batch_id = $2 where id = $1`, [id, batch])
     return id
   }
-  const reads = () => db.asked.filter(each => each === 'override_read').length
+  const reads = () => db.asked.filter(each => each === 'policy_override_read').length
   const items = [await put(), await put()]
-  db.fail('override_read', 'before', linkLost())
+  db.fail('policy_override_read', 'before', linkLost())
   await begin()
   for (const id of items) {
     await settles(id)

@@ -144,7 +144,7 @@ describe('many at once', () => {
     )
   }
 
-  test.each(['provider_clear', 'provider_recall'])(
+  test.each(['provider_clear', 'provider_recall_jobs'])(
     'the answer of %s is lost, or it is never sent: pressed again, or at the next look, it is done',
     async name => {
       for (const when of ['before', 'after'] as const) {

@@ -52,9 +52,9 @@ async function life(word: keyof typeof words) {
 
 describe.each(Object.keys(words) as (keyof typeof words)[])('told to %s', word => {
   const calls = {
-    wait: ['provider_look', 'provider_wait', 'settle', 'provider_answered'],
-    stop: ['provider_look', 'provider_stop', 'batch_pause_itself', 'settle', 'provider_probe', 'provider_answered'],
-    'stop, then nothing': ['provider_silent'],
+    wait: ['provider_read', 'provider_wait', 'settle', 'provider_answered'],
+    stop: ['provider_read', 'provider_stop', 'batch_pause_by_job', 'settle', 'provider_probe', 'provider_answered'],
+    'stop, then nothing': ['provider_probe_failed'],
   }[word]
 
   test.each(calls)('the answer of %s is lost, or it is never sent: nobody is charged, and it goes on', async name => {
@@ -82,7 +82,7 @@ describe.each(Object.keys(words) as (keyof typeof words)[])('told to %s', word =
       await whole.ends()
       // From the claim of the attempt that hears it to its end.
       const heard = whole.db.asked.indexOf(
-        { wait: 'provider_wait', stop: 'provider_stop', 'stop, then nothing': 'provider_silent' }[word],
+        { wait: 'provider_wait', stop: 'provider_stop', 'stop, then nothing': 'provider_probe_failed' }[word],
       )
       expect(heard).toBeGreaterThan(0)
       const last = whole.db.asked.indexOf('settle', heard)

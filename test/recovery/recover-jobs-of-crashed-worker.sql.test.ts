@@ -433,7 +433,7 @@ describe('a burial', () => {
     await store.worker('w')
     const [culprit, other] = await store.putMany(2, 'running')
     const db = faulty(store.db)
-    db.fail('death_bury', 'after', linkLost())
+    db.fail('crashed_worker_recover', 'after', linkLost())
     await expect(bury(named(culprit!, [culprit!, other!]), 10, db)).rejects.toThrow('Connection terminated')
     const once = [await store.job(culprit!), await store.job(other!)]
     expect(once).toMatchObject([{ crashes: 1 }, { restarts: 1 }])
@@ -518,7 +518,7 @@ describe('a burial', () => {
     await store.worker('w')
     const ids = await store.putMany(1001, 'running')
     const db = faulty(store.db)
-    db.fail('death_bury', 'after', linkLost())
+    db.fail('crashed_worker_recover', 'after', linkLost())
     await expect(bury(unexplained(ids), 10, db)).rejects.toThrow('Connection terminated')
     expect(await bury(unexplained(ids), 20, db)).toMatchObject([{ id: ids[1000], fate: 'suspect', state: 'waiting' }])
     const sums = `select sum(restarts)::int as restarts, sum(crashes)::int as crashes, count(worker_id)::int as held from retoma.job`
@@ -529,7 +529,7 @@ describe('a burial', () => {
     await store.worker('w')
     const ids = await store.putMany(1001, 'running')
     const db = faulty(store.db)
-    db.fail('death_bury', 'after', linkLost())
+    db.fail('crashed_worker_recover', 'after', linkLost())
     await expect(bury(unexplained(ids), 10, db)).rejects.toThrow('Connection terminated')
     // Nobody comes back to it; its beat is missed.
     await store.sql(`update retoma.worker set suspected_at = $1, dead_at = $2`, [at(20), at(30)])

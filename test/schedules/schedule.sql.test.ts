@@ -109,7 +109,7 @@ test('a look with nothing due is one statement, and writes once a minute at most
     expect(await tick(at(second))).toBe(30_000)
     versions.add(await version())
   }
-  expect(db.asked).toEqual(Array.from({ length: 20 }, () => 'schedule_look'))
+  expect(db.asked).toEqual(Array.from({ length: 20 }, () => 'schedule_due'))
   expect(versions.size).toBeLessThanOrEqual(11)
 })
 

@@ -68,7 +68,7 @@ test('a claim on its way while the heartbeat looks is not handed back', async ()
   db.hold('claim', 'after', held)
   worker.wake()
   await until(async () => (await row(id)).state === 'running')
-  const beats = () => db.asked.filter(name => name === 'worker_beat').length
+  const beats = () => db.asked.filter(name => name === 'worker_heartbeat').length
   const before = beats()
   await clock.advance(seconds(5))
   await until(() => beats() > before && clock.sleepers === 1)
@@ -82,7 +82,7 @@ test('a worker whose heartbeat, claims and outcomes fail for a while goes on whe
   await begin()
   await asleep()
   const id = await enqueue()
-  db.fail('worker_beat', 'before', databaseError('57P03'), { times: 2 })
+  db.fail('worker_heartbeat', 'before', databaseError('57P03'), { times: 2 })
   db.fail('claim', 'before', databaseError('57P03'), { times: 2 })
   db.fail('settle', 'before', databaseError('57P03'), { times: 3 })
   await until(async () => {
@@ -137,7 +137,7 @@ test('while it cannot write, a stopping worker does not wait for ever', async ()
 })
 
 describe('a worker that is told to stop while a claim is on its way', () => {
-  const gaveBack = (db: { asked: string[] }) => db.asked.filter(name => name === 'claim_give_back').length
+  const gaveBack = (db: { asked: string[] }) => db.asked.filter(name => name === 'claim_release').length
 
   test('tells its handlers at once, and hands back unbegun what the claim brings', async () => {
     const reasons: unknown[] = []
@@ -208,11 +208,11 @@ describe('a worker that is told to stop while a claim is on its way', () => {
     await until(() => runs.length === 1)
     await asleep()
     const silence = gate()
-    for (const statement of ['claim', 'settle', 'claim_give_back', 'worker_beat'])
+    for (const statement of ['claim', 'settle', 'claim_release', 'worker_heartbeat'])
       db.hold(statement, 'before', silence.passed, {
-        mayMiss: statement === 'claim_give_back' || statement === 'worker_beat',
+        mayMiss: statement === 'claim_release' || statement === 'worker_heartbeat',
       })
-    db.fail('worker_leave', 'before', linkLost())
+    db.fail('worker_end', 'before', linkLost())
     worker.wake()
     await until(() => db.asked.at(-1) === 'claim')
     let stopped = false

@@ -53,7 +53,7 @@ export async function executionOf({ engine, log }: Pick<Call, 'engine' | 'log'>,
   await submitRun(engine, runs.classification, id).catch(error => {
     // A job submits the execution later; the problem may pass.
     if (isRetomaError(error) && error.status >= 500) throw error
-    log.warn({ err: error, execution: id }, 'an execution could not be submitted yet')
+    log.warn({ err: error, execution: id }, 'cannot submit an execution yet; trying again')
   })
   return readHere(engine, id)
 }

@@ -29,7 +29,7 @@ async function life(behaviours = [content(null), refuses(500), ok()]) {
 const realFetch = globalThis.fetch
 
 describe('with faults at every call of the store', () => {
-  const statements = ['checkpoint_save', 'checkpoint_load', 'provider_look', 'settle']
+  const statements = ['checkpoint_save', 'checkpoint_load', 'provider_read', 'settle']
   const inTransactions = ['lend', 'tx.begin', 'tx.query', 'tx.keep', 'tx.commit']
   const cases = [...statements, ...inTransactions].flatMap(name =>
     ['before', 'after'].map(when => [name, when] as const),
@@ -52,7 +52,7 @@ describe('with faults at every call of the store', () => {
 
 describe('killed at every instant from its question on', () => {
   // In the order of an attempt.
-  const calls = 'provider_look checkpoint_save lend tx.begin tx.query tx.keep tx.commit settle'.split(' ')
+  const calls = 'provider_read checkpoint_save lend tx.begin tx.query tx.keep tx.commit settle'.split(' ')
   const isKept = (call: string, when: string) =>
     calls.indexOf(call) > 1 || (call === 'checkpoint_save' && when === 'after')
   const cases = calls.flatMap(call => ['before', 'after'].map(when => [call, when] as const))
@@ -61,7 +61,7 @@ describe('killed at every instant from its question on', () => {
     const w = await life([ok()])
     const id = await w.enqueue()
     // The two earlier reads lease connections, too.
-    await w.beginAndDie(w.db.dieAtNext(call, when as 'before' | 'after', { after: 'provider_look' }))
+    await w.beginAndDie(w.db.dieAtNext(call, when as 'before' | 'after', { after: 'provider_read' }))
     await until(() => w.server.inFlight() === 0)
     const asked = w.server.calls.length
     const kept = await w.sql(`select from retoma.checkpoint where name = 'answer 1'`)

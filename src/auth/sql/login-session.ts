@@ -12,7 +12,7 @@ import type { TokenRole } from '../model/token.ts'
 const mostLogIns = 20
 
 const insert = {
-  name: 'log_in_insert',
+  name: 'login_insert',
   text: `
     with others as (
       select hash from retoma.session where token_id = $2 order by created_at desc, hash offset ${mostLogIns - 1}
@@ -48,7 +48,7 @@ export interface FoundLogIn {
 }
 
 const find = {
-  name: 'log_in_find',
+  name: 'login_find',
   text: `
     select s.hash, t.id::text, t.user_name as "user", t.role, s.expires_at as "expiresAt"
     from retoma.session s join retoma.token t on t.id = any (array[s.token_id])
@@ -60,7 +60,7 @@ export async function findLogIn(db: Db, hash: Buffer, now: Date | null): Promise
   return row
 }
 
-const remove = { name: 'log_in_remove', text: `delete from retoma.session where hash = $1` }
+const remove = { name: 'login_remove', text: `delete from retoma.session where hash = $1` }
 
 export async function removeLogIn(db: Db, hash: Buffer): Promise<void> {
   await db.run(remove, [hash])

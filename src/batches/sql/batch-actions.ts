@@ -181,7 +181,7 @@ export async function beginRetry(
 }
 
 const retried = {
-  name: 'batch_retried',
+  name: 'batch_retry_result',
   text: `select retried, retry_conflicts as held from retoma.batch where id = $1 and retries = $2`,
 }
 

@@ -48,7 +48,7 @@ const causes = {
 }
 
 const end = {
-  name: 'batch_bite_end',
+  name: 'batch_cascade_end',
   text: `
     with home as materialized (
       select id, cascade, cascade_chunk, chunks, resumes, reason from retoma.batch
@@ -109,7 +109,7 @@ const end = {
 // constraints are also checked on the row version of the statement's snapshot. The position is compared in the collation of the index;
 // otherwise each chunk would scan all rows before the position.
 const retry = {
-  name: 'batch_bite_retry',
+  name: 'batch_cascade_retry',
   text: `
     with home as materialized (
       select id, state, claims_blocked, finished_at, cascade_at, cascade_cause collate "default" as cascade_cause, cascade_place collate "default" as cascade_place, cascade_id
@@ -161,7 +161,7 @@ const retry = {
 
 // Deletes the jobs of a batch past retention. The jobs go first; the batch row stays until nothing else is left.
 const prune = {
-  name: 'batch_bite_prune',
+  name: 'batch_cascade_prune',
   text: `
     with home as materialized (
       select id, cascade_chunk, chunks from retoma.batch where id = $1 and cascade = 'prune' for update
@@ -198,7 +198,7 @@ const prune = {
 }
 
 const forget = {
-  name: 'batch_forget',
+  name: 'batch_delete',
   text: `
     with gone as (
       delete from retoma.batch where id = $1 and cascade = 'prune' and cascade_chunk >= chunks returning id
@@ -248,10 +248,10 @@ async function retryBite(db: Db, id: string, now: Date | null): Promise<CascadeC
   }
 }
 
-const whatFollows = { name: 'batch_what_follows', text: `select cascade from retoma.batch where id = $1` }
+const whatFollows = { name: 'batch_cascade_read', text: `select cascade from retoma.batch where id = $1` }
 
 const mark = {
-  name: 'batch_mark_old',
+  name: 'batch_mark_expired',
   text: `
     update retoma.batch
     set cascade = 'prune', cascade_chunk = 0, cascade_at = coalesce($3::timestamptz, now()), key_reserved = false

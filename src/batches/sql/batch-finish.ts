@@ -31,7 +31,7 @@ export interface BatchCheck {
 // A stall verdict may race with the outcome of the last job. A `stalled` batch without unfinished jobs has nothing to resume, and ends
 // too.
 const finish = {
-  name: 'batch_finish',
+  name: 'batch_complete',
   text: `
     with seen as materialized (
       select b.id, b.reopen_count, b.total, b.policy, b.reason, s.*
@@ -125,7 +125,7 @@ const mostSamples = 12
 
 // Writes only if a job has finished since the last sample: an idle batch costs nothing. A locked batch is skipped.
 const sample = {
-  name: 'batch_sample',
+  name: 'batch_throughput_sample',
   text: `
     with seen as materialized (
       select b.id, s.ended

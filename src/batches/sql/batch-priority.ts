@@ -25,7 +25,7 @@ const set = {
 // A job moved to another lane gets a `run_at` of now or later, and so lies after every claim cursor. A locked job is being claimed or
 // settled, and is skipped.
 const move = {
-  name: 'batch_priority_bite',
+  name: 'batch_priority_chunk',
   text: `
     with chunk as materialized (
       select first_id, last_id from retoma.batch_chunk where batch_id = $1 and n >= $3 and n < $3 + $4::int order by n

@@ -47,7 +47,7 @@ const groupHasRoom = `(
 // counts as having no room, because the limit decides whether a job can start; while a worker lives, only running jobs keep the stall
 // clock on. While a provider of the kind waits, no job counts as ready: a started job would only be deferred.
 const clocks = {
-  name: 'batch_clock',
+  name: 'batch_stall_clock',
   text: `
     with live as materialized (
       select id, queues, kinds, versions, free_slots from retoma.worker
@@ -133,7 +133,7 @@ export const readBatchClocks = (db: Db, ids: readonly string[], now: Date | null
   db.run<BatchClock>(clocks, [now, ids], tickMs)
 
 const set = {
-  name: 'batch_clock_set',
+  name: 'batch_stall_clock_set',
   text: `
     update retoma.batch b
     set stall_clock_started_at = case when b.id = any ($2::bigint[]) then ${now} else 'infinity' end

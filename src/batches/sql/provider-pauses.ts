@@ -37,7 +37,7 @@ const isStopped = (name: string) =>
 // If several jobs would pause the same batch, the first job gives the reason. The reason names the job, which makes the
 // probe.
 const pause = {
-  name: 'batch_pause_itself',
+  name: 'batch_pause_by_job',
   text: `
     with given as materialized (
       select * from unnest((select $2::bigint[]), (select $3::int[]), (select $4::jsonb[])) as g (id, attempt, reason)
@@ -79,7 +79,7 @@ const hasNothingLeft = `(
 )`
 
 const goOn = {
-  name: 'batch_goes_on',
+  name: 'batch_resume_after_probe',
   text: `
     with home as materialized (
       select b.id, b.reason ->> 'provider' as provider, ${hasNothingLeft} as empty from retoma.batch b
@@ -141,7 +141,7 @@ const candidates = `
 // The next probe goes to another job, of the next batch: perhaps no worker runs the kind any more, or the error belongs
 // to the item. A running probe keeps its permission, for any time until its request.
 const arm = {
-  name: 'provider_arm',
+  name: 'provider_permit_probe',
   text: `
     with due as materialized (
       select name, last_probe_job, (select batch_id from retoma.job j where j.id = last_probe_job) as last_batch from retoma.provider

@@ -53,7 +53,7 @@ const freeKey = {
 }
 
 const holder = {
-  name: 'batch_holder',
+  name: 'batch_by_key',
   text: `select ${columns} from retoma.batch where name = $1 and key = $2 and key_reserved`,
 }
 
@@ -109,7 +109,7 @@ const noted = `
 
 // Values shared by all jobs are passed once, as in enqueueUniform.
 const alike = {
-  name: 'batch_chunk_alike',
+  name: 'batch_chunk_uniform',
   text: `
     with ${open}, made as (
       insert into retoma.job (queue, kind, batch_id, ref, state, claim_rank, run_at, input, group_key, limited, limit_key, version, trace, created_at)
@@ -125,7 +125,7 @@ const alike = {
 // Rows are inserted in the order of the keys, as in every enqueue. Otherwise two callers with the same keys in opposite order would
 // deadlock.
 const different = {
-  name: 'batch_chunk_different',
+  name: 'batch_chunk_mixed',
   text: `
     with ${open}, made as (
       insert into retoma.job (queue, kind, batch_id, key, unique_until, ref, state, claim_rank, run_at, input, group_key, limited, limit_key, version, trace, created_at)

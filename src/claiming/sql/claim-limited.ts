@@ -65,7 +65,7 @@ const hits = `
 
 // Limit counters are looked up one by one: a join would read all counters while the planner takes the table for small.
 const claim = {
-  name: 'claim_gated',
+  name: 'claim_limited',
   text: `
     with recursive rule as materialized (
       select (limits ->> 'concurrency')::int as concurrency,

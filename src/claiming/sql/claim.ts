@@ -214,7 +214,7 @@ export async function lookAhead(db: Db, queues: readonly string[], now: Date | n
 // The fence selects only attempts of this worker. None of the attempts has started, so no attempt and no start is counted. Rows are
 // locked in the order of the ids, because a cancel of the batch locks the same rows at the same time.
 const giveBack = {
-  name: 'claim_give_back',
+  name: 'claim_release',
   text: `
     with moved as (
       update retoma.job j
@@ -269,7 +269,7 @@ export async function extendAttempts(
 }
 
 const recall = {
-  name: 'claim_recall',
+  name: 'claim_recall_deferred',
   text: `
     with given as materialized (
       select g.id, g.attempt from unnest((select $1::bigint[]), (select $2::int[])) as g (id, attempt) order by g.id

@@ -85,7 +85,7 @@ export function createWakeHints(given: { db: Db; clock: Clock; log: Log; sender:
       const column = <K extends keyof (typeof hints)[number]>(name: K) => hints.map(each => each[name])
       await db
         .run(notify, [column('queue'), column('delayMs'), sender, column('batch')], 5000)
-        .catch(error => log.debug({ err: error }, 'a hint was not sent; polling finds the job'))
+        .catch(error => log.debug({ err: error }, 'cannot send a wake-up; a poll finds the job'))
     }
     sending = undefined
     hurry = new AbortController()
@@ -174,7 +174,7 @@ export function listen(given: {
         woken()
         await Promise.race([lost, ended])
       } catch (error) {
-        log.debug({ err: error }, 'listening for hints failed; polling goes on')
+        log.debug({ err: error }, 'cannot listen for wake-ups; polling continues')
       } finally {
         if (client) await withDeadline(client.end(), goodbyeMs, late).catch(() => client?.destroy())
       }

@@ -17,7 +17,7 @@ const mark = {
 
 // Deletes incidents and findings of the batch and of the jobs. A subject may have parts other than numbers, hence the pattern.
 const told = {
-  name: 'batch_erase_told',
+  name: 'batch_erase_incidents',
   text: `
     with ${eraseIncidents({
       incidents: `

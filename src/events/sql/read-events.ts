@@ -62,7 +62,7 @@ const glanceAtBatches = `
   where b.id = any ($4::bigint[]) and b.cascade is distinct from 'prune'`
 
 const poll = {
-  name: 'event_look',
+  name: 'event_poll',
   text: `
     select
       coalesce((select json_agg(e) from (select ${columns} from retoma.event where seq > $1 order by seq limit $2) e), '[]') as events,

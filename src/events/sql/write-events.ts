@@ -51,7 +51,7 @@ export async function warnOfAttempt(
 // so a later position is never visible before an earlier position. Rows are found again by `ctid`, which cannot change while a row is
 // locked; the array keeps every plan from scanning the table.
 const place = {
-  name: 'event_place',
+  name: 'event_assign_seq',
   text: `
     with lock as materialized (
       select pg_try_advisory_xact_lock(${lockKeys.positions} # ('retoma.event'::regclass::oid::bigint << 33)) as ours

@@ -28,7 +28,7 @@ const whole = {
 }
 
 const doom = {
-  name: 'file_doom',
+  name: 'file_mark_removed',
   text: `update retoma.file set ${doomed} where ${mayGo} returning id`,
 }
 
@@ -56,7 +56,7 @@ export const unkeptMs = days(1)
 
 // Uses the partial index of files without a batch and a job.
 const nobodys = {
-  name: 'file_nobodys',
+  name: 'file_without_owner',
   text: `
     select id::text as id from retoma.file
     where batch_id is null and job_id is null and created_at < coalesce($1::timestamptz, now()) - make_interval(secs => ${unkeptMs / 1000})

@@ -46,7 +46,7 @@ export function aboutOf({ table, status, signal, after, every, set, enqueue }: G
 // After a failover to a server with a slower clock, a `ticked_at` in the future would block the guard, so it counts as
 // null.
 const look = {
-  name: 'guard_look',
+  name: 'guard_due',
   text: `
     with mine as materialized (
       select * from unnest($2::text[], $3::jsonb[]) as m (name, about)
@@ -76,7 +76,7 @@ export function readGuards(
 }
 
 const win = {
-  name: 'guard_win',
+  name: 'guard_win_sweep',
   text: `
     update retoma.guard
     set swept_at = coalesce($1::timestamptz, now()), about = $3, last_marked = 0
@@ -100,7 +100,7 @@ export async function winTurn(db: Db, guard: Guard, now: Date | null): Promise<b
 }
 
 const take = {
-  name: 'guard_take',
+  name: 'guard_sweep_now',
   text: `
     with pressed as (
       insert into retoma.guard (name, about, swept_at) values ($2, $3, coalesce($1::timestamptz, now()))
@@ -123,7 +123,7 @@ export async function takeTurn(db: Db, guard: Guard, by: string | undefined, now
 }
 
 const count = {
-  name: 'guard_count',
+  name: 'guard_count_marked',
   text: `update retoma.guard set last_marked = last_marked + $2, total = total + $2 where name = $1`,
 }
 
@@ -138,7 +138,7 @@ export interface GuardError extends LocalizedText {
 }
 
 const note = {
-  name: 'guard_note',
+  name: 'guard_write_result',
   text: `
     with before as materialized (
       select name, last_error from retoma.guard where name = $2 for update

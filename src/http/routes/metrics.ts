@@ -39,7 +39,7 @@ async function systemFamilies(engine: Engine, log: Log): Promise<MetricFamily[] 
   try {
     return await engine.metrics.read()
   } catch (error) {
-    log.warn({ err: error }, 'the metrics of the system could not be read')
+    log.warn({ err: error }, 'cannot read the metrics of the system')
     return undefined
   }
 }

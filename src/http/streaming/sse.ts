@@ -139,7 +139,7 @@ class SseStream<T extends object> implements OpenStream {
           await new Promise<void>(resolve => (this.#drained = resolve))
       }
     } catch (error) {
-      this.#call.log.error({ err: error }, 'a stream of events broke off')
+      this.#call.log.error({ err: error }, 'an event stream ended with an error')
     }
     this.end()
   }
@@ -200,7 +200,7 @@ class SseStream<T extends object> implements OpenStream {
 
   /** Cuts off a client that reads too slowly and discards the unread bytes; a clean end would wait for the client. */
   #drop(): void {
-    this.#call.log.info({ address: this.#call.peer.address }, 'a client that does not read its events was cut off')
+    this.#call.log.info({ address: this.#call.peer.address }, 'closed the event stream of a client that does not read')
     this.#leave()
     if (this.#call.peer.cut) this.#call.peer.cut()
     else this.#controller.error(new Error('the client does not read its events'))

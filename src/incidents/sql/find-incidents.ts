@@ -54,7 +54,7 @@ const isStuck = `j.state = 'stalled' and (select b.state from retoma.batch b whe
 // the past. An incident that is stored only for some time (succeeded, many) closes without a notice once no check could
 // find the event again.
 const look = {
-  name: 'incident_look',
+  name: 'incident_find',
   text: `
     with mine as materialized (
       select at from retoma.periodic_lease
@@ -189,7 +189,7 @@ const look = {
 }
 
 const begin = {
-  name: 'incident_begin',
+  name: 'incident_first_check',
   text: `insert into retoma.periodic_lease (name, at) values ('notify', '-infinity') on conflict do nothing`,
 }
 

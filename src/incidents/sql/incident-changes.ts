@@ -102,7 +102,7 @@ export function closeIncidents(
 }
 
 const fade = {
-  name: 'incident_fade',
+  name: 'incident_set_resolving',
   text: `
     update retoma.incident
     set resolving_since = case when id = any ($2::bigint[]) then ${now} end

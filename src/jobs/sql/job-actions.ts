@@ -46,10 +46,10 @@ const end = (verb: string, states: string, state: string, more = '') => `
     ${noteJobActions(verb, 'moved', 'coalesce($2::timestamptz, now())', '$3::text')}
     select id from moved`
 
-const cancel = { name: 'control_cancel', text: end('cancel', `'waiting', 'running', 'stalled'`, 'cancelled') }
+const cancel = { name: 'job_cancel', text: end('cancel', `'waiting', 'running', 'stalled'`, 'cancelled') }
 
 const skip = {
-  name: 'control_skip',
+  name: 'job_skip',
   text: end(
     'skip',
     `'waiting', 'running', 'stalled', 'failed'`,
@@ -99,10 +99,10 @@ const again = (verb: string, states: string, more = '') => `
     ${noteJobActions(verb, 'moved', 'coalesce($2::timestamptz, now())', '$3::text')}
     select id from moved`
 
-const retry = { name: 'control_retry', text: again('retry', `'failed', 'skipped', 'cancelled'`) }
+const retry = { name: 'job_retry', text: again('retry', `'failed', 'skipped', 'cancelled'`) }
 
 const rerun = {
-  name: 'control_rerun',
+  name: 'job_rerun',
   text: again(
     'rerun',
     `'succeeded', 'failed', 'skipped', 'cancelled'`,
@@ -110,10 +110,10 @@ const rerun = {
   ),
 }
 
-const forget = { name: 'control_forget', text: `delete from retoma.checkpoint where job_id = $1` }
+const forget = { name: 'job_delete_checkpoints', text: `delete from retoma.checkpoint where job_id = $1` }
 
 const resume = {
-  name: 'control_resume',
+  name: 'job_resume',
   text: `
     with moved as (
       update retoma.job j
@@ -126,10 +126,10 @@ const resume = {
     select id from moved`,
 }
 
-const stateOf = { name: 'control_state', text: `select state, queue, batch_id as batch from retoma.job where id = $1` }
+const stateOf = { name: 'job_state', text: `select state, queue, batch_id as batch from retoma.job where id = $1` }
 
 const holderOf = {
-  name: 'control_holder',
+  name: 'job_key_holder',
   text: `
     select other.id
     from retoma.job j

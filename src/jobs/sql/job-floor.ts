@@ -53,7 +53,7 @@ export const someRun = `exists (
 // last search from the start is some time ago: so a dead entry is read once in that time. An open transaction whose start is not visible
 // (of another role, or prepared) stops all floors.
 const raise = {
-  name: 'floor_raise',
+  name: 'job_floor_raise',
   text: `
     with turn as materialized (
       update retoma.periodic_lease set at = now()

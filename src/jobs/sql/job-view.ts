@@ -148,7 +148,7 @@ const readableText = (text: unknown): unknown =>
   typeof text === 'string' && text.includes(mark) ? JSON.stringify(readableValue(viewValue(JSON.parse(text)))) : text
 
 const someStates = {
-  name: 'view_states',
+  name: 'job_states',
   text: `select id::text as id, state from retoma.job where id = any ($1::bigint[])`,
 }
 
@@ -320,7 +320,7 @@ const workers = {
 
 export const viewWorkers = (db: Db, now: Date | null): Promise<WorkerView[]> => db.run<WorkerView>(workers, [now])
 
-const alive = { name: 'view_alive', text: `select 1 as alive` }
+const alive = { name: 'database_ping', text: `select 1 as alive` }
 
 /** Throws if the database does not answer within the deadline. */
 export async function pingDatabase(db: Db, deadlineMs: number): Promise<void> {

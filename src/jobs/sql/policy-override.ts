@@ -25,7 +25,7 @@ export const overriding = (...options: (keyof JobPolicy)[]): string =>
   `${isOpen} and policy -> 'items' ?| array[${options.map(option => `'${option}'`).join(', ')}]`
 
 const read = {
-  name: 'override_read',
+  name: 'policy_override_read',
   text: `select id::text as id, policy -> 'items' as items from retoma.batch where id = any ($1::bigint[])`,
 }
 

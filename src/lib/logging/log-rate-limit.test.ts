@@ -38,7 +38,7 @@ test('a log of 100,000 equal errors is some kilobytes, and what is no warning is
   for (let n = 0; n < 100_000; n++) log.error({ err, path: `/api/v1/jobs/${n}` }, 'a request failed')
   expect(lines).toBe(20)
   expect(bytes).toBeLessThan(100_000)
-  for (let n = 0; n < 50; n++) log.info({ n }, 'a token was made')
+  for (let n = 0; n < 50; n++) log.info({ n }, 'created a token')
   expect(lines).toBe(70)
 })
 

@@ -9,7 +9,7 @@
 import type { Db } from '../../database/db.ts'
 
 const add = {
-  name: 'gate_add',
+  name: 'limit_counter_add',
   text: `
     insert into retoma.limit_counter (queue, group_key, used_at)
     select $1, key, coalesce($3::timestamptz, now()) from unnest($2::text[]) as k (key) order by key
@@ -33,7 +33,7 @@ export async function addLimitCounters(
 // The difference stays the same while other processes claim and settle, so the update subtracts it from the counter's
 // newest value.
 const recount = {
-  name: 'gate_recount',
+  name: 'limit_counter_recount',
   text: `
     with counted as (
       select j.queue, k.key, count(*)::int as running

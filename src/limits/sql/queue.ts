@@ -71,7 +71,7 @@ export async function changeQueueLimits(
 // The index shows the wrong jobs: a limited queue must have no job in the open index, an open queue none in the limited
 // index. A job that enters the open index gets a `run_at` of now, which lies after every claim cursor.
 const regate = {
-  name: 'queue_regate',
+  name: 'queue_update_limited',
   text: `
     with wrong as materialized (
       select j.id
@@ -100,7 +100,7 @@ const regate = {
 // Jobs under a key that the queue no longer has are found by the key. Jobs that miss a key are in no index, so the
 // statement looks for them only right after the queue got groups.
 const regroup = {
-  name: 'queue_regroup',
+  name: 'queue_update_limit_keys',
   text: `
     with wrong as materialized (
       select j.id
@@ -152,7 +152,7 @@ export async function pauseQueue(
 }
 
 const turn = {
-  name: 'queue_take_sweep_turn',
+  name: 'queue_win_full_scan',
   text: `
     update retoma.queue
     set full_scan_at = coalesce($3::timestamptz, now())

@@ -14,7 +14,7 @@ const remove = (table: string, since: string, over: string) => `
 
 // A limit counter is kept longer than any rate looks back.
 const prune = {
-  name: 'unused_prune',
+  name: 'expired_rows_prune',
   text: `
     with gates as (${remove('limit_counter', 'used_at', `group_key <> '' and running = 0 and used_at < ${now} - interval '25 hours'`)}
     ), windows as (${remove('rate_window', 'expires_at', `expires_at < ${now}`)}

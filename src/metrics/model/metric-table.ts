@@ -44,9 +44,9 @@ export const systemMetrics = {
     'How long the first ready job of a queue has waited; those of paused batches do not count',
   ),
   paused: gauge('retoma_queue_paused', '1: somebody has paused the queue'),
-  sampleAge: gauge('retoma_sample_age_seconds', 'How long ago the live jobs were counted'),
+  sampleAge: gauge('retoma_job_counts_age_seconds', 'How long ago the live jobs were counted'),
   stuck: gauge(
-    'retoma_stuck',
+    'retoma_problems',
     'What stands still or is late, by verdict (hung, slow, starved, stalled, stalled_batch)',
   ),
   batches: gauge('retoma_batches', 'Batches that are not over, by state'),
@@ -66,8 +66,8 @@ export const systemMetrics = {
   ),
   workerMemory: gauge('retoma_worker_memory_bytes', 'What a worker’s process takes'),
   workerAbandoned: gauge('retoma_worker_abandoned', 'Handlers that did not end though they were told to'),
-  workerUnwritten: gauge(
-    'retoma_worker_unwritten_seconds',
+  workerWriteLag: gauge(
+    'retoma_worker_write_lag_seconds',
     'How long the oldest outcome of a worker has waited for the database',
   ),
   providerWaiting: gauge('retoma_provider_waiting', '1: the provider has asked all workers to wait, and they do'),

@@ -45,7 +45,7 @@ export const isToBeSampled = `(
 // Writes only changed rows: an idle system writes only its row in retoma.periodic_lease. A last count in the future (after a
 // failover to a slower clock) is ignored.
 const take = {
-  name: 'sample_take',
+  name: 'job_count_sample',
   text: `
     with won as materialized (
       select from retoma.periodic_lease

@@ -53,7 +53,7 @@ const now = 'coalesce($1::timestamptz, now())'
 const isOfIt = `kind = any (d.kinds) and uncounted_attempts > 0 and run_at > ${now} and run_at between d.waited_until and d.waited_until + ${spread}`
 
 const recall = {
-  name: 'provider_recall',
+  name: 'provider_recall_jobs',
   text: `
     with due as materialized (
       select name, kinds, waited_until, cleared_at from retoma.provider

@@ -41,7 +41,7 @@ interface Row {
 
 // The cost of a request to an open provider: a lookup by primary key, and no write.
 const look = {
-  name: 'provider_look',
+  name: 'provider_read',
   text: `
     select ${exactly(now)} as asked, case when p.wait_until > ${now} then ${waitLeft} end as "waitMs",
       p.stopped_at is null and p.wait_until > ${now} and p.waits_since <= ${now} - ${limit} as exhausted,
@@ -62,7 +62,7 @@ const take = {
 }
 
 const meet = {
-  name: 'provider_meet',
+  name: 'provider_add_kind',
   text: `update retoma.provider set kinds = array_append(kinds, $2::text) where name = $1 and $2 <> all (kinds)`,
 }
 
@@ -88,7 +88,7 @@ const stop = {
 // The provider gave no answer: code and message of the stop stay, and `trouble` stores the error. The probe of the job is
 // used up.
 const silent = {
-  name: 'provider_silent',
+  name: 'provider_probe_failed',
   text: `
     update retoma.provider p
     set probe_error = $3, probe_error_at = ${now}, probe_at = greatest(p.probe_at, ${now} + ${probe}), probe_job = nullif(p.probe_job, $4::bigint)

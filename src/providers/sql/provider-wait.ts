@@ -17,7 +17,7 @@ export const waitLeft = `least(${ms('p.wait_until')}, greatest(${ms(`p.waits_sin
 
 // The first probe comes no sooner than the end of the provider's own wait.
 const exhaust = {
-  name: 'provider_exhaust',
+  name: 'provider_stop_after_waits',
   text: `
     update retoma.provider p
     set stopped_at = ${now}, probe_at = greatest(${now} + ${probe}, p.wait_until)

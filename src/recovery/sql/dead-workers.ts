@@ -70,7 +70,7 @@ export interface WorkerCheck {
 // for orphans of recently dead workers. The smallest `orphanAfter` of its kinds decides when a worker is dead. `since`
 // stores the start of the unbroken series of checks.
 const check = {
-  name: 'watchdog_look',
+  name: 'worker_check',
   text: `
     with won as materialized (
       select at, at > coalesce($1::timestamptz, now()) + interval '1 second'

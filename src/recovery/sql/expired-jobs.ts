@@ -49,7 +49,7 @@ const isOfIt = `kind = k.name and case when k.batch is null then batch_id is nul
 
 // Reads each state by its own index. Jobs that never started and are too old lie at the front of their lane.
 const fail = {
-  name: 'overdue_fail',
+  name: 'overdue_jobs_fail',
   text: `
     with k as materialized (
       select name, queue, batch, message, cause, ${now} - make_interval(secs => max_age / 1000) as before

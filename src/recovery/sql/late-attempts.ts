@@ -101,7 +101,7 @@ export interface LateAttempt {
 
 // Ordered by id, so that attempts without a problem do not keep later attempts from being checked.
 const find = {
-  name: 'watch_find',
+  name: 'late_attempt_find',
   text: `
     with ${kindClocks(now)}
     select j.id, j.attempt, j.worker_id as worker, j.queue, j.kind, j.ref, j.batch_id as batch, j.failures, j.crashes,
@@ -160,7 +160,7 @@ const end = (
   what: 'timeout' | 'stalled' | 'hung',
   { fence = '', state = 'h.state', error = 'h.error', set = '', parts }: EndParts,
 ) => ({
-  name: `watch_end_${what}`,
+  name: `late_attempt_end_${what}`,
   text: `
     with given as materialized (
       select *

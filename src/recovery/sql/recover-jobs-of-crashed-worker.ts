@@ -62,7 +62,7 @@ const backoff = (spent: string, policy: string): string => {
 // The in-flight attempts are looked up by a hash, built once: with a join each job would scan all of them, because the planner expects
 // few.
 const recoverCrashed = {
-  name: 'death_bury',
+  name: 'crashed_worker_recover',
   text: `
     with held as materialized (
       select id, attempt, (id, attempt) in (select s.id, s.attempt from unnest($5::bigint[], $6::int[]) as s (id, attempt)) as begun

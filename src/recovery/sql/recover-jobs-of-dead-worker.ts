@@ -60,7 +60,7 @@ const orphanFrom = `
 // another watchdog recovered it. A job missing in the crash report never started: its claim was on the way when the
 // worker crashed.
 const recover = {
-  name: 'watchdog_recover',
+  name: 'orphan_recover',
   text: `
     with found as materialized (
       select j.id, j.attempt, j.worker_id, b.begun, w.crash_report ->> 'how' = 'named' as named

@@ -33,7 +33,7 @@ export interface StarvedLane {
 // Reads lane by lane, from the first live index entry on. Limited jobs have their own index with a lane per group: a
 // loose index scan.
 const starved = {
-  name: 'starved',
+  name: 'unclaimed_find',
   text: `
     with recursive live as materialized (
       select queues, kinds, versions from retoma.worker

@@ -33,7 +33,7 @@ export const workersOnMachine = (db: Db, machine: string): Promise<MachineWorker
 // `suspected_at` is set too: a dead worker without a suspicion counts as stopped in good order, and `orphanAfter` of its kinds would not
 // apply.
 const declare = {
-  name: 'worker_process_gone',
+  name: 'worker_process_ended',
   text: `
     update retoma.worker
     set dead_at = coalesce($1::timestamptz, now()),

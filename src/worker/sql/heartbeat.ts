@@ -86,7 +86,7 @@ const well: HeartbeatPayload = {
  * main loop if the worker has no heartbeat thread.
  */
 export const beat = {
-  name: 'worker_beat',
+  name: 'worker_heartbeat',
   text: `
     update retoma.worker
     set heartbeat_at = coalesce($2::timestamptz, now()), suspected_at = null,
@@ -124,7 +124,7 @@ export function beatValues(id: string, given: Partial<HeartbeatPayload>, now: Da
 // recovery. A query for all jobs of the worker would be slow: behind a long transaction that index is full of dead
 // entries.
 const lost = {
-  name: 'worker_lost',
+  name: 'worker_lost_leases',
   text: `
     select f.place::int - 1 as place
     from unnest($2::bigint[], $3::int[]) with ordinality as f (id, attempt, place)
@@ -175,7 +175,7 @@ export async function beatWorker(
 }
 
 const held = {
-  name: 'worker_held',
+  name: 'worker_leases',
   text: `select id, attempt from retoma.job where worker_id = $1 and state = 'running'`,
 }
 
@@ -184,7 +184,7 @@ export const attemptsHeldBy = (db: Db, id: string): Promise<HeldAttempt[]> => db
 
 // If jobs of the worker still run, the worker is declared dead, and the watchdog recovers the jobs at its next check.
 const leave = {
-  name: 'worker_leave',
+  name: 'worker_end',
   text: `
     with runs as materialized (
       select exists (select from retoma.job where worker_id = $1 and state = 'running') as busy

@@ -77,7 +77,7 @@ const settle = {
 // attempt ended, but not by this outcome. A job released to `waiting` may have been claimed again since: then a later
 // attempt without such a row proves that the outcome was written.
 const landed = {
-  name: 'settle_landed',
+  name: 'settle_was_written',
   text: `
     select g.id, g.attempt
     from unnest($1::bigint[], $2::int[], $3::text[], $4::text[]) as g (id, attempt, state, failure_type)
