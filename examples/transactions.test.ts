@@ -137,7 +137,7 @@ describe.each(Object.keys(drivers))('with a transaction of %s', name => {
     const within = await inTransaction(all)
     expect(await rows()).toEqual(without)
     expect(without).toHaveLength(2 * inputs.length + 2 * texts.length + 2)
-    expect(within).toMatchObject({ created: ids.length, held: 0 })
+    expect(within).toMatchObject({ created: ids.length, duplicates: 0 })
     for (const id of within.ids) expect(id).toMatch(/^\d+$/)
   })
 
@@ -156,7 +156,11 @@ describe.each(Object.keys(drivers))('with a transaction of %s', name => {
     expect(first.created).toBe(true)
     expect(second).toEqual({ id: first.id, created: false })
     expect(third).toEqual({ id: before.id, created: false })
-    expect(many).toMatchObject({ created: 1, held: 2, ids: [before.id, first.id, expect.stringMatching(/^\d+$/)] })
+    expect(many).toMatchObject({
+      created: 1,
+      duplicates: 2,
+      ids: [before.id, first.id, expect.stringMatching(/^\d+$/)],
+    })
   })
 
   test('rolled back, nothing is left', async () => {

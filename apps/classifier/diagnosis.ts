@@ -179,7 +179,7 @@ function unanswered(times: number, since: Date | null, now: Date): LocalizedText
 }
 
 function nobody(facts: Explanation['facts']): LocalizedText {
-  const { live } = facts.takers as { live: number }
+  const { live } = facts.eligibleWorkers as { live: number }
   return live === 0
     ? localized(
         'no worker is alive: once an administrator starts one, the execution goes on by itself',

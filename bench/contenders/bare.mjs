@@ -6,7 +6,7 @@ import pg from 'pg'
 import { createEngine, defineJob } from '../../dist/index.js'
 import { openStatements } from '../lib/statements.mjs'
 
-const bite = 500
+const chunk = 500
 
 export async function open(url) {
   const job = defineJob({ kind: 'noop', queue: 'bench', maxAttempts: 1, run: async () => {} })
@@ -19,7 +19,7 @@ export async function open(url) {
     async work(handler) {
       let settling = Promise.resolve()
       for (;;) {
-        const claimed = await statements.claim(bite)
+        const claimed = await statements.claim(chunk)
         await settling
         if (claimed.length === 0) return
         settling = statements.settle(claimed, outcomeOf)

@@ -89,12 +89,12 @@ async function fill({ sql }, rows) {
   await sql(
     `insert into retoma.kind (name, queue, policy, updated_at) values ('rare', 'rare', '{}', now()) on conflict do nothing`,
   )
-  const bite = 250_000
-  for (let done = 0; done < rows; done += bite) {
+  const chunk = 250_000
+  for (let done = 0; done < rows; done += chunk) {
     await sql(
       `insert into retoma.job (queue, kind, state, claim_rank, run_at, input, result, attempt, last_worker, created_at, started_at, finished_at)
        select 'default', 'noop', 'succeeded', 9, now(), '{"n": 1}', '"done"', 1, 'w', now(), now(), now() from generate_series(1, $1)`,
-      [Math.min(bite, rows - done)],
+      [Math.min(chunk, rows - done)],
     )
   }
   await sql('vacuum analyze retoma.job')

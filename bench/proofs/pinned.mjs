@@ -8,7 +8,7 @@ import { openDb } from '../../dist/database/db.js'
 import { createEngine } from '../../dist/index.js'
 import { silentLog } from '../../dist/lib/logging/log.js'
 import { recoverOrphans } from '../../dist/recovery/sql/recover-jobs-of-dead-worker.js'
-import { beatWorker } from '../../dist/worker/sql/heartbeat.js'
+import { writeHeartbeat } from '../../dist/worker/sql/heartbeat.js'
 import { now } from '../lib/clock.mjs'
 import { grouped, median, part, round } from '../lib/figures.mjs'
 import { toEnqueue } from '../lib/jobs.mjs'
@@ -148,7 +148,7 @@ async function upkeep({ name, database, worker }) {
     }
     return round(median(times), 1)
   }
-  const beat = await cost(() => beatWorker(db, { id: worker.id, memoryBytes: 0, inFlight: [] }, 30_000, null))
+  const beat = await cost(() => writeHeartbeat(db, { id: worker.id, memoryBytes: 0, inFlight: [] }, 30_000, null))
   const pass = await cost(() => recoverOrphans(db, 100, null))
   await db.close()
   return `${name}: a heartbeat takes ${beat} ms, the watchdog's look for orphans ${pass} ms`

@@ -9,7 +9,7 @@ import { openStatements } from '../lib/statements.mjs'
 export const title =
   'with 5,000,000 finished rows, 1,000,000 jobs for tomorrow, or a paused queue of 1,000,000, statements cost at most 1.5 times those on an empty table'
 
-const bite = 50
+const chunk = 50
 const queues = ['bench', 'held']
 
 /** All of them filled by one insert; `priority` of the ready jobs: behind those for tomorrow. */
@@ -78,7 +78,7 @@ async function open(room, server, name, { rows: all, fill, priority = 4 }, scale
   const enqueue = () =>
     engine.enqueueMany(
       job,
-      Array.from({ length: bite }, () => ({})),
+      Array.from({ length: chunk }, () => ({})),
       { priority },
     )
   return { name, database, rows, seconds, statements, enqueue, times: { claim: [], settle: [], poll: [] } }
@@ -92,8 +92,8 @@ async function measure({ statements, enqueue, times }, counts) {
     return value
   }
   await enqueue()
-  const claimed = await timed('claim', () => statements.claim(bite))
-  if (claimed.length !== bite) throw new Error(`${claimed.length} of ${bite} ready jobs were claimed`)
+  const claimed = await timed('claim', () => statements.claim(chunk))
+  if (claimed.length !== chunk) throw new Error(`${claimed.length} of ${chunk} ready jobs were claimed`)
   await timed('settle', () => statements.settle(claimed))
   await timed('poll', () => statements.poll())
 }

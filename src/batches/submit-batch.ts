@@ -89,7 +89,7 @@ export interface Submitted {
   /** Number of jobs of the batch. */
   total: number
   /** Items left out because another job has their unique key. */
-  held: number
+  duplicates: number
 }
 
 export interface BatchSubmitter {
@@ -163,7 +163,12 @@ export function createBatchSubmitter(given: {
       const { created, ...found } = await createBatch(on, made, clock.instant())
       const { id } = found
       let known: Submission = found
-      const answer = (): Submitted => ({ id, created, total: known.total, held: known.itemsReceived - known.total })
+      const answer = (): Submitted => ({
+        id,
+        created,
+        total: known.total,
+        duplicates: known.itemsReceived - known.total,
+      })
       if (known.submitted) return answer()
       refuseOver(known)
 

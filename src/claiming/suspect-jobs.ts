@@ -86,8 +86,8 @@ export class SuspectJobs {
   #mayStart(attempt: Attempt, quiet: boolean): boolean {
     if (this.#alone !== undefined) return this.#alone.attempt === attempt && quiet
     if (attempt.claimed.crash_suspicion!.level === 2) return true
-    const { death } = attempt.claimed.crash_suspicion!
-    return ![...this.#running.values()].some(({ claimed }) => claimed.crash_suspicion!.death === death)
+    const { crashedWorker } = attempt.claimed.crash_suspicion!
+    return ![...this.#running.values()].some(({ claimed }) => claimed.crash_suspicion!.crashedWorker === crashedWorker)
   }
 
   /** The handler has ended, or never began; returns false for an attempt that is not in quarantine. */

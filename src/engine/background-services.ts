@@ -140,10 +140,7 @@ export class BackgroundServices {
       this.#wakeMoved(recovered)
       await this.#sampler.count({ orphaned: recovered })
     } catch (error) {
-      this.#given.log.warn(
-        { err: error },
-        'cannot check the worker processes of this machine; trying again',
-      )
+      this.#given.log.warn({ err: error }, 'cannot check the worker processes of this machine; trying again')
     }
   }
 

@@ -42,7 +42,7 @@ export type EnqueueManyOptions<Input> = Omit<EnqueueOptions, 'key' | 'ref'> & {
 export interface EnqueuedMany {
   created: number
   /** Jobs not created because another job has the unique key. */
-  held: number
+  duplicates: number
   /** In the order of the input. */
   ids: string[]
 }
@@ -165,7 +165,7 @@ export function createEnqueuer(given: {
       // the chunk is written.
       const known = Array.isArray(inputs)
       if (known) await admission.admitMany(job.queue, inputs.length, each === undefined ? same.groupKey : null)
-      const total: EnqueuedMany = { created: 0, held: 0, ids: [] }
+      const total: EnqueuedMany = { created: 0, duplicates: 0, ids: [] }
       const send = async (chunk: Item[]) => {
         const groups = chunk.map(item => item.asked.groupKey)
         if (!known) await admission.admit(job.queue, groups)
@@ -173,7 +173,7 @@ export function createEnqueuer(given: {
         const enqueued =
           each === undefined ? await writeAlike(job, same, chunk, run) : await write(jobsOf(job, chunk), run)
         for (const { id, created } of enqueued) {
-          total[created ? 'created' : 'held']++
+          total[created ? 'created' : 'duplicates']++
           total.ids.push(id)
         }
         announce(job.queue, each === undefined ? [same] : chunk.map(item => item.asked), tx)

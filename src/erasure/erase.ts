@@ -45,14 +45,14 @@ export function createEraser({ db, clock }: { db: Db; clock: Clock }): Eraser {
   const removeFiles = async () => {
     while ((await removeDropped(db, filesAtOnce)) === filesAtOnce);
   }
-  const bites = (id: string) => continueCascade(db, clock, id, Number.POSITIVE_INFINITY)
+  const finishCascade = (id: string) => continueCascade(db, clock, id, Number.POSITIVE_INFINITY)
 
   return {
     async batch(id) {
       if (!isId(id)) return { id, erased: false }
       let erased = false
       for (let left = maxConflictRetries; ; left--) {
-        await bites(id)
+        await finishCascade(id)
         const found = await markBatchErased(db, id, clock.instant())
         if (found === undefined) break
         if (found === 'marked') erased = true

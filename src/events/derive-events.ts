@@ -12,11 +12,15 @@ import { phaseOf, stateOf } from './model/followed-snapshot.ts'
 import type { EventRow } from './sql/read-events.ts'
 
 /** An event without its position. */
-export type Told = EngineEvent extends infer E ? (E extends EngineEvent ? Omit<E, 'position'> : never) : never
+export type UnpositionedEvent = EngineEvent extends infer E
+  ? E extends EngineEvent
+    ? Omit<E, 'position'>
+    : never
+  : never
 
 /** An event, and the change of the reader's place. */
 export interface DerivedStep {
-  told: Told
+  event: UnpositionedEvent
   change: Partial<EventPosition>
 }
 
@@ -27,27 +31,31 @@ export function deriveEvents(
   place: EventPosition,
 ): DerivedStep[] {
   const ids = { at: new Date(at), jobId, batchId }
-  const itself = { type, ...ids, data } as Told
+  const itself = { type, ...ids, data } as UnpositionedEvent
   const isItem = type === 'state' && jobId !== null && batchId !== null && of.job === undefined
   if (isItem) {
     const { to, ...more } = data
-    return [{ told: { type: 'item', ...ids, data: { ...more, state: to } } as Told, change: { seq } }]
+    return [{ event: { type: 'item', ...ids, data: { ...more, state: to } } as UnpositionedEvent, change: { seq } }]
   }
   const { from, to, attempt } = data
   const isOfIt = of.job !== undefined || (of.batch !== undefined && jobId === null)
-  if (!isOfIt || typeof from !== 'string' || typeof to !== 'string') return [{ told: itself, change: { seq } }]
+  if (!isOfIt || typeof from !== 'string' || typeof to !== 'string') return [{ event: itself, change: { seq } }]
 
-  const state = (data: { from: string; to: string; reason: string | null }): Told => ({ type: 'state', ...ids, data })
+  const state = (data: { from: string; to: string; reason: string | null }): UnpositionedEvent => ({
+    type: 'state',
+    ...ids,
+    data,
+  })
   const phase = phaseOf(to, of.job && attempt)
-  const wasTold = place.half === true && place.seq === seq
+  const wasPublished = place.half === true && place.seq === seq
   const steps: DerivedStep[] = []
   // A batch changes from `submitting` to `running` without an event.
   const before = stateOf(place.phase)
-  if (of.batch !== undefined && !wasTold && before !== null && before !== from)
-    steps.push({ told: state({ from: before, to: from, reason: null }), change: { phase: phaseOf(from) } })
-  if (type !== 'action' || from === to) return [...steps, { told: itself, change: { seq, phase } }]
+  if (of.batch !== undefined && !wasPublished && before !== null && before !== from)
+    steps.push({ event: state({ from: before, to: from, reason: null }), change: { phase: phaseOf(from) } })
+  if (type !== 'action' || from === to) return [...steps, { event: itself, change: { seq, phase } }]
   // The reader may leave between the two events; the reader then gets the second event after coming back.
-  if (!wasTold) steps.push({ told: itself, change: { seq, half: true } })
-  steps.push({ told: state({ from, to, reason: 'person' }), change: { seq, phase } })
+  if (!wasPublished) steps.push({ event: itself, change: { seq, half: true } })
+  steps.push({ event: state({ from, to, reason: 'person' }), change: { seq, phase } })
   return steps
 }

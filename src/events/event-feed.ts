@@ -125,11 +125,11 @@ export class EventFeed {
       const found = await this.#look()
       const cost = this.#clock.elapsed() - begun
       if (this.#session !== session) return pollIntervalMs
-      const told = await this.#publish(found.poll, found.asked, session.ending.signal)
+      const event = await this.#publish(found.poll, found.asked, session.ending.signal)
       if (this.#session !== session) return pollIntervalMs
       const more = found.poll.events.length >= chunkSize
       if (!more && !(found.poll.unplaced && (await placeEvents(this.#db)) > 0))
-        return Math.max(pollIntervalMs - told, Math.min(cost * share, rarestMs))
+        return Math.max(pollIntervalMs - event, Math.min(cost * share, rarestMs))
     }
   }
 

@@ -12,7 +12,7 @@ import { isTransient } from '../database/pg-errors.ts'
 import { localized, RetomaError } from '../errors/errors.ts'
 import { unlessAborted } from '../lib/abortable.ts'
 import type { Clock } from '../lib/clock.ts'
-import { deriveEvents, type Told } from './derive-events.ts'
+import { deriveEvents, type UnpositionedEvent } from './derive-events.ts'
 import { type EventFeed, type FeedListener, type FeedUpdate, pollIntervalMs } from './event-feed.ts'
 import type { EngineEvent, Subject } from './model/event.ts'
 import { cursorOf, type EventPosition } from './model/event-cursor.ts'
@@ -184,22 +184,22 @@ export class EventReader implements FeedListener {
   }
 
   #pushRow(row: EventRow): void {
-    for (const { told, change } of deriveEvents(row, this.of, this.#ahead)) this.#push(told, change)
+    for (const { event, change } of deriveEvents(row, this.of, this.#ahead)) this.#push(event, change)
   }
 
-  #push(told: Told, change: Partial<EventPosition>): void {
+  #push(unpositioned: UnpositionedEvent, change: Partial<EventPosition>): void {
     const before = cursorOf(this.#ahead)
     this.#ahead = { ...this.#ahead, ...(change.seq === undefined ? {} : { half: false }), ...change }
-    const event = this.#shared(told, before, cursorOf(this.#ahead))
+    const event = this.#shared(unpositioned, before, cursorOf(this.#ahead))
     // A later progress replaces the previous queued progress.
-    if (told.type === 'progress' && this.#queue.at(-1)?.event.type === 'progress') this.#queue.pop()
+    if (event.type === 'progress' && this.#queue.at(-1)?.event.type === 'progress') this.#queue.pop()
     this.#queue.push({ event, place: this.#ahead })
   }
 
   /** Readers of the same subject at the same place share an event object, so that it is serialised once. */
-  #shared(told: Told, before: string, position: string): EngineEvent {
-    const key = `${told.type} ${this.of.job ?? ''} ${this.of.batch ?? ''} ${before} ${position}`
-    const made = this.#news?.made.get(key) ?? ({ position, ...told } as EngineEvent)
+  #shared(event: UnpositionedEvent, before: string, position: string): EngineEvent {
+    const key = `${event.type} ${this.of.job ?? ''} ${this.of.batch ?? ''} ${before} ${position}`
+    const made = this.#news?.made.get(key) ?? ({ position, ...event } as EngineEvent)
     this.#news?.made.set(key, made)
     return made
   }

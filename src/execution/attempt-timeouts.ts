@@ -43,10 +43,10 @@ export class Deadlines {
     this.#timer.set(time.deadline)
   }
 
-  /** Extends all deadlines by `ms`, except the deadline of the attempt named `culprit`, if known. */
-  discountBlockedTime(ms: number, culprit?: string): void {
+  /** Extends all deadlines by `ms`, except the deadline of the attempt named `suspectedJob`, if known. */
+  discountBlockedTime(ms: number, suspectedJob?: string): void {
     for (const attempt of this.#options.attempts)
-      if (attempt.running && attempt.name !== culprit) attempt.time.discountBlockedTime(ms)
+      if (attempt.running && attempt.name !== suspectedJob) attempt.time.discountBlockedTime(ms)
   }
 
   /** Stops the timer for good. */

@@ -63,7 +63,10 @@ export function runIsolated(
 function known(ended: Awaited<ChildRun['ended']>, facts: Record<string, unknown>, log: Log): Ended | IsolatedAttempt {
   if ('end' in ended) return { end: ended.end as AttemptEnd }
   if (!('handBack' in ended)) return ended
-  log.warn({ ...facts, why: ended.handBack }, 'the child process of this job ended, and the job is not the cause; the job is released')
+  log.warn(
+    { ...facts, why: ended.handBack },
+    'the child process of this job ended, and the job is not the cause; the job is released',
+  )
   return { end: { state: 'released' } }
 }
 

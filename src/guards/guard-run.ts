@@ -42,7 +42,7 @@ export interface RunOptions {
 
 /** Marks all lost rows. */
 export async function runGuard(options: RunOptions): Promise<GuardRun> {
-  const { more: _, ...swept } = await sweep({ ...options, atMostMs, bites: Number.POSITIVE_INFINITY })
+  const { more: _, ...swept } = await sweep({ ...options, atMostMs, chunks: Number.POSITIVE_INFINITY })
   const { table, set } = aboutOf(options.guard)
   return { name: options.guard.name, table, dryRun: false, set, ...swept }
 }

@@ -1,5 +1,5 @@
 /**
- * Runs a sweep of a guard: marks lost rows in chunks until none are left or `bites` chunks are done. Called by the tick
+ * Runs a sweep of a guard: marks lost rows in chunks until none are left or `chunks` are done. Called by the tick
  * (guard-tick.ts) and by hand.
  *
  * Invariant: a row that cannot be marked, or has no valid job, stays unchanged and is reported; it does not hold up other rows.
@@ -37,7 +37,7 @@ export interface SweepOptions {
   /** Counts in the guard's row of retoma.guard. */
   counted: boolean
   atMostMs: number
-  bites: number
+  chunks: number
   signal?: AbortSignal
   now: () => Date | null
 }
@@ -48,7 +48,7 @@ export async function sweep({
   guard,
   counted,
   atMostMs,
-  bites,
+  chunks,
   signal,
   now,
 }: SweepOptions): Promise<GuardSweepResult> {
@@ -61,7 +61,7 @@ export async function sweep({
   }
   const subject = { guard, table, jobsOf: (rows: readonly LostRow[]) => tryJobs(guard, rows) }
   let { limit } = guard
-  for (let done = 0; done < bites && refused.length < mostRefused && !signal?.aborted; ) {
+  for (let done = 0; done < chunks && refused.length < mostRefused && !signal?.aborted; ) {
     const options = { refused, limit, name: counted ? guard.name : undefined, atMostMs }
     const chunk = await markLost(db, { ...subject, now: now() }, options).catch(error => error as Error)
     if (chunk instanceof Error) {

@@ -17,7 +17,7 @@ import type { Guard } from './model/guard.ts'
 import { type GuardError, noteTurn, readGuards, winTurn } from './sql/guard-runs.ts'
 
 /** Chunks in a tick: a process that stops does not wait for a backlog of millions. The next tick continues at once. */
-const bites = 20
+const chunks = 20
 /** Time limit of a statement on a table without an index; beyond it the guard reports `guard_slow`. */
 const atMostMs = 6000
 export const pollIntervalMs = 60_000
@@ -45,7 +45,7 @@ export function createGuards(given: {
     if (!begun.has(name) && !(await winTurn(db, guard, clock.instant()))) return
     begun.add(name)
     const now = () => clock.instant()
-    const swept = await sweep({ db, guard, counted: true, atMostMs, bites, now }).catch(error => {
+    const swept = await sweep({ db, guard, counted: true, atMostMs, chunks, now }).catch(error => {
       // Database outage: this process keeps the sweep and continues after the outage.
       if (isTransient(error) && !isRetomaError(error, 'guard_slow')) throw error
       return error as Error
@@ -56,10 +56,7 @@ export function createGuards(given: {
     const warnings = swept instanceof Error ? null : swept.warnings
     const before = await noteTurn(db, name, { error, warnings }, clock.instant())
     if (error !== null && error.en !== before?.en)
-      log.warn(
-        { guard: name, code: error.code, problem: error.en },
-        'a guard failed; the next sweep tries again',
-      )
+      log.warn({ guard: name, code: error.code, problem: error.en }, 'a guard failed; the next sweep tries again')
     if (error === null && before !== null) log.info({ guard: name }, 'a guard works again')
     if (swept instanceof Error || !swept.more) begun.delete(name)
   }

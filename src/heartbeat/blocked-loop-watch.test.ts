@@ -22,15 +22,15 @@ const late = (leftMs: number): MainThreadStack => ({
 const native: MainThreadStack = { stack: null, job: null }
 
 function guarding(given: Partial<HeartbeatThreadData> & { seen?: MainThreadStack; supervised?: boolean } = {}) {
-  const papers = given.supervised ? mkdtempSync(join(tmpdir(), 'retoma-guard-')) : undefined
-  if (papers) onTestFinished(() => rmSync(papers, { recursive: true }))
+  const reportFolder = given.supervised ? mkdtempSync(join(tmpdir(), 'retoma-guard-')) : undefined
+  if (reportFolder) onTestFinished(() => rmSync(reportFolder, { recursive: true }))
   const sharedState = newSharedState(0)
   const lines: ThreadLogLine[] = []
   const task: HeartbeatThreadData = {
     schema: 'retoma',
     connection: undefined,
     queues: [],
-    papers,
+    reportFolder,
     killWhenHung: false,
     memoryBytes: 1000,
     silentMs: 15_000,
@@ -62,14 +62,14 @@ function guarding(given: Partial<HeartbeatThreadData> & { seen?: MainThreadStack
       await new Promise(resolve => setImmediate(resolve))
     }
   }
-  const culprit = () => (papers === undefined ? null : readSuspectedJob(papers))
+  const suspectedJob = () => (reportFolder === undefined ? null : readSuspectedJob(reportFolder))
   return {
     guard: processWatch,
     signs: sharedState,
     seen,
     lines,
-    papers,
-    culprit,
+    reportFolder,
+    suspectedJob,
     turn: (ms: number) => pass(ms, true),
     stand: (ms: number) => pass(ms, false),
   }
@@ -123,7 +123,7 @@ test('who could not be named at first is looked for again, and told once found',
 })
 
 test('supervised: the job on the stack that is out of time ends its process and is named, at its own time', async () => {
-  const { signs: sharedState, seen, culprit, turn, stand } = guarding({ supervised: true, seen: late(600) })
+  const { signs: sharedState, seen, suspectedJob, turn, stand } = guarding({ supervised: true, seen: late(600) })
   await turn(1000)
   sharedState[slot.dueAt] = seen.now + 3000
   await stand(3600)
@@ -131,27 +131,27 @@ test('supervised: the job on the stack that is out of time ends its process and 
   seen.main = late(-100)
   await stand(1200)
   expect(seen.killed).toBeGreaterThan(0)
-  expect(culprit()).toMatchObject({ job: '7', attempt: 2, how: 'timeout', stack: 'spin (a.js:3)' })
+  expect(suspectedJob()).toMatchObject({ job: '7', attempt: 2, how: 'timeout', stack: 'spin (a.js:3)' })
 })
 
 test('that a neighbour is out of time behind a blocked loop kills nobody', async () => {
-  const { signs: sharedState, seen, culprit, stand } = guarding({ supervised: true })
+  const { signs: sharedState, seen, suspectedJob, stand } = guarding({ supervised: true })
   sharedState[slot.dueAt] = seen.now + 2000
   await stand(20_000)
   expect(seen.killed).toBe(0)
-  expect(culprit()).toBe(null)
+  expect(suspectedJob()).toBe(null)
 })
 
 test('supervised: where nobody can be named the process is ended once all that run are out of time, and nobody is', async () => {
-  const { signs: sharedState, seen, culprit, papers, stand } = guarding({ supervised: true, seen: native })
+  const { signs: sharedState, seen, suspectedJob, reportFolder, stand } = guarding({ supervised: true, seen: native })
   sharedState[slot.dueAt] = seen.now + 2000
   sharedState[slot.allDueAt] = seen.now + 9000
   await stand(8000)
   expect(seen.killed).toBe(0)
   await stand(3000)
   expect(seen.killed).toBeGreaterThan(0)
-  expect(culprit()).toBe(null)
-  expect(hasStatusFile(papers!, 'hung')).toBe(true)
+  expect(suspectedJob()).toBe(null)
+  expect(hasStatusFile(reportFolder!, 'hung')).toBe(true)
 })
 
 test.each([
@@ -165,17 +165,17 @@ test.each([
 })
 
 test('memory over the cap: supervised, the job that is at work ends its process and is named', async () => {
-  const { seen, culprit, turn } = guarding({ supervised: true })
+  const { seen, suspectedJob, turn } = guarding({ supervised: true })
   await turn(1000)
   seen.memory = 1200
   await turn(200)
   expect(seen.killed).toBe(1)
-  expect(culprit()).toMatchObject({ job: '7', how: 'memory' })
+  expect(suspectedJob()).toMatchObject({ job: '7', how: 'memory' })
 })
 
 test('memory over the cap: nobody is named when it is not the same job at each look', async () => {
   const made = guarding({ supervised: true })
-  const { seen, culprit, turn } = made
+  const { seen, suspectedJob, turn } = made
   let n = 0
   Object.defineProperty(seen, 'main', {
     get: () => ({ stack: 'f (a.js:1)', job: { id: String(++n), attempt: 1, kind: 'k', leftMs: 1 } }),
@@ -183,7 +183,7 @@ test('memory over the cap: nobody is named when it is not the same job at each l
   seen.memory = 1200
   await turn(400)
   expect(seen.killed).toBe(1)
-  expect(culprit()).toBe(null)
+  expect(suspectedJob()).toBe(null)
 })
 
 test('memory over the cap without a supervisor is told once for each crossing', async () => {
@@ -197,7 +197,7 @@ test('memory over the cap without a supervisor is told once for each crossing', 
 })
 
 test('over its memory while a job blocks the loop, it is named though the first looks find it in native code', async () => {
-  const { seen, culprit, turn, stand } = guarding({ supervised: true })
+  const { seen, suspectedJob, turn, stand } = guarding({ supervised: true })
   const looks = [native, native]
   Object.defineProperty(seen, 'main', {
     get() {
@@ -210,5 +210,5 @@ test('over its memory while a job blocks the loop, it is named though the first 
   seen.memory = 1001
   await stand(checkIntervalMs)
   expect(seen.killed).toBe(1)
-  expect(culprit()).toMatchObject({ job: '7', how: 'memory' })
+  expect(suspectedJob()).toMatchObject({ job: '7', how: 'memory' })
 })

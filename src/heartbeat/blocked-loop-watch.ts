@@ -147,7 +147,7 @@ export class BlockedLoopWatch {
     const { task, now } = this.#options
     // Perhaps no deadline is running, and an abandoned handler blocks the loop.
     const due = task.sharedState[slot.dueAt] || task.sharedState[slot.allDueAt]!
-    const mayKill = task.papers !== undefined || task.killWhenHung
+    const mayKill = task.reportFolder !== undefined || task.killWhenHung
     return mayKill && due > 0 && now() >= Math.max(due, block.lookAgainAt)
   }
 
@@ -181,7 +181,7 @@ export class BlockedLoopWatch {
     const { job, seen } = await this.#hungry(blockedMs)
     const bytes = this.memoryBytes
     const why = `the process has ${megabytes(bytes)} MB, over its cap of ${megabytes(task.memoryBytes)} MB`
-    if (task.papers !== undefined) return this.#die(job, seen, 'memory', why)
+    if (task.reportFolder !== undefined) return this.#die(job, seen, 'memory', why)
     const facts = { ...(job && { job: job.id, attempt: job.attempt }), stack: seen.stack, memoryBytes: bytes }
     voice.say({ level: 'error', facts, message: why })
   }
@@ -204,9 +204,16 @@ export class BlockedLoopWatch {
 
   #die(job: RunningJob | undefined, seen: MainThreadStack, how: 'timeout' | 'memory', why: string): void {
     const { task, voice, kill } = this.#options
-    if (task.papers !== undefined) {
-      if (job === undefined) writeStatusFile(task.papers, how === 'memory' ? 'memory' : 'hung')
-      else recordSuspectedJob(task.papers, { job: job.id, attempt: job.attempt, how, message: why, stack: seen.stack })
+    if (task.reportFolder !== undefined) {
+      if (job === undefined) writeStatusFile(task.reportFolder, how === 'memory' ? 'memory' : 'hung')
+      else
+        recordSuspectedJob(task.reportFolder, {
+          job: job.id,
+          attempt: job.attempt,
+          how,
+          message: why,
+          stack: seen.stack,
+        })
     }
     const facts = { ...(job && { job: job.id, attempt: job.attempt }), stack: seen.stack ?? 'in native code' }
     voice.sayLast({ level: 'error', facts, message: `this process ends itself: ${why}` })

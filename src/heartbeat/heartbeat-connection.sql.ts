@@ -11,7 +11,7 @@ import { schemaNames } from '../database/schema-name.ts'
 import { beginWithSettings, forSession } from '../database/session-settings.ts'
 import { socketOf } from '../database/socket.ts'
 import { withDeadline } from '../lib/with-deadline.ts'
-import { beat, beatValues, type HeartbeatPayload } from '../worker/sql/heartbeat.ts'
+import { beat, type HeartbeatPayload, heartbeatValues } from '../worker/sql/heartbeat.ts'
 
 export interface HeartbeatConnection {
   /** Returns false if the worker was declared dead. */

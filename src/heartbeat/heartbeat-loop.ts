@@ -80,7 +80,7 @@ export class HeartbeatLoop {
       this.#landedAt = sharedElapsed()
       this.#told = false
       if (alive) this.#options.landed()
-      else this.#bury(id)
+      else this.#declareDead(id)
       return undefined
     } catch {
       if (!this.#told && sharedElapsed() - this.#landedAt > this.#options.silentMs) {
@@ -104,7 +104,7 @@ export class HeartbeatLoop {
     return this.#pulse
   }
 
-  #bury(id: string): void {
+  #declareDead(id: string): void {
     // A new incarnation may have begun meanwhile.
     if (this.#id === id) this.#id = undefined
     this.#options.dead(id)

@@ -60,7 +60,7 @@ export class HeartbeatThread {
       schema,
       sharedState: this.sharedState,
       queues,
-      papers: reportFolder,
+      reportFolder,
       killWhenHung,
       memoryBytes,
       silentMs,
@@ -102,7 +102,7 @@ export class HeartbeatThread {
 
   /** Writes heartbeats for the worker `id` from now on. */
   live(id: string): void {
-    this.sharedState[slot.beatAt] = sharedElapsed()
+    this.sharedState[slot.heartbeatAt] = sharedElapsed()
     this.#post({ live: id })
   }
 

@@ -23,7 +23,7 @@ export const slot = {
   blockedJob: 8,
   blockedAttempt: 9,
   /** Written by the heartbeat thread: the instant of the last heartbeat. */
-  beatAt: 10,
+  heartbeatAt: 10,
   /** Written by the heartbeat thread: 1 once the thread receives messages. */
   hears: 11,
   /** Written by the main loop: the latest deadline of all in-process handlers; 0 if none run. */

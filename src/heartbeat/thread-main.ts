@@ -47,7 +47,7 @@ const heartbeatLoop = new HeartbeatLoop({
   schema: task.schema,
   vitals,
   landed() {
-    sharedState[slot.beatAt] = sharedElapsed()
+    sharedState[slot.heartbeatAt] = sharedElapsed()
     sharedState[slot.lagMs] = 0
     processWatch.landed()
   },
@@ -57,16 +57,18 @@ const heartbeatLoop = new HeartbeatLoop({
 })
 
 function vitals(): HeartbeatPayload {
-  const stood = sharedElapsed() - sharedState[slot.turnAt]!
+  const blockedFor = sharedElapsed() - sharedState[slot.turnAt]!
   return {
     memoryBytes: processWatch.memoryBytes,
-    loopLagMs: Math.max(sharedState[slot.lagMs]!, stood > 1000 ? stood : 0),
+    loopLagMs: Math.max(sharedState[slot.lagMs]!, blockedFor > 1000 ? blockedFor : 0),
     inFlightCount: sharedState[slot.running]!,
     abandoned: sharedState[slot.abandoned]!,
     // A blocked loop starts no attempts.
-    freeSlots: Object.fromEntries(task.queues.map((queue, n) => [queue, stood > 1000 ? 0 : freeOf(sharedState, n)])),
+    freeSlots: Object.fromEntries(
+      task.queues.map((queue, n) => [queue, blockedFor > 1000 ? 0 : freeOf(sharedState, n)]),
+    ),
     writeLagMs: sharedState[slot.writeLagMs]!,
-    supervised: task.papers !== undefined,
+    supervised: task.reportFolder !== undefined,
     blocked: processWatch.blocked,
     unblockedMs: processWatch.unblockedMs,
   }

@@ -11,7 +11,7 @@ export interface HeartbeatThreadData {
   sharedState: SharedState
   queues: readonly string[]
   /** The report folder of the supervisor, where the crashing job is named; undefined: no supervisor. */
-  papers: string | undefined
+  reportFolder: string | undefined
   killWhenHung: boolean
   /** The memory limit of the process, in bytes. */
   memoryBytes: number

@@ -123,7 +123,10 @@ export class ChildPool {
       mine.taken.abort()
       forget()
       if (!this.#closed)
-        this.#log.warn({ signal: remains.signal, code: remains.exitCode }, 'an idle child process ended; no job is charged')
+        this.#log.warn(
+          { signal: remains.signal, code: remains.exitCode },
+          'an idle child process ended; no job is charged',
+        )
     })
     void unrefSleep(warmMs, mine.taken.signal).then(() => {
       if (mine.taken.signal.aborted) return

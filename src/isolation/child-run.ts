@@ -37,8 +37,8 @@ export type ChildRunEnd =
   | { handBack: string }
   | { thrown: unknown; evidence?: Evidence; crash?: Crash['crash'] }
 
-/** `unbegun`: the child died while idle, unnoticed. The run goes to another child. */
-type Tried = ChildRunEnd | 'unbegun'
+/** `unstarted`: the child died while idle, unnoticed. The run goes to another child. */
+type Tried = ChildRunEnd | 'unstarted'
 /** The number of further children to try. */
 const otherChildren = 3
 
@@ -118,7 +118,7 @@ export class ChildRun {
     try {
       for (let left = otherChildren; ; left--) {
         const ended = await this.#in(await this.#lender.take())
-        if (ended !== 'unbegun') return ended
+        if (ended !== 'unstarted') return ended
         if (left === 0 || this.#reason !== undefined) return { handBack: 'its child was dead before it had begun' }
         this.#child = undefined
       }
@@ -163,7 +163,7 @@ export class ChildRun {
   #judge(remains: ChildExit): Tried {
     const { words, begun } = remains
     if (words?.how === 'parent') return { handBack: 'its parent was stopped for too long' }
-    if (begun !== undefined && begun !== this.#number && !this.#killed) return 'unbegun'
+    if (begun !== undefined && begun !== this.#number && !this.#killed) return 'unstarted'
     const isAnothers =
       (words?.how === 'uncaught' || words?.how === 'exit') && words.run !== undefined && words.run !== this.#number
     if (isAnothers) return { handBack: 'what an earlier job had left behind in its child ended it' }

@@ -1,13 +1,13 @@
 /** The environment variables set by a supervisor for the supervised process only. */
 
 /** The folder of the crash report files of the supervised process. */
-export const crashReportFolderVariable = 'RETOMA_PAPERS'
+export const crashReportFolderVariable = 'RETOMA_CRASH_REPORT_FOLDER'
 
 /** The pid of the supervisor. A process started by a job inherits this variable too, and is not the supervised process. */
 export const supervisorVariable = 'RETOMA_SUPERVISOR'
 
 /** The folder of the pending crash reports of earlier processes. */
-export const pendingCrashReportsVariable = 'RETOMA_CERTIFICATES'
+export const pendingCrashReportsVariable = 'RETOMA_PENDING_CRASH_REPORTS'
 
 /** The stderr of the supervised process ends on a terminal, although the process sees a pipe. */
 export const terminalVariable = 'RETOMA_TERMINAL'

@@ -19,7 +19,7 @@ import { pruneExpiredRows } from './sql/expired-rows.ts'
 
 const chunkSize = 1000
 /** Chunks per tick and retention: a backlog of millions takes many ticks. */
-const bites = 20
+const maxChunks = 20
 const filesPerTick = 500
 
 export async function janitorTick(
@@ -44,7 +44,7 @@ export async function janitorTick(
 /** Repeats until no job is found; a short chunk may mean that some jobs were locked. */
 async function endOverdue(db: Db, log: Log, now: Date | null): Promise<Overdue[]> {
   const overdue: Overdue[] = []
-  for (let i = 0; i < bites; i++) {
+  for (let i = 0; i < maxChunks; i++) {
     const some = await failOverdue(db, chunkSize, now)
     overdue.push(...some)
     if (some.length === 0) break
@@ -91,7 +91,7 @@ async function removeUnused(db: Db, log: Log, now: Date | null): Promise<void> {
 /** Repeats until a chunk is short, or the limit of a tick is reached. */
 async function inBites(prune: () => Promise<number>): Promise<number> {
   let pruned = 0
-  for (let i = 0; i < bites; i++) {
+  for (let i = 0; i < maxChunks; i++) {
     const some = await prune()
     pruned += some
     if (some < chunkSize) break
@@ -102,7 +102,7 @@ async function inBites(prune: () => Promise<number>): Promise<number> {
 async function tendGates(db: Db, log: Log, now: Date | null): Promise<void> {
   await relimitJobs(db, [], now)
   const corrected = await recountLimits(db)
-  if (corrected.length > 0) log.warn({ gates: corrected }, 'corrected limit counters')
+  if (corrected.length > 0) log.warn({ limitCounters: corrected }, 'corrected limit counters')
 }
 
 function byDuration(retention: Record<FinalJobState, Duration>): Map<Duration, FinalJobState[]> {

@@ -47,7 +47,7 @@ export function familiesOf(
     family(of.retries, countsOf(of.retries, counted)),
     family(of.duration, summed(of.duration, counted).flatMap(histogram)),
     family(of.workers, [{ value: readings.workers.length }]),
-    family(of.beatAge, perWorker(worker => worker.heartbeatAgeSeconds)),
+    family(of.heartbeatAge, perWorker(worker => worker.heartbeatAgeSeconds)),
     family(of.workerRunning, perWorker(worker => worker.inFlight)),
     family(of.workerLag, perWorker(lagOf)),
     family(of.workerMemory, perWorker(worker => worker.memoryBytes ?? 0)),

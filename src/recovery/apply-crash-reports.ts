@@ -32,21 +32,21 @@ export interface ApplyCrashReportsOptions {
 export async function applyCrashReports(options: ApplyCrashReportsOptions): Promise<void> {
   const folder = options.supervision.pendingReportsFolder
   if (folder === undefined) return
-  for (const certificate of readPendingCrashReports(folder)) await applyToWorker(folder, certificate, options)
+  for (const pendingReport of readPendingCrashReports(folder)) await applyToWorker(folder, pendingReport, options)
 }
 
 async function applyToWorker(
   folder: string,
-  { worker, death }: PendingCrashReport,
+  { worker, crashReport }: PendingCrashReport,
   { db, clock, log, wake, crashed }: ApplyCrashReportsOptions,
 ) {
   try {
-    const recovered = await recoverCrashedWorker(db, worker, death, clock.instant())
+    const recovered = await recoverCrashedWorker(db, worker, crashReport, clock.instant())
     removePendingCrashReport(folder, worker)
     for (const queue of new Set(recovered.map(each => each.queue))) wake(queue)
     await crashed(recovered.filter(each => each.fate === 'crash'))
     if (recovered.length > 0)
-      log.info({ worker, jobs: recovered.length, how: death.how }, 'recovered the jobs of a crashed worker')
+      log.info({ worker, jobs: recovered.length, how: crashReport.how }, 'recovered the jobs of a crashed worker')
   } catch (error) {
     log.warn({ worker, err: error }, 'cannot recover the jobs of a crashed worker; trying again')
   }

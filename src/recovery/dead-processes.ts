@@ -71,6 +71,6 @@ const crashReportOf = (pid: number): Omit<CrashReport, 'started'> => ({
   exitCode: null,
   memoryBytes: null,
   oom: false,
-  culprit: null,
+  suspectedJob: null,
   stderr: null,
 })

@@ -20,7 +20,7 @@ import { type Recovered, recoverOrphans } from './sql/recover-jobs-of-dead-worke
 
 const chunkSize = 500
 /** `apartMs`: a little less than a tick, so that a lone watchdog wins each of its own checks. */
-const rule = { orphanAfterMs: defaultPolicy.orphanAfter, beatMs: beatEvery, apartMs: watchEvery * 0.9 }
+const rule = { orphanAfterMs: defaultPolicy.orphanAfter, heartbeatMs: beatEvery, apartMs: watchEvery * 0.9 }
 /** Without a check for this long the log reports a late watchdog. */
 const lateMs = watchEvery * 3
 

@@ -19,7 +19,7 @@ const againMs = 1000
 
 /** Occurrences fired in a transaction, and transactions in a tick. */
 const chunkSize = 100
-const bites = 10
+const maxChunks = 10
 
 export interface Scheduler {
   /** Answers the milliseconds until the next occurrence or the next read. */
@@ -56,7 +56,7 @@ export function createScheduler(given: {
   async function fire(schedule: Schedule & Planned, looked: ScheduleCheck, now: Date | null): Promise<number> {
     const { plan, catchUp, name, job } = schedule
     let nextAt = looked.nextAt!
-    for (let i = 0; i < bites && nextAt <= looked.now; i++) {
+    for (let i = 0; i < maxChunks && nextAt <= looked.now; i++) {
       const { slots, nextAt: afterwards } = dueOccurrences(plan, catchUp, nextAt, looked.now, chunkSize)
       const jobs = await jobsFor(schedule, slots)
       if (jobs === undefined) return pollIntervalMs
@@ -76,7 +76,10 @@ export function createScheduler(given: {
       for (const slot of slots) jobs.push(await jobFor(schedule, slot))
       return jobs
     } catch (error) {
-      log.error({ err: error, schedule: schedule.name }, 'a schedule has no valid input for its job; the occurrence waits')
+      log.error(
+        { err: error, schedule: schedule.name },
+        'a schedule has no valid input for its job; the occurrence waits',
+      )
       return undefined
     }
   }

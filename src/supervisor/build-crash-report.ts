@@ -8,24 +8,27 @@ import { readSuspectedJob } from './suspected-job-file.ts'
 
 export interface CrashFacts {
   /** The report of the whole process, with all attempts in flight. */
-  death: CrashReport
-  certificates: PendingCrashReport[]
+  crashReport: CrashReport
+  pendingReports: PendingCrashReport[]
 }
 
 export function buildCrashReports(
-  papers: string,
-  end: Omit<CrashObservation, 'askedToStop' | 'overMemory' | 'hung' | 'started' | 'culprit'>,
+  reportFolder: string,
+  end: Omit<CrashObservation, 'askedToStop' | 'overMemory' | 'hung' | 'started' | 'suspectedJob'>,
 ): CrashFacts {
-  const starts = readInFlightJournal(papers)
+  const starts = readInFlightJournal(reportFolder)
   const seen = {
     ...end,
-    askedToStop: hasStatusFile(papers, 'asked'),
-    overMemory: hasStatusFile(papers, 'memory'),
-    hung: hasStatusFile(papers, 'hung'),
-    culprit: readSuspectedJob(papers),
+    askedToStop: hasStatusFile(reportFolder, 'asked'),
+    overMemory: hasStatusFile(reportFolder, 'memory'),
+    hung: hasStatusFile(reportFolder, 'hung'),
+    suspectedJob: readSuspectedJob(reportFolder),
   }
   return {
-    death: makeCrashReport({ ...seen, started: [...starts.values()].flat() }),
-    certificates: Array.from(starts, ([worker, started]) => ({ worker, death: makeCrashReport({ ...seen, started }) })),
+    crashReport: makeCrashReport({ ...seen, started: [...starts.values()].flat() }),
+    pendingReports: Array.from(starts, ([worker, started]) => ({
+      worker,
+      crashReport: makeCrashReport({ ...seen, started }),
+    })),
   }
 }

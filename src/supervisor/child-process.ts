@@ -23,13 +23,13 @@ export interface Program {
 export interface SupervisedProcessOptions {
   program: Program
   /** The report folder of the process. */
-  papers: string
+  reportFolder: string
   clock: Clock
   /** Called if the process is not ready within 60 s, and every further 60 s. `killed`: the supervisor has killed the process. */
   late: (seconds: number, killed: boolean) => void
 }
 
-export interface ProcessEnd extends Omit<CrashObservation, 'askedToStop' | 'started' | 'culprit'> {
+export interface ProcessEnd extends Omit<CrashObservation, 'askedToStop' | 'started' | 'suspectedJob'> {
   readyMs: number | null
 }
 
@@ -133,7 +133,7 @@ export class SupervisedProcess {
   }
 
   async #look(oomNow: () => number | null): Promise<void> {
-    const { clock, late, papers } = this.#options
+    const { clock, late, reportFolder } = this.#options
     let told = 0
     while (!this.#over.signal.aborted) {
       // Right after the start the process is still a copy of the supervisor.
@@ -145,7 +145,7 @@ export class SupervisedProcess {
       if (this.#readyAt === undefined && waited >= lateMs * (told + 1)) {
         told++
         // A recovering database or a migration may take any time.
-        const killed = waited >= tooLateMs && !hasStatusFile(papers, 'database')
+        const killed = waited >= tooLateMs && !hasStatusFile(reportFolder, 'database')
         late(Math.round(waited / 1000), killed)
         if (killed) this.tell('SIGKILL')
       }
@@ -154,6 +154,6 @@ export class SupervisedProcess {
   }
 
   #lookForReady(): void {
-    if (hasStatusFile(this.#options.papers, 'ready')) this.#readyAt ??= this.#options.clock.elapsed()
+    if (hasStatusFile(this.#options.reportFolder, 'ready')) this.#readyAt ??= this.#options.clock.elapsed()
   }
 }

@@ -10,23 +10,23 @@ import type { CrashReport } from './model/crash-report.ts'
 
 export interface PendingCrashReport {
   worker: string
-  death: CrashReport
+  crashReport: CrashReport
 }
 
 const ending = '.json'
 const fileOf = (folder: string, worker: string): string => join(folder, worker + ending)
 
-export function writePendingCrashReport(folder: string, { worker, death }: PendingCrashReport): void {
+export function writePendingCrashReport(folder: string, { worker, crashReport }: PendingCrashReport): void {
   const file = fileOf(folder, worker)
   mkdirSync(folder, { recursive: true })
-  writeFileSync(`${file}.partial`, JSON.stringify(death), { mode: 0o600 })
+  writeFileSync(`${file}.partial`, JSON.stringify(crashReport), { mode: 0o600 })
   renameSync(`${file}.partial`, file)
 }
 
 export function readPendingCrashReports(folder: string): PendingCrashReport[] {
   return workersIn(folder).flatMap(worker => {
     try {
-      return { worker, death: JSON.parse(readFileSync(fileOf(folder, worker), 'utf8')) as CrashReport }
+      return { worker, crashReport: JSON.parse(readFileSync(fileOf(folder, worker), 'utf8')) as CrashReport }
     } catch {
       // Another engine of this process has just removed the file.
       return []

@@ -10,9 +10,9 @@ import { isOwnLeftover, isUsablePlace } from '../lib/temporary-folder.ts'
 
 export interface CrashReportFolder {
   /** The folder for pending crash reports. */
-  readonly certificates: string
+  readonly pendingReports: string
   /** The report folder of the next process, created and empty. */
-  papers(): string
+  reportFolder(): string
   /** Updates the timestamps, so that cleaners of old files keep the folder. */
   touch(): void
   remove(): void
@@ -21,7 +21,7 @@ export interface CrashReportFolder {
 /** The second path serves if the first is not writable, such as in a container with a read-only disk. */
 const places = () => [tmpdir(), '/dev/shm']
 /** Processes of another container may see the same folder, and the same process ids mean other processes there. */
-const prefix = () => `retoma-papers-${hostname().replace(/[^\w.]/g, '_')}-`
+const prefix = () => `retoma-crash-reports-${hostname().replace(/[^\w.]/g, '_')}-`
 
 /** Undefined: this user can write to none of the paths. */
 export function makeCrashReportFolder(among: readonly string[] = places()): CrashReportFolder | undefined {
@@ -42,15 +42,15 @@ export function makeCrashReportFolder(among: readonly string[] = places()): Cras
  * disk too.
  */
 function folderAt(path: string): CrashReportFolder {
-  const certificates = join(path, 'certificates')
-  const papers = join(path, 'papers')
-  mkdirSync(certificates)
+  const pendingReports = join(path, 'pending')
+  const reportFolder = join(path, 'report')
+  mkdirSync(pendingReports)
   return {
-    certificates,
-    papers() {
-      mkdirSync(papers, { recursive: true })
-      for (const name of readdirSync(papers)) rmSync(join(papers, name), { recursive: true, force: true })
-      return papers
+    pendingReports,
+    reportFolder() {
+      mkdirSync(reportFolder, { recursive: true })
+      for (const name of readdirSync(reportFolder)) rmSync(join(reportFolder, name), { recursive: true, force: true })
+      return reportFolder
     },
     touch() {
       const now = systemClock.now()

@@ -6,8 +6,13 @@ import type { Next } from './model/restart-policy.ts'
 
 type Restart = Extract<Next, { do: 'restart' }>
 
-export function logCrash(log: Log, death: CrashReport, { afterMs, standing, loud }: Restart, wasReady: boolean): void {
-  const { how, why, signal, exitCode, memoryBytes, oom, started, culprit } = death
+export function logCrash(
+  log: Log,
+  crashReport: CrashReport,
+  { afterMs, standing, loud }: Restart,
+  wasReady: boolean,
+): void {
+  const { how, why, signal, exitCode, memoryBytes, oom, started, suspectedJob } = crashReport
   const restart = `restarting ${afterMs === 0 ? 'now' : `in ${afterMs / 1000} s`}`
   const facts = {
     how,
@@ -15,7 +20,7 @@ export function logCrash(log: Log, death: CrashReport, { afterMs, standing, loud
     exitCode,
     memoryBytes,
     oom,
-    ...(culprit === null ? {} : { job: culprit.job, attempt: culprit.attempt }),
+    ...(suspectedJob === null ? {} : { job: suspectedJob.job, attempt: suspectedJob.attempt }),
     // Includes attempts that have ended since their start.
     maybeRunning: started.length,
     restartMs: afterMs,

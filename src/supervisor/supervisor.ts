@@ -57,27 +57,27 @@ export async function supervise({ program, folder, clock, log }: SuperviseOption
   let standing = firstStanding
   try {
     for (;;) {
-      reportFolder = folder.papers()
+      reportFolder = folder.reportFolder()
       const variables = {
         [crashReportFolderVariable]: reportFolder,
-        [pendingCrashReportsVariable]: folder.certificates,
+        [pendingCrashReportsVariable]: folder.pendingReports,
       }
       const env = { ...program.env, ...variables, [supervisorVariable]: String(process.pid) }
       const late = (seconds: number, killed: boolean) => void log().then(told => logLateStart(told, seconds, killed))
-      child = new SupervisedProcess({ program: { ...program, env }, papers: reportFolder, clock, late })
+      child = new SupervisedProcess({ program: { ...program, env }, reportFolder, clock, late })
       const end = await child.ended
       child = undefined
       const next = afterEnd(standing, { ...end, stopping: stop.aborted })
       if (next.do === 'end') return end
       standing = next.standing
-      const { death, certificates } = buildCrashReports(reportFolder, end)
+      const { crashReport, pendingReports } = buildCrashReports(reportFolder, end)
       const told = await log()
       try {
-        for (const each of certificates) writePendingCrashReport(folder.certificates, each)
+        for (const each of pendingReports) writePendingCrashReport(folder.pendingReports, each)
       } catch (error) {
         told.warn({ err: error }, 'cannot write the crash report; the watchdog recovers the running jobs')
       }
-      logCrash(told, death, next, end.readyMs !== null)
+      logCrash(told, crashReport, next, end.readyMs !== null)
       await clock.sleep(next.afterMs, stop)
       if (stop.aborted) return { exitCode: 0, signal: null }
     }

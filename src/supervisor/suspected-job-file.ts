@@ -15,7 +15,7 @@ export {
   terminalVariable,
 } from '../lib/supervisor-variables.ts'
 
-const suspectedJobFile = (folder: string): string => join(folder, 'culprit.json')
+const suspectedJobFile = (folder: string): string => join(folder, 'suspected-job.json')
 
 /** The maximum length of message and stack, in characters. */
 const longest = 20_000
@@ -24,10 +24,10 @@ const longest = 20_000
  * Names the job that ends the process. Only the first name counts: later errors come from the ending process. Never throws, because no
  * caller could handle the error.
  */
-export function recordSuspectedJob(folder: string, culprit: SuspectedJob): void {
+export function recordSuspectedJob(folder: string, suspectedJob: SuspectedJob): void {
   try {
-    const { message, stack } = culprit
-    const short = { ...culprit, message: message.slice(0, longest), stack: stack?.slice(0, longest) ?? null }
+    const { message, stack } = suspectedJob
+    const short = { ...suspectedJob, message: message.slice(0, longest), stack: stack?.slice(0, longest) ?? null }
     writeFileSync(suspectedJobFile(folder), JSON.stringify(short), { flag: 'wx' })
   } catch {
     // A job is already named, or the folder is gone: the crash is then unexplained.

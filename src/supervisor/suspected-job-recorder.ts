@@ -10,16 +10,16 @@ import { hasStatusFile } from './status-files.ts'
 import { recordSuspectedJob } from './suspected-job-file.ts'
 
 export interface CrashRecorderOptions {
-  papers: string
+  reportFolder: string
   /** The job of the running code. */
   current: () => { id: string; attempt: number } | undefined
 }
 
 /** Returns a function that removes the recorder. */
-export function recordCrashes({ papers, current }: CrashRecorderOptions): () => void {
+export function recordCrashes({ reportFolder, current }: CrashRecorderOptions): () => void {
   const name = (how: SuspectedJob['how'], message: string, stack: string | null) => {
     const job = current()
-    if (job !== undefined) recordSuspectedJob(papers, { job: job.id, attempt: job.attempt, how, message, stack })
+    if (job !== undefined) recordSuspectedJob(reportFolder, { job: job.id, attempt: job.attempt, how, message, stack })
   }
   // This monitor runs before listeners that may keep the process alive. If there is such a listener, nothing ends here; if the listener
   // calls `process.exit`, the exit handler records the job.
@@ -30,7 +30,7 @@ export function recordCrashes({ papers, current }: CrashRecorderOptions): () => 
   }
   const exit = (code: number) => {
     // A process that stops on request or for a restart interrupts no work, so no job is named.
-    if (code !== restartCode && !hasStatusFile(papers, 'asked'))
+    if (code !== restartCode && !hasStatusFile(reportFolder, 'asked'))
       name('exit', `exit code ${code}`, new Error('process.exit').stack ?? null)
   }
   process.on('uncaughtExceptionMonitor', uncaught)

@@ -110,8 +110,8 @@ export class WorkerIncarnation {
     return this.#outcomeWriter.writeLagMs
   }
 
-  /** Discounts a blocked loop of `ms` milliseconds for all attempts except `culprit`, if known. */
-  discountBlockedTime(ms: number, culprit: string | undefined): void {
+  /** Discounts a blocked loop of `ms` milliseconds for all attempts except `suspectedJob`, if known. */
+  discountBlockedTime(ms: number, suspectedJob: string | undefined): void {
     // A handler that runs alone has blocked the loop itself.
     if (this.runner.handling > 1) this.runner.deadlines.discountBlockedTime(ms, culprit)
   }

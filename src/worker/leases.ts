@@ -126,7 +126,10 @@ export class Leases {
     if (lost.length === 0) return
     for (const each of lost) this.#handedBack.add(nameOf(each))
     await this.#release(lost)
-    this.#options.log.warn({ jobs: lost.map(each => each.id) }, 'the answer to a claim was lost; the worker releases these jobs')
+    this.#options.log.warn(
+      { jobs: lost.map(each => each.id) },
+      'the answer to a claim was lost; the worker releases these jobs',
+    )
   }
 
   /** Aborts attempts with a lost lease: the job was cancelled or recovered. */

@@ -81,7 +81,7 @@ export class MainLoopHeartbeat {
   readonly #pauses = new ProcessPauses()
   #standsIn = false
   /** The instant of the main loop's own last heartbeat. */
-  #beatAt = Number.NEGATIVE_INFINITY
+  #heartbeatAt = Number.NEGATIVE_INFINITY
   /** The difference between the shared clock and `clock.elapsed()`, in milliseconds. */
   #offset = 0
   /** True after a blocked loop of unknown cause: from now on the async context of every handler is tracked. */
@@ -197,7 +197,7 @@ export class MainLoopHeartbeat {
     sharedState[slot.soleAttempt] = sole?.claimed.attempt ?? 0
   }
 
-  #stood(incarnation: WorkerIncarnation, late: number, now: number): void {
+  #blockedFor(incarnation: WorkerIncarnation, late: number, now: number): void {
     const { sharedState } = this.#heartbeatThread!
     const stopped = Math.min(this.#pauses.since(sharedState[slot.turnAt]!, sharedState, now), late)
     if (stopped > 0) incarnation.stopped(stopped)
@@ -257,8 +257,13 @@ export class MainLoopHeartbeat {
       writeLagMs: incarnation.writeLagMs,
       supervised: supervision.reportFolder !== undefined,
     }
-    const { alive } = await beatWorker(db, { id: incarnation.id, inFlight: [], ...vitals }, deadlineMs, clock.instant())
-    this.#beatAt = clock.elapsed()
+    const { alive } = await writeHeartbeat(
+      db,
+      { id: incarnation.id, inFlight: [], ...vitals },
+      deadlineMs,
+      clock.instant(),
+    )
+    this.#heartbeatAt = clock.elapsed()
     return alive
   }
 }

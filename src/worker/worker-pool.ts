@@ -84,7 +84,7 @@ export class WorkerPool implements WorkerEvents {
     const { supervision, currentJob } = this.#given
     const { reportFolder } = supervision
     if (reportFolder !== undefined)
-      this.#lookAway ??= recordCrashes({ papers: reportFolder, current: () => currentJob.current })
+      this.#lookAway ??= recordCrashes({ reportFolder, current: () => currentJob.current })
     const worker = await this.begin(options, 'loops')
     this.#warnIfIdle(worker)
     this.listen()

@@ -208,10 +208,7 @@ export class Worker implements MonitoredWorker {
     if ((await Promise.race([ended, late])) === 'late') {
       for (const incarnation of this.#lives) incarnation.giveUp()
       void this.#heartbeat.stop()
-      log.warn(
-        { worker: this.id },
-        'the database does not answer; the watchdog recovers the leases of this worker',
-      )
+      log.warn({ worker: this.id }, 'the database does not answer; the watchdog recovers the leases of this worker')
     }
     over.abort()
     await Promise.all([this.#calls.close(), this.#childPool.close()])
@@ -253,16 +250,13 @@ export class Worker implements MonitoredWorker {
     const { db, clock, log } = this.#options
     const claimed = claimJobs(db, { wants: [], worker: this.id, ...this.#takes }, clock.instant())
     const settled = settleJobs(db, this.id, [], clock.instant())
-    for (const each of [claimed, settled])
-      each.catch(error => log.debug({ err: error }, 'cannot prepare statements'))
+    for (const each of [claimed, settled]) each.catch(error => log.debug({ err: error }, 'cannot prepare statements'))
   }
 
   /** Runs in the background; no caller awaits the result. */
   #tidy(): void {
     const { log } = this.#options
-    removeLeftoverCopies(temporaryPlace()).catch(error =>
-      log.debug({ err: error }, 'cannot remove local file copies'),
-    )
+    removeLeftoverCopies(temporaryPlace()).catch(error => log.debug({ err: error }, 'cannot remove local file copies'))
   }
 
   async #register(id: string): Promise<void> {

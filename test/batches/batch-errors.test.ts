@@ -40,11 +40,11 @@ test('two failed items with one key: one of them is retried, the other is held, 
     yield 1
   }
   const key = (index: number) => ({ key: index === 1001 ? 'k0' : `k${index}`, keyUntil: 'final' as const })
-  const { id, held } = await engine.submit(batch, stream(), { each: (_, index) => key(index) })
+  const { id, duplicates } = await engine.submit(batch, stream(), { each: (_, index) => key(index) })
   await run()
-  expect(held).toBe(0)
+  expect(duplicates).toBe(0)
   expect(await engine.batch(id)).toMatchObject({ state: 'succeeded', failed: 1002 })
-  expect(await engine.batches.retryFailed(id)).toMatchObject({ retried: 1001, held: 1, state: 'running' })
+  expect(await engine.batches.retryFailed(id)).toMatchObject({ retried: 1001, keyConflicts: 1, state: 'running' })
   await tick()
   await run()
   expect(await engine.batch(id)).toMatchObject({ state: 'succeeded', failed: 1002, following: false })
@@ -61,7 +61,7 @@ test('a retry that can run nothing leaves the batch ended as it was: no end more
   for (const _ of [1, 2, 3])
     expect(await engine.batches.retryFailed(id)).toMatchObject({
       retried: 0,
-      held: 1,
+      keyConflicts: 1,
       changed: false,
       state: 'succeeded',
     })

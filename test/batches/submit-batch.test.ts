@@ -36,7 +36,7 @@ test('a list becomes a batch: its items run, it ends by itself, and its onComple
   const { engine, run, tick, databaseUrl } = await engineWith()
   ends.length = 0
   const { id, ...submitted } = await engine.submit(numbers, list(2500), { ref: item => `doc-${item.n}` })
-  expect(submitted).toEqual({ created: true, total: 2500, held: 0 })
+  expect(submitted).toEqual({ created: true, total: 2500, duplicates: 0 })
   expect(await engine.batch(id)).toMatchObject({ state: 'waiting', total: 2500, waiting: 2500, running: 0, percent: 0 })
   expect(await run()).toBe(2501)
   const batch = await engine.batch(id)
@@ -103,7 +103,7 @@ describe('a submit that broke off', () => {
     expect(ran).toBe(left!.total)
     expect(await engine.batch(left!.id)).toMatchObject({ state: 'submitting' })
     const again = await engine.submit(numbers, list(3000), { key: 'may' })
-    expect(again).toEqual({ id: left!.id, created: false, total: 3000, held: 0 })
+    expect(again).toEqual({ id: left!.id, created: false, total: 3000, duplicates: 0 })
     expect(await run()).toBe(3000 - ran + 1)
     expect(await engine.batch(left!.id)).toMatchObject({ state: 'succeeded', succeeded: 3000 })
     expect(ends).toHaveLength(1)
@@ -189,7 +189,7 @@ test('what differs from item to item is said by each; an item whose key another 
     groupKey: 'ana',
     each: ({ n }) => ({ key: `n${n}`, ref: `r${n}`, ...(n === 2 ? { priority: 1, delay: minutes(5) } : {}) }),
   })
-  expect(submitted).toMatchObject({ total: 2, held: 1 })
+  expect(submitted).toMatchObject({ total: 2, duplicates: 1 })
   const { items } = await engine.batches.items(submitted.id)
   expect(items).toMatchObject([
     { ref: 'r0', key: 'n0', priority: 7, groupKey: 'ana' },
@@ -254,7 +254,7 @@ describe('in a transaction of the caller', () => {
       key: 'k',
       ref: item => `doc-${item.n}`,
     })
-    expect(submitted).toEqual({ created: true, total: 5000, held: 0 })
+    expect(submitted).toEqual({ created: true, total: 5000, duplicates: 0 })
     expect([await engine.batch(id), await run()]).toEqual([null, 0])
     await client.query('commit')
     expect(await engine.batch(id)).toMatchObject({ state: 'waiting', total: 5000 })

@@ -44,7 +44,7 @@ async function workerWith(given: { queues?: Record<string, number> } = {}) {
   })
   const suspect = async (care: Partial<CrashSuspicion>) => {
     const id = await made.enqueue()
-    const kept = { level: 1, death: 'w-dead', deaths: 1, fruitless: 0, ...care }
+    const kept = { level: 1, crashedWorker: 'w-dead', unexplainedCrashes: 1, restartsWithoutProgress: 0, ...care }
     await made.sql(`update retoma.job set crash_suspicion = $2 where id = $1`, [id, JSON.stringify(kept)])
     return id
   }
@@ -63,7 +63,7 @@ async function workerWith(given: { queues?: Record<string, number> } = {}) {
   return { ...made, suspect, runs, end, gateOf, running }
 }
 
-const alone = { level: 2, deaths: 2 } as const
+const alone = { level: 2, unexplainedCrashes: 2 } as const
 
 describe('suspects', () => {
   test('of one death run one after the other, beside a normal job', async () => {
@@ -78,14 +78,18 @@ describe('suspects', () => {
 
   test('of two deaths run at once', async () => {
     const { begin, suspect, runs } = await workerWith()
-    const [a, b] = [await suspect({ death: 'w-1' }), await suspect({ death: 'w-2' })]
+    const [a, b] = [await suspect({ crashedWorker: 'w-1' }), await suspect({ crashedWorker: 'w-2' })]
     await begin()
     expect(await runs()).toEqual([a, b])
   })
 
   test('take no slot of a normal job, and are no more than two; others are handed back for a while, and nothing is counted', async () => {
     const { begin, suspect, enqueue, runs, row, end } = await workerWith({ queues: { q: 4 } })
-    const ids = [await suspect({ death: 'w-1' }), await suspect({ death: 'w-2' }), await suspect({ death: 'w-3' })]
+    const ids = [
+      await suspect({ crashedWorker: 'w-1' }),
+      await suspect({ crashedWorker: 'w-2' }),
+      await suspect({ crashedWorker: 'w-3' }),
+    ]
     const normal = [await enqueue(), await enqueue(), await enqueue()]
     await begin()
     const running = await runs()
@@ -99,7 +103,7 @@ describe('suspects', () => {
 
   test('that a worker has no room for are not asked for again and again', async () => {
     const { begin, suspect, runs, row } = await workerWith()
-    const ids = await Promise.all(['w-1', 'w-2', 'w-3'].map(death => suspect({ death })))
+    const ids = await Promise.all(['w-1', 'w-2', 'w-3'].map(crashedWorker => suspect({ crashedWorker })))
     await begin()
     const running = await runs(20)
     const { attempt } = await row(ids.find(id => !running.includes(id))!)
@@ -289,7 +293,7 @@ describe('a suspect that must be alone', () => {
 
   test('is one at a time', async () => {
     const { begin, suspect, runs, end, row } = await workerWith()
-    const [a, b] = [await suspect(alone), await suspect({ ...alone, death: 'w-2' })]
+    const [a, b] = [await suspect(alone), await suspect({ ...alone, crashedWorker: 'w-2' })]
     await begin()
     const running = await runs()
     expect(running).toHaveLength(1)
@@ -310,7 +314,11 @@ describe('a suspect that must be alone', () => {
 
 test('a job that is only kept count of runs as any other', async () => {
   const { begin, suspect, enqueue, runs } = await workerWith()
-  const ids = [await suspect({ level: 0, fruitless: 1 }), await suspect({ level: 0, fruitless: 2 }), await enqueue()]
+  const ids = [
+    await suspect({ level: 0, restartsWithoutProgress: 1 }),
+    await suspect({ level: 0, restartsWithoutProgress: 2 }),
+    await enqueue(),
+  ]
   await begin()
   expect(await runs()).toEqual(ids)
 })
@@ -325,7 +333,7 @@ test('a worker driven by hand runs suspects, too, and they are cleared by their 
   const client = new pg.Client({ connectionString: databaseUrl })
   await client.connect()
   await client.query(
-    `update retoma.job set crash_suspicion = '{"level": 2, "death": "w-1", "deaths": 2, "fruitless": 0}'`,
+    `update retoma.job set crash_suspicion = '{"level": 2, "crashedWorker": "w-1", "unexplainedCrashes": 2, "restartsWithoutProgress": 0}'`,
   )
   for (let round = 0; round < 4; round++) {
     await run()

@@ -215,7 +215,7 @@ describe('a batch that is over with failures', () => {
       state: 'running',
       changed: true,
       retried: 1,
-      held: 0,
+      key_conflicts: 0,
     })
     expect(await said('batch', 'retry-failed', id)).toBe(`batch ${id} has no failed items; nothing to do`)
     await work()

@@ -27,14 +27,19 @@ test('no word is missing or left in English', () => {
 })
 
 test('how a job is run with care is said in both languages', () => {
-  const care = { level: 2, death: 'w-1', deaths: 2, fruitless: 3 } as const
+  const care = { level: 2, crashedWorker: 'w-1', unexplainedCrashes: 2, restartsWithoutProgress: 3 } as const
   expect(messagesIn.en.jobs.crashSuspicionOf(care)).toBe(
     'alone; suspected of the death of w-1; 2 deaths so far; 3 restarts in a row without a step of progress',
   )
   expect(messagesIn.pt.jobs.crashSuspicionOf(care)).toBe(
     'sozinho; suspeito da morte de w-1; 2 mortes até agora; 3 reinícios seguidos sem avançar uma etapa',
   )
-  expect(messagesIn.en.jobs.crashSuspicionOf({ level: 0, death: null, deaths: 0, fruitless: 1 })).toBe(
-    'as any other; 1 restart without a step of progress',
-  )
+  expect(
+    messagesIn.en.jobs.crashSuspicionOf({
+      level: 0,
+      crashedWorker: null,
+      unexplainedCrashes: 0,
+      restartsWithoutProgress: 1,
+    }),
+  ).toBe('as any other; 1 restart without a step of progress')
 })

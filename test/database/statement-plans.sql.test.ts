@@ -176,14 +176,14 @@ describe('in a table with many finished and many running jobs', () => {
 
   test('the jobs of the dead are found by the index of what runs, and taken by the primary key', async () => {
     const ids = await fill()
-    const death: CrashReport = {
-      how: 'asked', why: '', signal: null, exitCode: null, memoryBytes: null, oom: false, culprit: null, stderr: null,
+    const crashReport: CrashReport = {
+      how: 'asked', why: '', signal: null, exitCode: null, memoryBytes: null, oom: false, suspectedJob: null, stderr: null,
       started: ids.map(id => `${id}/1`),
     } // biome-ignore format: one certificate
     const careless = (text: string) => text.replaceAll("state = 'running'", "state || '' = 'running'")
     for (const work of [
       (db: Db) => recoverOrphans(db, 500, at(1)),
-      (db: Db) => recoverCrashedWorker(db, 'w', death, at(1)).catch(() => {}),
+      (db: Db) => recoverCrashedWorker(db, 'w', crashReport, at(1)).catch(() => {}),
     ]) {
       const plan = await planOf(work)
       expect(plan).toContain('job_running')
@@ -220,7 +220,7 @@ test('a watchdog goes by the indexes of what runs and what waits, never over the
   await store.sql(`vacuum analyze retoma.job`)
   const kind = { name: 'k', queue: 'q', policy: { ...defaultPolicy, maxAge: 1000 } }
   const looks: Record<string, (db: Db) => Promise<unknown>> = {
-    look: db => checkWorkers(db, { orphanAfterMs: 1, beatMs: 1, apartMs: 0 }, 'all', at(0)),
+    look: db => checkWorkers(db, { orphanAfterMs: 1, heartbeatMs: 1, apartMs: 0 }, 'all', at(0)),
     late: db => findLateAttempts(db, '0', 10, at(0)),
     starved: db => starvedLanes(db, at(0)),
     overdue: db => failOverdue(db, 10, at(0)),

@@ -8,8 +8,8 @@ const double = defineJob({ kind: 'double', input: z.object({ n: z.number() }), r
 test('a list is enqueued in its order, however many chunks it takes, and every job runs once', async () => {
   const { engine, run } = await engineWith(double)
   const inputs = Array.from({ length: 2500 }, (_, n) => ({ n }))
-  const { created, held, ids } = await engine.enqueueMany(double, inputs)
-  expect({ created, held, ids: ids.length }).toEqual({ created: 2500, held: 0, ids: 2500 })
+  const { created, duplicates, ids } = await engine.enqueueMany(double, inputs)
+  expect({ created, duplicates, ids: ids.length }).toEqual({ created: 2500, duplicates: 0, ids: 2500 })
   expect(new Set(ids).size).toBe(2500)
   expect(await run()).toBe(2500)
   for (const n of [0, 999, 1000, 2499]) {
@@ -39,7 +39,7 @@ test('what differs from item to item is said by each: keys make a second time ha
   const options = { priority: 1, each: (input: { n: number }) => ({ key: `n${input.n}`, ref: `doc ${input.n}` }) }
   const first = await engine.enqueueMany(double, inputs, options)
   const second = await engine.enqueueMany(double, [...inputs, { n: 4 }], options)
-  expect(second).toMatchObject({ created: 1, held: 3 })
+  expect(second).toMatchObject({ created: 1, duplicates: 3 })
   expect(second.ids.slice(0, 3)).toEqual(first.ids)
   expect(await engine.job(first.ids[1]!)).toMatchObject({ key: 'n2', ref: 'doc 2', priority: 1 })
 })

@@ -56,7 +56,8 @@ const fenced: Record<string, (db: Db, fence: Fence) => Promise<unknown>> = {
   late_attempt_end_timeout: async (db, fence) => (await endAttempts(db, 'timeout', [ending(fence)], at(1))).length > 0,
   late_attempt_end_stalled: async (db, fence) => (await endAttempts(db, 'stalled', [ending(fence)], at(1))).length > 0,
   late_attempt_end_hung: async (db, fence) => (await endAttempts(db, 'hung', [ending(fence)], at(1))).length > 0,
-  worker_lost_leases: async (db, { id, attempt, worker }) => (await lostBy(db, worker, [{ id, attempt }], 5000)).length === 0,
+  worker_lost_leases: async (db, { id, attempt, worker }) =>
+    (await lostBy(db, worker, [{ id, attempt }], 5000)).length === 0,
 }
 
 /** These find their jobs themselves and fence what they found against a change meanwhile: test/recovery/recover-jobs-of-crashed-worker.sql.test.ts and test/recovery/dead-workers.sql.test.ts play that. */

@@ -237,13 +237,13 @@ test('a suspect is told as one, and how it runs next', async () => {
   const t = await here()
   await t.worker('w')
   const id = await t.put()
-  await t.sql(`update retoma.job set crash_suspicion = '{"level":1,"death":"w-1","deaths":1}'`)
+  await t.sql(`update retoma.job set crash_suspicion = '{"level":1,"crashedWorker":"w-1","unexplainedCrashes":1}'`)
   expect(await t.said(id)).toMatchObject({
     verdict: 'suspect',
     action: 'wait',
     sentence: expect.stringContaining('may have killed it: it runs next apart from the other suspects'),
   })
-  await t.sql(`update retoma.job set crash_suspicion = '{"level":2,"death":"w-1","deaths":2}'`)
+  await t.sql(`update retoma.job set crash_suspicion = '{"level":2,"crashedWorker":"w-1","unexplainedCrashes":2}'`)
   expect((await t.said(id)).sentence).toContain('it runs next alone')
 })
 
@@ -405,11 +405,11 @@ test('what is said of an orphan comes true: at the look it names the watchdog ha
   await t.worker('w')
   const id = await t.held('w')
   await t.tick()
-  for (let told = false; ; ) {
+  for (let explained = false; ; ) {
     await t.clock.advance(seconds(5))
     const { verdict, sentence } = await t.said(id)
-    if (verdict === 'orphan' && !told) {
-      told = true
+    if (verdict === 'orphan' && !explained) {
+      explained = true
       const promised = Number(/in about (\d+) s/.exec(sentence)![1])
       for (let passed = 0; passed < promised; passed += 5) {
         await t.tick()
@@ -429,7 +429,7 @@ test('a stalled job says why and what to press; restarts without end are named',
   const id = await t.held('w', 1, { checkpoint: 'extract' })
   await t.sql(
     `update retoma.job set state = 'stalled', worker_id = null, error = '{"what":"stalled","message":"no progress for 5 min","code":null}',
-       crash_suspicion = '{"level":0,"fruitless":10}' where id = $1`,
+       crash_suspicion = '{"level":0,"restartsWithoutProgress":10}' where id = $1`,
     [id],
   )
   await t.sql(

@@ -49,7 +49,7 @@ const guardOf = (about: Partial<GuardOptions> = {}): Guard =>
   })
 
 const sweepOf = (guard: Guard, instant = at(601), db = store.db) =>
-  sweep({ db, guard, counted: false, atMostMs: 10_000, bites: 100, now: () => instant })
+  sweep({ db, guard, counted: false, atMostMs: 10_000, chunks: 100, now: () => instant })
 
 const docs = `create table docs (id int primary key, status text, at timestamptz)`
 const refusal = async (work: Promise<unknown>) => {
@@ -162,7 +162,7 @@ describe('names and values', () => {
       `insert into docs values (1, 'PROCESSING', now() - interval '601 s'), (2, 'PROCESSING', now() - interval '590 s')`,
     )
     expect(
-      await sweep({ db: store.db, guard: guardOf(), counted: false, atMostMs: 9000, bites: 9, now: () => null }),
+      await sweep({ db: store.db, guard: guardOf(), counted: false, atMostMs: 9000, chunks: 9, now: () => null }),
     ).toMatchObject({
       marked: 1,
       rows: [{ key: { id: 1 } }],

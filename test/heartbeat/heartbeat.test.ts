@@ -24,10 +24,10 @@ async function guest(task: string, { supervised = false, alone = false } = {}) {
   const engine = await createEngine({ databaseUrl: url, jobs: kinds })
   const admin = new pg.Client({ connectionString: url })
   await admin.connect()
-  const papers = mkdtempSync(join(tmpdir(), 'retoma-papers-'))
-  const child: ChildProcess = spawn(process.execPath, [script, url, task, join(papers, 'enough')], {
+  const reportFolder = mkdtempSync(join(tmpdir(), 'retoma-crash-reports-'))
+  const child: ChildProcess = spawn(process.execPath, [script, url, task, join(reportFolder, 'enough')], {
     stdio: ['pipe', 'pipe', 'pipe'],
-    env: { ...process.env, ...(supervised ? { [crashReportFolderVariable]: papers } : {}) },
+    env: { ...process.env, ...(supervised ? { [crashReportFolderVariable]: reportFolder } : {}) },
   })
   const ended = new Promise<{ code: number | null; signal: string | null }>(resolve =>
     child.once('close', (code, signal) => resolve({ code, signal })),
@@ -37,7 +37,7 @@ async function guest(task: string, { supervised = false, alone = false } = {}) {
     await ended
     await engine.close()
     await admin.end()
-    rmSync(papers, { recursive: true })
+    rmSync(reportFolder, { recursive: true })
   })
   const said: string[] = []
   createInterface({ input: child.stdout! }).on('line', line => said.push(line))
@@ -70,18 +70,18 @@ async function guest(task: string, { supervised = false, alone = false } = {}) {
   const { id: neighbour } = alone ? { id: '' } : await engine.enqueue(kinds[1]!, undefined)
   if (!alone) await says('neighbour')
   const { id: bad } = await engine.enqueue(kinds[0]!, undefined)
-  const enough = () => writeFileSync(join(papers, 'enough'), '')
-  const culprit = () => readSuspectedJob(papers)
-  const death = () =>
-    buildCrashReports(papers, {
+  const enough = () => writeFileSync(join(reportFolder, 'enough'), '')
+  const suspectedJob = () => readSuspectedJob(reportFolder)
+  const crashReport = () =>
+    buildCrashReports(reportFolder, {
       signal: 'SIGKILL',
       exitCode: null,
       memoryBytes: null,
       oomBefore: null,
       oomAfter: null,
       stderr: null,
-    }).death
-  return { engine, child, ended, says, worker, bad, neighbour, enough, culprit, death, logged: () => logged }
+    }).crashReport
+  return { engine, child, ended, says, worker, bad, neighbour, enough, suspectedJob, crashReport, logged: () => logged }
 }
 
 const ms = (from: unknown, to: unknown) => (to as Date).getTime() - (from as Date).getTime()
@@ -111,30 +111,35 @@ test('a loop that spins is told of while it spins, by job and function; beats go
 })
 
 test('supervised, a job that blocks the loop past its own timeout ends its process and is named; its neighbour is not', async () => {
-  const { ended, bad, culprit, logged } = await guest('endless', { supervised: true })
+  const { ended, bad, suspectedJob, logged } = await guest('endless', { supervised: true })
   expect(await ended).toEqual({ code: null, signal: 'SIGKILL' })
-  expect(culprit()).toMatchObject({ job: bad, attempt: 1, how: 'timeout', stack: expect.stringContaining('spinHard') })
+  expect(suspectedJob()).toMatchObject({
+    job: bad,
+    attempt: 1,
+    how: 'timeout',
+    stack: expect.stringContaining('spinHard'),
+  })
   expect(logged()).toContain('this process ends itself')
 })
 
 test('supervised, a job that spins while it waits for the database is out of time all the same', async () => {
-  const { ended, bad, culprit } = await guest('asking', { supervised: true })
+  const { ended, bad, suspectedJob } = await guest('asking', { supervised: true })
   expect(await ended).toEqual({ code: null, signal: 'SIGKILL' })
-  expect(culprit()).toMatchObject({ job: bad, how: 'timeout' })
+  expect(suspectedJob()).toMatchObject({ job: bad, how: 'timeout' })
 })
 
 test('supervised, a loop blocked where nobody can be named ends its process once all that run are out of time', async () => {
-  const { ended, culprit, death, logged } = await guest('native', { supervised: true })
+  const { ended, suspectedJob, crashReport, logged } = await guest('native', { supervised: true })
   expect(await ended).toEqual({ code: null, signal: 'SIGKILL' })
-  expect(culprit()).toBe(null)
-  expect(death()).toMatchObject({ how: 'unexplained', why: 'SIGKILL, its main loop blocked' })
+  expect(suspectedJob()).toBe(null)
+  expect(crashReport()).toMatchObject({ how: 'unexplained', why: 'SIGKILL, its main loop blocked' })
   expect(logged()).toContain('nobody can be named')
 })
 
 test('supervised, a job that takes all memory ends its process before the kernel does, and is named', async () => {
-  const { ended, bad, culprit } = await guest('memory', { supervised: true })
+  const { ended, bad, suspectedJob } = await guest('memory', { supervised: true })
   expect(await ended).toEqual({ code: null, signal: 'SIGKILL' })
-  expect(culprit()).toMatchObject({ job: bad, how: 'memory', stack: expect.stringContaining('devour') })
+  expect(suspectedJob()).toMatchObject({ job: bad, how: 'memory', stack: expect.stringContaining('devour') })
 })
 
 together('a heart beats at once when the database is back', async () => {
@@ -145,14 +150,14 @@ together('a heart beats at once when the database is back', async () => {
   await admin.connect()
   onTestFinished(() => admin.end())
   await engine.work()
-  const beatAt = async () =>
+  const heartbeatAt = async () =>
     (await admin.query(`select heartbeat_at::text as at from retoma.worker`)).rows[0].at as string
-  const first = await beatAt()
-  await until(async () => (await beatAt()) !== first)
+  const first = await heartbeatAt()
+  await until(async () => (await heartbeatAt()) !== first)
   link.cut()
-  const last = await beatAt()
+  const last = await heartbeatAt()
   link.mend()
-  await until(async () => (await beatAt()) !== last)
+  await until(async () => (await heartbeatAt()) !== last)
   // Not when the next one was due.
   const early = `select heartbeat_at - $1::timestamptz < interval '4 seconds' as early from retoma.worker`
   expect((await admin.query(early, [last])).rows).toEqual([{ early: true }])
@@ -208,11 +213,11 @@ together('where a heart cannot beat, the main loop does, and says so once', asyn
   await admin.connect()
   onTestFinished(() => admin.end())
   await engine.work()
-  const beatAt = async () =>
+  const heartbeatAt = async () =>
     (await admin.query(`select heartbeat_at::text as at from retoma.worker`)).rows[0].at as string
-  const first = await beatAt()
-  await until(async () => (await beatAt()) !== first)
-  const second = await beatAt()
-  await until(async () => (await beatAt()) !== second)
+  const first = await heartbeatAt()
+  await until(async () => (await heartbeatAt()) !== first)
+  const second = await heartbeatAt()
+  await until(async () => (await heartbeatAt()) !== second)
   expect(lines.filter(line => line.includes('the heartbeat thread is silent'))).toHaveLength(1)
 })

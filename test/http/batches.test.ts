@@ -7,7 +7,7 @@ import { doorWith } from './support.ts'
 test('a batch is submitted, works, and is told with its counts', async () => {
   const { ask, run } = await batchDoor()
   const made = await ask('POST', '/api/v1/batches', { body: { name: 'letters', items: [{ n: 1 }, { n: 2 }] } })
-  expect(made).toMatchObject({ status: 201, body: { created: true, total: 2, held: 0 } })
+  expect(made).toMatchObject({ status: 201, body: { created: true, total: 2, duplicates: 0 } })
   const path = `/api/v1/batches/${made.body.id}`
   expect((await ask('GET', path)).body).toMatchObject({ state: 'waiting', total: 2, waiting: 2, name: 'letters' })
   await run()

@@ -54,11 +54,14 @@ test('many of any kinds are made in one go, as a list or under jobs, and answere
   const { ask, engine } = await doorWith([send, draw])
   const jobs = [ana, { kind: 'draw' }, { ...ana, key: 'k' }, { ...ana, key: 'k' }]
   const { status, body } = await ask('POST', path, { body: jobs })
-  expect({ status, body }).toMatchObject({ status: 201, body: { created: 3, held: 1 } })
+  expect({ status, body }).toMatchObject({ status: 201, body: { created: 3, duplicates: 1 } })
   const kinds = await Promise.all(body.items.map(async ({ id }: { id: string }) => (await engine.job(id))!.kind))
   expect(kinds).toEqual(['send', 'draw', 'send', 'send'])
   expect(body.items[3]).toMatchObject({ id: body.items[2].id, created: false })
-  expect(await ask('POST', path, { body: { jobs } })).toMatchObject({ status: 201, body: { created: 2, held: 2 } })
+  expect(await ask('POST', path, { body: { jobs } })).toMatchObject({
+    status: 201,
+    body: { created: 2, duplicates: 2 },
+  })
 })
 
 test('more than one statement takes are all there, or none', async () => {

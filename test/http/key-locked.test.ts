@@ -58,6 +58,6 @@ test.each([
 
   await rival.query('commit')
   expect((await ask('en')).body).toMatchObject(
-    body && 'length' in body ? { created: 2, held: 1 } : { id, created: false },
+    body && 'length' in body ? { created: 2, duplicates: 1 } : { id, created: false },
   )
 })

@@ -240,9 +240,9 @@ describe("an app's own stream", () => {
       yield { n: 2 }
       yield { n: 3 }
     }
-    const tell = ({ n }: { n: number }) =>
+    const toMessage = ({ n }: { n: number }) =>
       n === 2 ? undefined : { event: 'documento', id: `d${n}`, data: { numero: n, texto: 'linha 1\nlinha 2\r' } }
-    const stream = await opened(sse(call, events(), { tell }))
+    const stream = await opened(sse(call, events(), { toMessage }))
     await stream.ended
     expect(stream.heard.slice(1).map(({ event, lastEventId, data }) => [event, lastEventId, data.numero])).toEqual([
       ['documento', 'd1', 1],
@@ -264,7 +264,7 @@ describe("an app's own stream", () => {
         returned = true
       }
     }
-    const response = sse(call, endless(), { tell: () => ({ event: 'e', data }) })
+    const response = sse(call, endless(), { toMessage: () => ({ event: 'e', data }) })
     await clock.advance(seconds(1))
     expect(asked).toBe(7)
     const reader = response.body!.getReader()
@@ -277,7 +277,7 @@ describe("an app's own stream", () => {
     expect(call.streams.size).toBe(0)
   })
 
-  test('ends once its reader is no longer let in, and not while nobody can tell', async () => {
+  test('ends once its reader is no longer let in, and not while nobody can toMessage', async () => {
     let refusal: Error = new RetomaError('database_unreachable', { address: 'here', problem: 'gone', outcome: '' })
     const { call, clock } = callWith(async () => Promise.reject(refusal))
     const never = gate()
@@ -285,7 +285,7 @@ describe("an app's own stream", () => {
       await never.passed
       yield {}
     }
-    const stream = await opened(sse(call, quiet(), { tell: () => undefined }))
+    const stream = await opened(sse(call, quiet(), { toMessage: () => undefined }))
     await clock.advance(seconds(130))
     expect(call.streams.size).toBe(1)
     refusal = new RetomaError('unauthorized', {})
@@ -301,7 +301,7 @@ describe("an app's own stream", () => {
       yield { n: 1 }
       throw new Error('broken')
     }
-    const stream = await opened(sse(call, broken(), { tell: data => ({ event: 'e', data }) }))
+    const stream = await opened(sse(call, broken(), { toMessage: data => ({ event: 'e', data }) }))
     await stream.ended
     expect(stream.heard.map(({ event }) => event)).toEqual(['heartbeat', 'e'])
   })

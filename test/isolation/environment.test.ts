@@ -91,7 +91,7 @@ test('env is refused where it would do nothing, and where it names no variable',
 })
 
 test('the variables of a supervisor reach no child, not even one that gets all', () => {
-  const real = { PATH: '/bin', RETOMA_PAPERS: '/p', RETOMA_SUPERVISOR: '1', LC_ALL: 'C', X: 'y' }
+  const real = { PATH: '/bin', RETOMA_CRASH_REPORT_FOLDER: '/p', RETOMA_SUPERVISOR: '1', LC_ALL: 'C', X: 'y' }
   expect(childEnvironment('all', real)).toEqual({ PATH: '/bin', LC_ALL: 'C', X: 'y' })
   expect(childEnvironment([], real)).toEqual({ PATH: '/bin', LC_ALL: 'C' })
 })

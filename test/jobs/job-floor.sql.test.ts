@@ -182,7 +182,8 @@ async function statementsOf(
   const sent: { name: string; text: string; values: unknown[] }[] = []
   const { run } = store.db
   store.db.run = (async (statement, values, deadlineMs) => {
-    if (!statement.name.startsWith('job_count_sample')) sent.push({ name: statement.name, text: statement.text, values })
+    if (!statement.name.startsWith('job_count_sample'))
+      sent.push({ name: statement.name, text: statement.text, values })
     return run(statement, values, deadlineMs)
   }) as typeof run
   try {

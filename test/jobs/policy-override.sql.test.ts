@@ -145,18 +145,21 @@ describe('of a worker that is gone', () => {
     expect((await store.job(own)).state).toBe('stalled')
   })
 
-  const death = (given: Partial<CrashReport>): CrashReport => ({
-    how: 'asked', why: 'x', signal: null, exitCode: 1, memoryBytes: null, oom: false, started: [], culprit: null, stderr: null, ...given,
+  const crashReport = (given: Partial<CrashReport>): CrashReport => ({
+    how: 'asked', why: 'x', signal: null, exitCode: 1, memoryBytes: null, oom: false, started: [], suspectedJob: null, stderr: null, ...given,
   }) // biome-ignore format: one certificate
-  const bury = (started: readonly string[], culprit?: string) =>
+  const bury = (started: readonly string[], suspectedJob?: string) =>
     recoverCrashedWorker(
       store.db,
       'w',
-      death({
+      crashReport({
         started: started.map(id => `${id}/1`),
-        ...(culprit === undefined
+        ...(suspectedJob === undefined
           ? {}
-          : { how: 'named', culprit: { job: culprit, attempt: 1, how: 'uncaught', message: 'boom', stack: null } }),
+          : {
+              how: 'named',
+              suspectedJob: { job: suspectedJob, attempt: 1, how: 'uncaught', message: 'boom', stack: null },
+            }),
       }),
       at(10),
       () => 0,

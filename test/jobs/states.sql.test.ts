@@ -29,12 +29,12 @@ const bury =
   (how: CrashReport['how'], crashes = 0) =>
   async (id: string) => {
     await store.sql(`update retoma.job set crashes = $2 where id = $1 and state = 'running'`, [id, crashes])
-    const culprit = { job: id, attempt: 1, how: 'exit', message: 'exit', stack: null } as const
+    const suspectedJob = { job: id, attempt: 1, how: 'exit', message: 'exit', stack: null } as const
     const died = { how, why: 'exit', signal: null, exitCode: 1, memoryBytes: null, oom: false, stderr: null }
     await recoverCrashedWorker(
       store.db,
       'w',
-      { ...died, started: [`${id}/1`], culprit: how === 'named' ? culprit : null },
+      { ...died, started: [`${id}/1`], suspectedJob: how === 'named' ? suspectedJob : null },
       at(5),
     )
   }
@@ -62,7 +62,7 @@ const verbs: Record<string, (id: string) => Promise<unknown>> = {
   stall: recover('stall'),
   'give up': recover('fail'),
   'set aside': async id => {
-    const care = { level: 2, death: null, deaths: 0, fruitless: 9 }
+    const care = { level: 2, crashedWorker: null, unexplainedCrashes: 0, restartsWithoutProgress: 9 }
     await store.sql(`update retoma.job set crash_suspicion = $2 where id = $1 and state = 'running'`, [
       id,
       JSON.stringify(care),

@@ -16,7 +16,7 @@ import { storeForFile } from '../support/store.ts'
 const crashed = async () => {}
 const supervision = new Supervision()
 const store = storeForFile()
-const death = makeCrashReport({
+const crashReport = makeCrashReport({
   signal: 'SIGKILL',
   exitCode: null,
   askedToStop: false,
@@ -24,7 +24,7 @@ const death = makeCrashReport({
   oomBefore: 0,
   oomAfter: 0,
   started: ['1/1'],
-  culprit: null,
+  suspectedJob: null,
   stderr: null,
 })
 
@@ -32,9 +32,9 @@ let folder: string
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'retoma-burials-test-'))
-  process.env.RETOMA_CERTIFICATES = folder
+  process.env.RETOMA_PENDING_CRASH_REPORTS = folder
   onTestFinished(() => {
-    delete process.env.RETOMA_CERTIFICATES
+    delete process.env.RETOMA_PENDING_CRASH_REPORTS
     rmSync(folder, { recursive: true })
   })
 })
@@ -44,19 +44,19 @@ const job = defineJob({ kind: 'k', queue: 'q', run: ctx => ctx.attempt })
 test('a worker that begins first buries those before it: what they held runs at once', async () => {
   await store.worker('w-dead', systemClock.now())
   const id = await store.put('running', { worker: 'w-dead' })
-  writePendingCrashReport(folder, { worker: 'w-dead', death })
+  writePendingCrashReport(folder, { worker: 'w-dead', crashReport })
   await using engine = await createEngine({ databaseUrl: store.url, jobs: [job] })
   await engine.work()
   expect(readPendingCrashReports(folder)).toEqual([])
   expect(await engine.wait({ job: id })).toMatchObject({ state: 'succeeded', result: 2, failures: 0, crashes: 0 })
   const [row] = await store.sql(`select dead_at, crash_report from retoma.worker where id = 'w-dead'`)
-  expect(row).toMatchObject({ dead_at: expect.any(Date), crash_report: death })
+  expect(row).toMatchObject({ dead_at: expect.any(Date), crash_report: crashReport })
 })
 
 test('a certificate stays until what it says is committed, and is used at the next try', async () => {
   await store.worker('w-dead')
   const id = await store.put('running', { worker: 'w-dead' })
-  writePendingCrashReport(folder, { worker: 'w-dead', death: { ...death, started: [`${id}/1`] } })
+  writePendingCrashReport(folder, { worker: 'w-dead', crashReport: { ...crashReport, started: [`${id}/1`] } })
   const told: string[] = []
   const lines: string[] = []
   const log = createLog({ level: 'warn', format: 'json', write: line => void lines.push(line) })
@@ -78,7 +78,7 @@ test('a certificate stays until what it says is committed, and is used at the ne
 })
 
 test('the certificate of a worker that has no row any more is gone with it', async () => {
-  writePendingCrashReport(folder, { worker: 'w-forgotten', death })
+  writePendingCrashReport(folder, { worker: 'w-forgotten', crashReport })
   await applyCrashReports({ db: store.db, clock: systemClock, log: silentLog, supervision, wake: () => {}, crashed })
   expect(readPendingCrashReports(folder)).toEqual([])
 })

@@ -11,16 +11,16 @@ import { silentLog } from '../../src/lib/logging/log.ts'
 import { checkWorkers } from '../../src/recovery/sql/dead-workers.ts'
 import { orphanMessage, recoverOrphans } from '../../src/recovery/sql/recover-jobs-of-dead-worker.ts'
 import { Watchdog } from '../../src/recovery/watchdog.ts'
-import { attemptsHeldBy, beatWorker, leaveWorker } from '../../src/worker/sql/heartbeat.ts'
+import { attemptsHeldBy, leaveWorker, writeHeartbeat } from '../../src/worker/sql/heartbeat.ts'
 import { at, storeForFile } from '../support/store.ts'
 
 const store = storeForFile()
-const rule = { orphanAfterMs: defaultPolicy.orphanAfter, beatMs: beatEvery, apartMs: 0 }
+const rule = { orphanAfterMs: defaultPolicy.orphanAfter, heartbeatMs: beatEvery, apartMs: 0 }
 const judge = async (seconds: number) => (await checkWorkers(store.db, rule, 'all', at(seconds))).judged
 const tick = (seconds: number, db = store.db) =>
   new Watchdog(db, { instant: () => at(seconds), elapsed: () => 0 } as unknown as Clock, silentLog).tick()
 const beat = (seconds: number, id = 'w') =>
-  beatWorker(store.db, { id, memoryBytes: 1000, inFlight: [] }, 5000, at(seconds))
+  writeHeartbeat(store.db, { id, memoryBytes: 1000, inFlight: [] }, 5000, at(seconds))
 const worker = async (id = 'w') =>
   (
     await store.sql<{ heartbeat_at: Date; suspected_at: Date | null; missed_checks: number; dead_at: Date | null }>(
@@ -96,7 +96,7 @@ describe('a worker', () => {
       { id: over!, attempt: 1 },
       { id: '999', attempt: 1 },
     ]
-    const heard = await beatWorker(store.db, { id: 'w', memoryBytes: 1, inFlight }, 5000, at(1))
+    const heard = await writeHeartbeat(store.db, { id: 'w', memoryBytes: 1, inFlight }, 5000, at(1))
     expect(heard).toEqual({ alive: true, lost: inFlight.filter(each => each !== inFlight[1]) })
     expect(await attemptsHeldBy(store.db, 'w')).toEqual([{ id: mine, attempt: 3 }])
   })

@@ -17,7 +17,7 @@ import { at, storeForFile } from '../support/store.ts'
 
 const store = storeForFile()
 
-const death = (given: Partial<CrashReport> = {}): CrashReport => ({
+const crashReport = (given: Partial<CrashReport> = {}): CrashReport => ({
   how: 'asked',
   why: 'SIGKILL',
   signal: 'SIGKILL',
@@ -25,20 +25,20 @@ const death = (given: Partial<CrashReport> = {}): CrashReport => ({
   memoryBytes: 1000,
   oom: false,
   started: [],
-  culprit: null,
+  suspectedJob: null,
   stderr: null,
   ...given,
 })
 const unexplained = (started: readonly string[]) =>
-  death({ how: 'unexplained', why: 'SIGSEGV', signal: 'SIGSEGV', started: started.map(first), stderr: 'oh' })
+  crashReport({ how: 'unexplained', why: 'SIGSEGV', signal: 'SIGSEGV', started: started.map(first), stderr: 'oh' })
 const named = (id: string, started: readonly string[], given: Partial<SuspectedJob> = {}) =>
-  death({
+  crashReport({
     how: 'named',
     why: 'exit code 1',
     signal: null,
     exitCode: 1,
     started: started.map(first),
-    culprit: { job: id, attempt: 1, how: 'uncaught', message: 'boom', stack: 'at boom', ...given },
+    suspectedJob: { job: id, attempt: 1, how: 'uncaught', message: 'boom', stack: 'at boom', ...given },
   })
 const first = (id: string) => `${id}/1`
 const bury = (what: CrashReport, seconds = 10, db: Db = store.db) =>
@@ -59,7 +59,7 @@ const policy = (given: Partial<JobPolicy>) =>
 const setCare = (id: string, care: Partial<CrashSuspicion>) =>
   store.sql(`update retoma.job set crash_suspicion = $2 where id = $1`, [
     id,
-    JSON.stringify({ level: 0, death: null, deaths: 0, fruitless: 0, ...care }),
+    JSON.stringify({ level: 0, crashedWorker: null, unexplainedCrashes: 0, restartsWithoutProgress: 0, ...care }),
   ])
 const evidence = async (id: string) =>
   store.sql(
@@ -78,7 +78,7 @@ describe('of a death that was asked for', () => {
   test('what had started goes back at once, a restart is counted, and nothing is charged', async () => {
     await store.worker('w')
     const id = await store.put('running')
-    expect(await bury(death({ started: [first(id)] }))).toEqual([
+    expect(await bury(crashReport({ started: [first(id)] }))).toEqual([
       { id, queue: 'q', kind: 'k', state: 'waiting', worker: 'w', fate: 'restart' },
     ])
     expect(await rowOf(id)).toMatchObject({
@@ -88,7 +88,7 @@ describe('of a death that was asked for', () => {
       restarts: 1,
       run_at: at(10),
       claim_rank: 8,
-      crash_suspicion: { level: 0, death: null, deaths: 0, fruitless: 1 },
+      crash_suspicion: { level: 0, crashedWorker: null, unexplainedCrashes: 0, restartsWithoutProgress: 1 },
       error: { what: 'orphan', message: orphanMessage },
     })
     expect(await evidence(id)).toMatchObject([{ attempt: 1, failure_type: 'orphan', worker: 'w' }])
@@ -97,7 +97,7 @@ describe('of a death that was asked for', () => {
   test('what was claimed and never begun goes back with nothing noted, and is no start', async () => {
     await store.worker('w')
     const id = await store.put('running')
-    expect(await bury(death())).toMatchObject([{ id, fate: 'unbegun', state: 'waiting' }])
+    expect(await bury(crashReport())).toMatchObject([{ id, fate: 'unstarted', state: 'waiting' }])
     expect(await rowOf(id)).toMatchObject({
       state: 'waiting', restarts: 0, crash_suspicion: null, error: null, run_at: at(10), attempt: 1, uncounted_attempts: 1,
     }) // biome-ignore format: one row
@@ -110,7 +110,7 @@ describe('of a death that was asked for', () => {
     for (const worker of workers) {
       await store.worker(worker)
       const ids = await store.putMany(20, 'running', { worker })
-      await recoverCrashedWorker(store.db, worker, death({ started: ids.map(first) }), at(1))
+      await recoverCrashedWorker(store.db, worker, crashReport({ started: ids.map(first) }), at(1))
     }
     const rows = await store.sql(`
       select state, failures, crashes, restarts, crash_suspicion ->> 'level' as level, count(*)::int as n
@@ -122,9 +122,9 @@ describe('of a death that was asked for', () => {
 describe('of a death that one job is named for', () => {
   test('that job pays a crash, with the evidence, and waits out its backoff; the others pay nothing', async () => {
     await store.worker('w')
-    const [culprit, other, unbegun] = await store.putMany(3, 'running')
-    await bury(named(culprit!, [culprit!, other!]))
-    expect(await rowOf(culprit!)).toMatchObject({
+    const [suspectedJob, other, unbegun] = await store.putMany(3, 'running')
+    await bury(named(suspectedJob!, [suspectedJob!, other!]))
+    expect(await rowOf(suspectedJob!)).toMatchObject({
       state: 'waiting',
       failures: 0,
       crashes: 1,
@@ -133,7 +133,7 @@ describe('of a death that one job is named for', () => {
       run_at: at(15),
       error: { what: 'crash', code: null, message: 'boom' },
     })
-    expect(await evidence(culprit!)).toMatchObject([
+    expect(await evidence(suspectedJob!)).toMatchObject([
       {
         failure_type: 'crash',
         stack: 'at boom',
@@ -190,10 +190,15 @@ describe('of a death that one job is named for', () => {
 
   test('after its outcome has landed, nobody pays', async () => {
     await store.worker('w')
-    const [culprit, other] = await store.putMany(2, 'running')
-    await settleJobs(store.db, 'w', [{ id: culprit!, attempt: 1, outcome: { state: 'succeeded', result: '1' } }], at(1))
-    expect(await bury(named(culprit!, [culprit!, other!]))).toMatchObject([{ id: other, fate: 'restart' }])
-    expect(await rowOf(culprit!)).toMatchObject({ state: 'succeeded', crashes: 0 })
+    const [suspectedJob, other] = await store.putMany(2, 'running')
+    await settleJobs(
+      store.db,
+      'w',
+      [{ id: suspectedJob!, attempt: 1, outcome: { state: 'succeeded', result: '1' } }],
+      at(1),
+    )
+    expect(await bury(named(suspectedJob!, [suspectedJob!, other!]))).toMatchObject([{ id: other, fate: 'restart' }])
+    expect(await rowOf(suspectedJob!)).toMatchObject({ state: 'succeeded', crashes: 0 })
   })
 
   test('it backs off as its kind says, also after a thousand crashes', async () => {
@@ -221,12 +226,17 @@ describe('of a death that nobody can explain', () => {
     await bury(unexplained([a!, b!]))
     const suspect = { state: 'waiting', crashes: 0, failures: 0, restarts: 1, run_at: at(10) }
     for (const id of [a!, b!])
-      expect(await rowOf(id)).toMatchObject({ ...suspect, crash_suspicion: { level: 1, death: 'w', deaths: 1 } })
+      expect(await rowOf(id)).toMatchObject({
+        ...suspect,
+        crash_suspicion: { level: 1, crashedWorker: 'w', unexplainedCrashes: 1 },
+      })
     expect(await rowOf(unbegun!)).toMatchObject({ restarts: 0, crash_suspicion: null })
     await Promise.all([a!, b!].map(again))
     await bury(unexplained([a!, b!]))
     for (const id of [a!, b!])
-      expect(await rowOf(id)).toMatchObject({ crash_suspicion: { level: 2, death: 'w', deaths: 2 } })
+      expect(await rowOf(id)).toMatchObject({
+        crash_suspicion: { level: 2, crashedWorker: 'w', unexplainedCrashes: 2 },
+      })
   })
 
   test('one that dies alone pays for it, and for the deaths before: poison is found at the third', async () => {
@@ -254,9 +264,12 @@ describe('of a death that nobody can explain', () => {
     await policy({ maxCrashes: 10, maxAttempts: 10 })
     await store.worker('w')
     const id = await store.put('running')
-    await setCare(id, { level: 2, death: 'before', deaths: 2 })
+    await setCare(id, { level: 2, crashedWorker: 'before', unexplainedCrashes: 2 })
     await bury(named(id, [id]))
-    expect(await rowOf(id)).toMatchObject({ crashes: 3, crash_suspicion: { level: 2, death: null, deaths: 0 } })
+    expect(await rowOf(id)).toMatchObject({
+      crashes: 3,
+      crash_suspicion: { level: 2, crashedWorker: null, unexplainedCrashes: 0 },
+    })
     await again(id)
     await bury(named(id, [id]))
     expect(await rowOf(id)).toMatchObject({ crashes: 4 })
@@ -271,7 +284,7 @@ describe('of a death that nobody can explain', () => {
       state: 'waiting',
       crashes: 1,
       run_at: at(15),
-      crash_suspicion: { level: 2, death: null, deaths: 0 },
+      crash_suspicion: { level: 2, crashedWorker: null, unexplainedCrashes: 0 },
     })
     for (const crashes of [2, 3]) {
       await again(id!)
@@ -292,23 +305,28 @@ describe('of a death that nobody can explain', () => {
   test('one that ran in a process of its own, beside others, has not killed theirs', async () => {
     await store.worker('w')
     const [alone, other] = await store.putMany(2, 'running')
-    await setCare(alone!, { level: 2, death: 'before', deaths: 2 })
+    await setCare(alone!, { level: 2, crashedWorker: 'before', unexplainedCrashes: 2 })
     await bury(unexplained([alone!, other!]))
     expect(await rowOf(alone!)).toMatchObject({
       state: 'waiting',
       crashes: 0,
-      crash_suspicion: { level: 2, death: 'before', deaths: 2, fruitless: 1 },
+      crash_suspicion: { level: 2, crashedWorker: 'before', unexplainedCrashes: 2, restartsWithoutProgress: 1 },
     })
-    expect(await rowOf(other!)).toMatchObject({ crash_suspicion: { level: 1, death: 'w', deaths: 1 } })
+    expect(await rowOf(other!)).toMatchObject({
+      crash_suspicion: { level: 1, crashedWorker: 'w', unexplainedCrashes: 1 },
+    })
   })
 
   test('one that dies in a process of its own pays for the deaths before, too, and for each once', async () => {
     const id = await store.put('running')
-    await setCare(id, { level: 2, death: 'before', deaths: 2 })
+    await setCare(id, { level: 2, crashedWorker: 'before', unexplainedCrashes: 2 })
     const failure = { what: 'crash', message: 'SIGSEGV', code: null, stack: null } as const
     const outcome = { state: 'waiting', delay: seconds(1), failure } as const
     await settleJobs(store.db, 'w', [{ id, attempt: 1, outcome }], at(1))
-    expect(await rowOf(id)).toMatchObject({ crashes: 3, crash_suspicion: { level: 2, death: null, deaths: 0 } })
+    expect(await rowOf(id)).toMatchObject({
+      crashes: 3,
+      crash_suspicion: { level: 2, crashedWorker: null, unexplainedCrashes: 0 },
+    })
     await again(id)
     await settleJobs(store.db, 'w', [{ id, attempt: 1, outcome }], at(1))
     expect(await rowOf(id)).toMatchObject({ crashes: 4 })
@@ -316,7 +334,7 @@ describe('of a death that nobody can explain', () => {
 
   test('a suspect that ends normally is cleared', async () => {
     const id = await store.put('running')
-    await setCare(id, { level: 1, death: 'before', deaths: 1 })
+    await setCare(id, { level: 1, crashedWorker: 'before', unexplainedCrashes: 1 })
     await settleJobs(store.db, 'w', [{ id, attempt: 1, outcome: { state: 'succeeded', result: '1' } }], at(1))
     expect(await rowOf(id)).toMatchObject({ crash_suspicion: null })
   })
@@ -331,7 +349,7 @@ describe('a kind that wants more than the verdict', () => {
     await policy(given)
     await store.worker('w')
     const [started, unbegun] = await store.putMany(2, 'running')
-    expect(await bury(death({ started: [first(started!)] }))).toMatchObject([{ id: unbegun, fate: 'unbegun' }])
+    expect(await bury(crashReport({ started: [first(started!)] }))).toMatchObject([{ id: unbegun, fate: 'unstarted' }])
     expect(await store.job(started!)).toMatchObject({ state: 'running', worker_id: 'w', restarts: 0 })
     const back = await recoverOrphans(store.db, 10, at(120))
     expect(back).toMatchObject([{ id: started }])
@@ -349,7 +367,7 @@ describe('a kind that wants more than the verdict', () => {
 describe('restarts in a row', () => {
   const restart = {
     'without a certificate': () => recoverOrphans(store.db, 10, at(5)),
-    'asked for': (id: string) => bury(death({ started: [first(id)] }), 5),
+    'asked for': (id: string) => bury(crashReport({ started: [first(id)] }), 5),
   }
   describe.each(Object.entries(restart))('%s', (_, restarted) => {
     test('three without a step of progress make a job run alone, ten stall it for a person', async () => {
@@ -358,11 +376,16 @@ describe('restarts in a row', () => {
         await again(id)
         await restarted(id)
         const { state, crash_suspicion, restarts } = await rowOf(id)
-        expect({ state, restarts, level: crash_suspicion?.level, fruitless: crash_suspicion?.fruitless }).toEqual({
+        expect({
+          state,
+          restarts,
+          level: crash_suspicion?.level,
+          restartsWithoutProgress: crash_suspicion?.restartsWithoutProgress,
+        }).toEqual({
           state: times < 10 ? 'waiting' : 'stalled',
           restarts: times,
           level: times < 3 ? 0 : 2,
-          fruitless: times,
+          restartsWithoutProgress: times,
         })
       }
       expect(await rowOf(id)).toMatchObject({ failures: 0, error: { what: 'orphan', code: 'too_many_restarts' } })
@@ -373,7 +396,7 @@ describe('restarts in a row', () => {
 
     test.each(['a step', 'a place'])('%s of this attempt begins the row anew', async what => {
       const id = await store.put('running')
-      await setCare(id, { level: 2, fruitless: 9 })
+      await setCare(id, { level: 2, restartsWithoutProgress: 9 })
       await store.sql(`update retoma.job set started_at = $2 where id = $1`, [id, at(0)])
       if (what === 'a place') await store.sql(`update retoma.job set progress_at = $2 where id = $1`, [id, at(1)])
       else await saveCheckpoints(store.db, 'w', [{ id, attempt: 1, name: 's', value: '1' }], at(1))
@@ -389,8 +412,8 @@ describe('restarts in a row', () => {
         at(2),
         at(1),
       ])
-      await (_ === 'asked for' ? bury(death({ started: [`${id}/2`] }), 5) : restarted(id))
-      expect(await rowOf(id)).toMatchObject({ crash_suspicion: { fruitless: 1 } })
+      await (_ === 'asked for' ? bury(crashReport({ started: [`${id}/2`] }), 5) : restarted(id))
+      expect(await rowOf(id)).toMatchObject({ crash_suspicion: { restartsWithoutProgress: 1 } })
     })
   })
 
@@ -421,7 +444,7 @@ describe('a burial', () => {
           exitCode: null,
           memoryBytes: 1000,
           oom: false,
-          culprit: null,
+          suspectedJob: null,
           stderr: 'ab\ufffd',
           started: [first(id!)],
         },
@@ -431,16 +454,16 @@ describe('a burial', () => {
 
   test('done twice moves and charges nothing the second time, also when the first answer was lost', async () => {
     await store.worker('w')
-    const [culprit, other] = await store.putMany(2, 'running')
+    const [suspectedJob, other] = await store.putMany(2, 'running')
     const db = faulty(store.db)
     db.fail('crashed_worker_recover', 'after', linkLost())
-    await expect(bury(named(culprit!, [culprit!, other!]), 10, db)).rejects.toThrow('Connection terminated')
-    const once = [await store.job(culprit!), await store.job(other!)]
+    await expect(bury(named(suspectedJob!, [suspectedJob!, other!]), 10, db)).rejects.toThrow('Connection terminated')
+    const once = [await store.job(suspectedJob!), await store.job(other!)]
     expect(once).toMatchObject([{ crashes: 1 }, { restarts: 1 }])
-    expect(await bury(named(culprit!, [culprit!, other!]), 20, db)).toEqual([])
-    expect([await store.job(culprit!), await store.job(other!)]).toEqual(once)
+    expect(await bury(named(suspectedJob!, [suspectedJob!, other!]), 20, db)).toEqual([])
+    expect([await store.job(suspectedJob!), await store.job(other!)]).toEqual(once)
     expect(await store.sql(`select dead_at, crash_report -> 'started' as started from retoma.worker`)).toEqual([
-      { dead_at: at(10), started: [first(culprit!), first(other!)] },
+      { dead_at: at(10), started: [first(suspectedJob!), first(other!)] },
     ])
   })
 
@@ -449,11 +472,11 @@ describe('a burial', () => {
     await store.sql(`update retoma.worker set dead_at = $1`, [at(0)])
     const ids = await store.putMany(300, 'running')
     const dbs = Array.from({ length: 4 }, () => store.another())
-    const [buried, ...recovered] = await Promise.all([
+    const [crashed, ...orphans] = await Promise.all([
       bury(named(ids[150]!, ids), 10, dbs[0]),
       ...dbs.slice(1).map(db => recoverOrphans(db, 200, at(10))),
     ])
-    const moved = [buried!, ...recovered].flat().map(each => each.id)
+    const moved = [crashed!, ...orphans].flat().map(each => each.id)
     expect(moved.toSorted()).toEqual(ids.toSorted())
     const [sum] = await store.sql(`select sum(restarts + crashes)::int as n, max(crashes) as most from retoma.job`)
     expect(sum).toMatchObject({ n: 300 })
@@ -462,26 +485,26 @@ describe('a burial', () => {
 
   test('waits for a row that somebody has locked, and then goes by what it finds', async () => {
     await store.worker('w')
-    const [culprit, cancelled] = await store.putMany(2, 'running')
+    const [suspectedJob, cancelled] = await store.putMany(2, 'running')
     let burying: Promise<unknown> | undefined
     await store.another().transaction(async client => {
-      await client.query(`select from retoma.job where id = $1 for update`, [culprit])
+      await client.query(`select from retoma.job where id = $1 for update`, [suspectedJob])
       await client.query(
         `update retoma.job set state = 'cancelled', worker_id = null, finished_at = now() where id = $1`,
         [cancelled],
       )
-      burying = bury(named(culprit!, [culprit!, cancelled!]))
+      burying = bury(named(suspectedJob!, [suspectedJob!, cancelled!]))
       const waits = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
       await expect.poll(async () => (await store.sql(waits)).length).toBe(1)
     })
-    expect(await burying).toMatchObject([{ id: culprit, fate: 'crash' }])
+    expect(await burying).toMatchObject([{ id: suspectedJob, fate: 'crash' }])
     expect(await rowOf(cancelled!)).toMatchObject({ state: 'cancelled', restarts: 0 })
   })
 
   test('of a worker whose row is gone moves its jobs; one that holds nothing moves nothing', async () => {
     const id = await store.put('running')
-    expect(await bury(death({ started: [first(id)] }))).toHaveLength(1)
-    expect(await bury(death())).toEqual([])
+    expect(await bury(crashReport({ started: [first(id)] }))).toHaveLength(1)
+    expect(await bury(crashReport())).toEqual([])
   })
 
   test('of the largest worker there may be stays within its deadline: its cost grows with its jobs, not with their square', async () => {
@@ -498,20 +521,20 @@ describe('a burial', () => {
   test('takes a large worker in bites, and it is dead with the last of them', async () => {
     await store.worker('w')
     const ids = await store.putMany(2001, 'running')
-    const bites: number[] = []
+    const chunks: number[] = []
     const run: Db['run'] = async (statement, values, deadlineMs) => {
       const rows = await store.db.run(statement, values, deadlineMs)
-      bites.push(rows.length)
+      chunks.push(rows.length)
       const [worker] = await store.sql(
         `select dead_at, jsonb_array_length(crash_report -> 'started') as begun from retoma.worker`,
       )
-      expect(worker).toEqual({ dead_at: bites.length < 3 ? null : at(10), begun: 2001 })
+      expect(worker).toEqual({ dead_at: chunks.length < 3 ? null : at(10), begun: 2001 })
       return rows as never
     }
-    const buried = await bury(unexplained(ids), 10, { ...store.db, run })
-    expect(bites).toEqual([1000, 1000, 1])
-    expect(buried.map(each => each.id)).toEqual(ids)
-    expect(new Set(buried.map(each => each.fate))).toEqual(new Set(['suspect']))
+    const recovered = await bury(unexplained(ids), 10, { ...store.db, run })
+    expect(chunks).toEqual([1000, 1000, 1])
+    expect(recovered.map(each => each.id)).toEqual(ids)
+    expect(new Set(recovered.map(each => each.fate))).toEqual(new Set(['suspect']))
   })
 
   test('goes on where one that was cut off between two bites has ended, and nobody is charged for being the last', async () => {
@@ -547,7 +570,7 @@ describe('a burial', () => {
   test('a claim that was on its way then is back at the next tick, with nothing noted', async () => {
     await store.worker('w')
     const [started] = await store.putMany(1, 'running')
-    await bury(death({ started: [first(started!)] }))
+    await bury(crashReport({ started: [first(started!)] }))
     const late = await store.put('running')
     expect(await recoverOrphans(store.db, 10, at(11))).toMatchObject([{ id: late, state: 'waiting' }])
     expect(await rowOf(late)).toMatchObject({
@@ -562,7 +585,7 @@ describe('a burial', () => {
 
   test('ends the worker: it claims nothing more', async () => {
     await store.worker('w')
-    await bury(death())
+    await bury(crashReport())
     await store.put('waiting')
     const wants = [{ queue: 'q', want: 1 }]
     expect(await claimJobs(store.db, { wants, kinds: ['k'], worker: 'w' }, at(20))).toEqual([])
@@ -570,13 +593,13 @@ describe('a burial', () => {
 
   test('notes an event for what it moved, frees gates and counts the batch', async () => {
     await store.worker('w')
-    const [culprit, other] = await store.putMany(2, 'running')
+    const [suspectedJob, other] = await store.putMany(2, 'running')
     await store.sql(`update retoma.queue set limits = '{"concurrency": 5}', limited = true where name = 'q'`)
     await store.sql(`insert into retoma.limit_counter (queue, group_key, running, used_at) values ('q', '', 2, $1)`, [
       at(0),
     ])
     await store.sql(`update retoma.job set limited = true, batch_id = 7, ref = 'r' || id`)
-    await bury(named(culprit!, [culprit!, other!]))
+    await bury(named(suspectedJob!, [suspectedJob!, other!]))
     expect(await store.sql(`select running from retoma.limit_counter`)).toEqual([{ running: 0 }])
     expect(await store.sql(`select sum(released)::int as released from retoma.batch_count where batch_id = 7`)).toEqual(
       [{ released: 2 }],
@@ -585,7 +608,7 @@ describe('a burial', () => {
       `select job_id as id, data ->> 'what' as what, data ->> 'to' as to from retoma.event order by id`,
     )
     expect(told.toSorted((a, b) => Number(a.id) - Number(b.id))).toEqual([
-      { id: culprit, what: 'crash', to: 'waiting' },
+      { id: suspectedJob, what: 'crash', to: 'waiting' },
       { id: other, what: 'orphan', to: 'waiting' },
     ])
   })

@@ -112,7 +112,7 @@ describe('an attempt that its worker does not end', () => {
       worker_id: null,
       last_worker: 'w',
       run_at: at(1080),
-      crash_suspicion: { level: 0, fruitless: 1 },
+      crash_suspicion: { level: 0, restartsWithoutProgress: 1 },
       error: { what: 'hung' },
     })
     expect(await store.failures(id)).toMatchObject([{ attempt: 1, failure_type: 'hung', worker: 'w' }])
@@ -122,11 +122,20 @@ describe('an attempt that its worker does not end', () => {
     await store.worker('w')
     await kind({ timeout: minutes(2) })
     const [third, tenth] = [await running(), await running()]
-    await store.sql(`update retoma.job set crash_suspicion = '{"level": 0, "fruitless": 2}' where id = $1`, [third])
-    await store.sql(`update retoma.job set crash_suspicion = '{"level": 2, "fruitless": 9}' where id = $1`, [tenth])
+    await store.sql(
+      `update retoma.job set crash_suspicion = '{"level": 0, "restartsWithoutProgress": 2}' where id = $1`,
+      [third],
+    )
+    await store.sql(
+      `update retoma.job set crash_suspicion = '{"level": 2, "restartsWithoutProgress": 9}' where id = $1`,
+      [tenth],
+    )
     await store.sql(`update retoma.worker set blocked_since = $1`, [at(10)])
     await tick(1000)
-    expect(await store.job(third)).toMatchObject({ state: 'waiting', crash_suspicion: { level: 2, fruitless: 3 } })
+    expect(await store.job(third)).toMatchObject({
+      state: 'waiting',
+      crash_suspicion: { level: 2, restartsWithoutProgress: 3 },
+    })
     expect(await store.job(tenth)).toMatchObject({ state: 'stalled', error: { code: 'too_many_restarts' } })
   })
 
@@ -497,7 +506,7 @@ describe('where a statement judges, it judges as the pure function does:', () =>
         }
         expected.set(`w${i}`, workerVerdict(facts))
       }
-      const rule = { orphanAfterMs: defaultPolicy.orphanAfter, beatMs: 5000, apartMs: 0 }
+      const rule = { orphanAfterMs: defaultPolicy.orphanAfter, heartbeatMs: 5000, apartMs: 0 }
       const { judged } = await checkWorkers(store.db, rule, 'all', at(now))
       const found = new Map(judged.map(({ id, dead }) => [id, dead ? 'orphan' : 'suspect']))
       for (const [id, verdict] of expected) expect(found.get(id), `${round} ${id}`).toBe(verdict)

@@ -17,7 +17,7 @@ function begin<T extends Clock = VirtualClock>(script: string, given?: T) {
   const late: [number, boolean][] = []
   const child = new SupervisedProcess({
     program: { entry, args: [], execArgv: [], env: process.env },
-    papers: folder,
+    reportFolder: folder,
     clock,
     late: (...how) => void late.push(how),
   })
@@ -26,7 +26,7 @@ function begin<T extends Clock = VirtualClock>(script: string, given?: T) {
     await child.ended
     rmSync(folder, { recursive: true })
   })
-  return { boot: child, clock, late, papers: folder }
+  return { boot: child, clock, late, reportFolder: folder }
 }
 
 const idle = 'setInterval(() => {}, 1000)'
@@ -43,12 +43,12 @@ test('one that is not ready after a minute is told of, and after two killed', as
 })
 
 test('one that waits for its database is not killed, only told of every minute', async () => {
-  const { boot: child, clock, late, papers } = begin(idle)
-  writeStatusFile(papers, 'database')
+  const { boot: child, clock, late, reportFolder } = begin(idle)
+  writeStatusFile(reportFolder, 'database')
   await clock.advance(seconds(300))
   expect(late).toEqual([60, 120, 180, 240, 300].map(after => [after, false]))
-  removeStatusFile(papers, 'database')
-  writeStatusFile(papers, 'ready')
+  removeStatusFile(reportFolder, 'database')
+  writeStatusFile(reportFolder, 'ready')
   await clock.advance(seconds(120))
   expect(late).toHaveLength(5)
   child.tell('SIGTERM')
@@ -57,13 +57,13 @@ test('one that waits for its database is not killed, only told of every minute',
 
 test('one that the kernel does not let start has ended, and does not end its supervisor', async () => {
   const program = { entry: 'nothing.mjs', args: ['x'.repeat(300_000)], execArgv: [], env: process.env }
-  const child = new SupervisedProcess({ program, papers: tmpdir(), clock: systemClock, late: () => {} })
+  const child = new SupervisedProcess({ program, reportFolder: tmpdir(), clock: systemClock, late: () => {} })
   child.tell('SIGTERM')
   expect(await child.ended).toMatchObject({ exitCode: 1, signal: null, readyMs: null })
 })
 
 test('how it ends is known though a process of its own still has its stderr, and what it said is kept', async () => {
-  const { boot: child, papers } = begin(
+  const { boot: child, reportFolder } = begin(
     `import { spawn } from 'node:child_process'
     import { writeFileSync, writeSync } from 'node:fs'
     writeSync(2, 'last words\\n')
@@ -73,6 +73,6 @@ test('how it ends is known though a process of its own still has its stderr, and
     systemClock,
   )
   const end = await child.ended
-  process.kill(Number(readFileSync(join(papers, 'heir'), 'utf8')), 'SIGKILL')
+  process.kill(Number(readFileSync(join(reportFolder, 'heir'), 'utf8')), 'SIGKILL')
   expect(end).toMatchObject({ signal: 'SIGSEGV', exitCode: null, stderr: 'last words\n' })
 })

@@ -83,15 +83,15 @@ test('a worker that could not note a start leaves no list: what is not on it wou
 test('what else lies among the papers, or in them, ends no supervisor', () => {
   const place = scratch()
   const made = makeCrashReportFolder([place])!
-  const papers = made.papers()
-  openInFlightJournal(papers, 'w-1').note('1/1')
-  mkdirSync(join(papers, 'starts.w-2', 'deep'), { recursive: true })
-  mkdirSync(join(papers, 'culprit.json'))
-  expect(buildCrashReports(papers, { ...nothing, signal: 'SIGSEGV', exitCode: null }).certificates).toMatchObject([
-    { worker: 'w-1', death: { how: 'unexplained', started: ['1/1'] } },
-  ])
-  made.papers()
-  expect(readdirSync(papers)).toEqual([])
+  const reportFolder = made.reportFolder()
+  openInFlightJournal(reportFolder, 'w-1').note('1/1')
+  mkdirSync(join(reportFolder, 'starts.w-2', 'deep'), { recursive: true })
+  mkdirSync(join(reportFolder, 'suspected-job.json'))
+  expect(
+    buildCrashReports(reportFolder, { ...nothing, signal: 'SIGSEGV', exitCode: null }).pendingReports,
+  ).toMatchObject([{ worker: 'w-1', crashReport: { how: 'unexplained', started: ['1/1'] } }])
+  made.reportFolder()
+  expect(readdirSync(reportFolder)).toEqual([])
 })
 
 test.each([
@@ -102,11 +102,11 @@ test.each([
   ['nothing', 'null'],
 ])('a culprit whose file is %s is none: the death is unexplained', (_, text) => {
   const folder = scratch()
-  writeFileSync(join(folder, 'culprit.json'), text)
+  writeFileSync(join(folder, 'suspected-job.json'), text)
   openInFlightJournal(folder, 'w-1').note('1/1')
-  expect(buildCrashReports(folder, { ...nothing, signal: null, exitCode: 1 }).death).toMatchObject({
+  expect(buildCrashReports(folder, { ...nothing, signal: null, exitCode: 1 }).crashReport).toMatchObject({
     how: 'unexplained',
-    culprit: null,
+    suspectedJob: null,
   })
 })
 
@@ -114,9 +114,9 @@ test('what a culprit said may be of any length: not all of it is kept', () => {
   const folder = scratch()
   const long = 'x'.repeat(5_000_000)
   recordSuspectedJob(folder, { job: '1', attempt: 1, how: 'uncaught', message: long, stack: long })
-  const { death } = buildCrashReports(folder, { ...nothing, signal: null, exitCode: 1 })
-  expect(death.how).toBe('named')
-  expect(JSON.stringify(death).length).toBeLessThan(100_000)
+  const { crashReport } = buildCrashReports(folder, { ...nothing, signal: null, exitCode: 1 })
+  expect(crashReport.how).toBe('named')
+  expect(JSON.stringify(crashReport).length).toBeLessThan(100_000)
 })
 
 const nothing = { memoryBytes: null, oomBefore: null, oomAfter: null, stderr: null }
@@ -127,26 +127,26 @@ test('an inquest makes a certificate for each worker of the process, with the sa
   openInFlightJournal(folder, 'w-2').note('2/3')
   recordSuspectedJob(folder, { job: '2', attempt: 3, how: 'uncaught', message: 'boom', stack: null })
   recordSuspectedJob(folder, { job: '1', attempt: 1, how: 'exit', message: 'on the way down', stack: null })
-  const { death, certificates } = buildCrashReports(folder, { ...nothing, exitCode: 1, signal: null })
-  expect(death).toMatchObject({ how: 'named', culprit: { job: '2' }, started: ['1/1', '2/3'] })
-  expect(certificates).toMatchObject([
-    { worker: 'w-1', death: { how: 'named', started: ['1/1'], culprit: { job: '2' } } },
-    { worker: 'w-2', death: { how: 'named', started: ['2/3'], culprit: { job: '2' } } },
+  const { crashReport, pendingReports } = buildCrashReports(folder, { ...nothing, exitCode: 1, signal: null })
+  expect(crashReport).toMatchObject({ how: 'named', suspectedJob: { job: '2' }, started: ['1/1', '2/3'] })
+  expect(pendingReports).toMatchObject([
+    { worker: 'w-1', crashReport: { how: 'named', started: ['1/1'], suspectedJob: { job: '2' } } },
+    { worker: 'w-2', crashReport: { how: 'named', started: ['2/3'], suspectedJob: { job: '2' } } },
   ])
 })
 
 test('a process that had heard that it shall stop was asked to, whatever ended it then', () => {
   const folder = scratch()
   writeStatusFile(folder, 'asked')
-  expect(buildCrashReports(folder, { ...nothing, exitCode: null, signal: 'SIGSEGV' }).death.how).toBe('asked')
+  expect(buildCrashReports(folder, { ...nothing, exitCode: null, signal: 'SIGSEGV' }).crashReport.how).toBe('asked')
 })
 
 test('a certificate waits until it is removed, and one half-written is none', () => {
   const folder = scratch()
-  const { death } = buildCrashReports(folder, { ...nothing, exitCode: 1, signal: null })
-  writePendingCrashReport(folder, { worker: 'w-1', death })
-  writePendingCrashReport(folder, { worker: 'w-1', death })
-  expect(readPendingCrashReports(folder)).toEqual([{ worker: 'w-1', death }])
+  const { crashReport } = buildCrashReports(folder, { ...nothing, exitCode: 1, signal: null })
+  writePendingCrashReport(folder, { worker: 'w-1', crashReport })
+  writePendingCrashReport(folder, { worker: 'w-1', crashReport })
+  expect(readPendingCrashReports(folder)).toEqual([{ worker: 'w-1', crashReport }])
   removePendingCrashReport(folder, 'w-1')
   removePendingCrashReport(folder, 'w-1')
   expect(readPendingCrashReports(folder)).toEqual([])
@@ -156,37 +156,42 @@ test('a certificate waits until it is removed, and one half-written is none', ()
 test('the folder of a supervisor is for its user alone, empty for every boot, and goes with it', () => {
   const place = scratch()
   const folder = makeCrashReportFolder([place])!
-  const papers = folder.papers()
-  expect(statSync(dirname(papers)).mode & 0o777).toBe(0o700)
-  writeStatusFile(papers, 'ready')
-  expect(readdirSync(folder.papers())).toEqual([])
+  const reportFolder = folder.reportFolder()
+  expect(statSync(dirname(reportFolder)).mode & 0o777).toBe(0o700)
+  writeStatusFile(reportFolder, 'ready')
+  expect(readdirSync(folder.reportFolder())).toEqual([])
   folder.remove()
   expect(readdirSync(place)).toEqual([])
 })
 
 test('a folder in use does not look old, and what was cleared away all the same is no loss', () => {
   const folder = makeCrashReportFolder([scratch()])!
-  const papers = folder.papers()
-  writeStatusFile(papers, 'ready')
+  const reportFolder = folder.reportFolder()
+  writeStatusFile(reportFolder, 'ready')
   const long = new Date('2020-01-01')
-  const all = [dirname(papers), papers, join(papers, 'ready'), folder.certificates]
+  const all = [dirname(reportFolder), reportFolder, join(reportFolder, 'ready'), folder.pendingReports]
   for (const path of all) utimesSync(path, long, long)
   folder.touch()
   for (const path of all) expect(statSync(path).mtimeMs).toBeGreaterThan(long.getTime())
-  rmSync(dirname(papers), { recursive: true })
-  const { death, certificates } = buildCrashReports(papers, { ...nothing, exitCode: 1, signal: null })
-  expect([death.how, certificates]).toEqual(['unexplained', []])
-  writePendingCrashReport(folder.certificates, { worker: 'w-1', death })
-  expect(readPendingCrashReports(folder.certificates)).toHaveLength(1)
-  expect(existsSync(folder.papers())).toBe(true)
+  rmSync(dirname(reportFolder), { recursive: true })
+  const { crashReport, pendingReports } = buildCrashReports(reportFolder, { ...nothing, exitCode: 1, signal: null })
+  expect([crashReport.how, pendingReports]).toEqual(['unexplained', []])
+  writePendingCrashReport(folder.pendingReports, { worker: 'w-1', crashReport })
+  expect(readPendingCrashReports(folder.pendingReports)).toHaveLength(1)
+  expect(existsSync(folder.reportFolder())).toBe(true)
 })
 
 test('what a supervisor that was killed has left is removed by the next one, and nothing else', async () => {
   const place = scratch()
   const dead = spawn(process.execPath, ['-e', ''])
   await once(dead, 'exit')
-  const ours = `retoma-papers-${hostname().replace(/[^\w.]/g, '_')}-`
-  const names = [`${ours}${dead.pid}-x`, `${ours}${process.ppid}-x`, `retoma-papers-elsewhere-${dead.pid}-x`, 'other']
+  const ours = `retoma-crash-reports-${hostname().replace(/[^\w.]/g, '_')}-`
+  const names = [
+    `${ours}${dead.pid}-x`,
+    `${ours}${process.ppid}-x`,
+    `retoma-crash-reports-elsewhere-${dead.pid}-x`,
+    'other',
+  ]
   for (const name of names) mkdirSync(join(place, name))
   makeCrashReportFolder([place])
   expect(
@@ -201,7 +206,8 @@ test('what another user has put under the name of a leftover stays where it is, 
   const place = scratch()
   const dead = spawn(process.execPath, ['-e', ''])
   await once(dead, 'exit')
-  const name = (end: string) => join(place, `retoma-papers-${hostname().replace(/[^\w.]/g, '_')}-${dead.pid}-${end}`)
+  const name = (end: string) =>
+    join(place, `retoma-crash-reports-${hostname().replace(/[^\w.]/g, '_')}-${dead.pid}-${end}`)
   mkdirSync(join(place, 'victim', 'kept'), { recursive: true })
   mkdirSync(name('theirs'))
   chownSync(name('theirs'), 65534, 65534)
@@ -227,14 +233,14 @@ test('what another user has put under the name of a leftover stays where it is, 
 test('where nothing can be written there is no folder, and where one place will do there is', () => {
   const place = scratch()
   expect(makeCrashReportFolder([join(place, 'gone')])).toBeUndefined()
-  expect(dirname(dirname(makeCrashReportFolder([join(place, 'gone'), place])!.certificates))).toBe(place)
+  expect(dirname(dirname(makeCrashReportFolder([join(place, 'gone'), place])!.pendingReports))).toBe(place)
 })
 
 test('what a supervisor sets is for the process it started, and not for one that this one starts', () => {
   onTestFinished(() => {
-    for (const name of ['RETOMA_PAPERS', 'RETOMA_SUPERVISOR']) delete process.env[name]
+    for (const name of ['RETOMA_CRASH_REPORT_FOLDER', 'RETOMA_SUPERVISOR']) delete process.env[name]
   })
-  process.env.RETOMA_PAPERS = '/papers'
+  process.env.RETOMA_CRASH_REPORT_FOLDER = '/papers'
   process.env.RETOMA_SUPERVISOR = String(process.ppid)
   const supervision = new Supervision()
   expect(supervision.reportFolder).toBe('/papers')

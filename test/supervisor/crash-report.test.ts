@@ -58,7 +58,7 @@ async function bringDown(name: string) {
   )
   expect(rows).toHaveLength(1)
   const [line] = parent.lines()
-  return { death: rows[0]!.crash_report, id, other: other.id, said: parent.said(), line }
+  return { crashReport: rows[0]!.crash_report, id, other: other.id, said: parent.said(), line }
 }
 
 togetherEach([
@@ -66,10 +66,10 @@ togetherEach([
   ['exit in the middle', 0],
   ['exit at once', 4],
 ])('the job that calls process.exit is named: %s', async (name, exitCode) => {
-  const { death, id, line } = await bringDown(name)
-  expect(death).toMatchObject({ how: 'named', signal: null, exitCode })
-  expect(death.culprit).toMatchObject({ job: id, attempt: 1, how: 'exit', message: `exit code ${exitCode}` })
-  expect(death.culprit!.stack).toContain('guest.mjs')
+  const { crashReport, id, line } = await bringDown(name)
+  expect(crashReport).toMatchObject({ how: 'named', signal: null, exitCode })
+  expect(crashReport.suspectedJob).toMatchObject({ job: id, attempt: 1, how: 'exit', message: `exit code ${exitCode}` })
+  expect(crashReport.suspectedJob!.stack).toContain('guest.mjs')
   expect(line).toMatchObject({ level: 'error', how: 'named', job: id })
 })
 
@@ -80,30 +80,34 @@ togetherEach<[string, string | RegExp]>([
   ['socket', 'Error: connect ENOENT /nowhere'],
   ['number', /rejected with the reason "7"/],
 ])('the job whose error nobody caught is named, and the process dies as it always did: %s', async (name, message) => {
-  const { death, id, said } = await bringDown(name)
-  expect(death).toMatchObject({ how: 'named', exitCode: 1, culprit: { job: id, attempt: 1, how: 'uncaught' } })
-  expect(death.culprit!.message).toMatch(message)
+  const { crashReport, id, said } = await bringDown(name)
+  expect(crashReport).toMatchObject({
+    how: 'named',
+    exitCode: 1,
+    suspectedJob: { job: id, attempt: 1, how: 'uncaught' },
+  })
+  expect(crashReport.suspectedJob!.message).toMatch(message)
   expect(said).toContain('Node.js v')
-  expect(death.stderr).toContain('Node.js v')
+  expect(crashReport.stderr).toContain('Node.js v')
 })
 
 together(
   'who aborts is not named: those that had started are in the certificate, with what they said last',
   async () => {
-    const { death, id, other, line } = await bringDown('abort')
-    expect(death).toMatchObject({ how: 'unexplained', signal: 'SIGABRT', exitCode: null, culprit: null })
-    expect([...death.started].sort()).toEqual([`${id}/1`, `${other}/1`].sort())
+    const { crashReport, id, other, line } = await bringDown('abort')
+    expect(crashReport).toMatchObject({ how: 'unexplained', signal: 'SIGABRT', exitCode: null, suspectedJob: null })
+    expect([...crashReport.started].sort()).toEqual([`${id}/1`, `${other}/1`].sort())
     expect(line.msg).toBe('worker process died: SIGABRT; at most 2 jobs were running; restarting in 0.2 s')
   },
 )
 
 together('a process that wants to be started again is, at once, and nobody is to blame', async () => {
-  const { death, line } = await bringDown('start me again')
-  expect(death).toMatchObject({ how: 'asked', exitCode: 75, culprit: null })
+  const { crashReport, line } = await bringDown('start me again')
+  expect(crashReport).toMatchObject({ how: 'asked', exitCode: 75, suspectedJob: null })
   expect(line).toMatchObject({ level: 'warn', restartMs: 0 })
 })
 
 together('an error that somebody did catch names nobody for a later death', async () => {
-  const { death } = await bringDown('handled')
-  expect(death).toMatchObject({ how: 'unexplained', signal: 'SIGSEGV', culprit: null })
+  const { crashReport } = await bringDown('handled')
+  expect(crashReport).toMatchObject({ how: 'unexplained', signal: 'SIGSEGV', suspectedJob: null })
 })

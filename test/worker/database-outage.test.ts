@@ -544,11 +544,11 @@ describe('the ear for hints', () => {
 })
 
 test('a worker that starts over while the database is away leaves nothing behind for each try', async () => {
-  const papers = mkdtempSync(join(tmpdir(), 'retoma-papers-'))
-  process.env[crashReportFolderVariable] = papers
+  const reportFolder = mkdtempSync(join(tmpdir(), 'retoma-crash-reports-'))
+  process.env[crashReportFolderVariable] = reportFolder
   onTestFinished(() => {
     delete process.env[crashReportFolderVariable]
-    rmSync(papers, { recursive: true })
+    rmSync(reportFolder, { recursive: true })
   })
   const { db, clock, begin, sql } = await faultyWorker()
   const worker = await begin()
@@ -559,7 +559,7 @@ test('a worker that starts over while the database is away leaves nothing behind
     await clock.advance(seconds(1))
     return worker.id !== before
   })
-  expect(readdirSync(papers).filter(name => name.startsWith('starts.'))).toEqual([`starts.${worker.id}`])
+  expect(readdirSync(reportFolder).filter(name => name.startsWith('starts.'))).toEqual([`starts.${worker.id}`])
 })
 
 test('a worker says at least every 30 s that it lives, idle and while its job runs', async () => {

@@ -20,23 +20,23 @@ const status = (state: unknown): unknown => statusOf[state as keyof typeof statu
 const documentStatus = (state: unknown): unknown => documentStatusOf[state as keyof typeof documentStatusOf] ?? state
 
 /** undefined: in these words nothing has changed. */
-function tell(event: EngineEvent, simulado: boolean): SseMessage | undefined {
+function toMessage(event: EngineEvent, simulado: boolean): SseMessage | undefined {
   const { type, position: id, at } = event
-  const told = (data: object): SseMessage => ({ event: type, id, data: { at: at.toISOString(), ...data, simulado } })
+  const message = (data: object): SseMessage => ({ event: type, id, data: { at: at.toISOString(), ...data, simulado } })
   switch (event.type) {
     case 'state': {
       const { from, to, reason } = event.data
       const [before, after] = [from === null ? null : status(from), status(to)]
-      return before === after ? undefined : told({ from: before, to: after, reason })
+      return before === after ? undefined : message({ from: before, to: after, reason })
     }
     case 'item': {
       const { ref, state, attempt, failures = null, reason } = event.data
-      return told({ ref, codigo: ref, state: documentStatus(state), attempt, failures, reason })
+      return message({ ref, codigo: ref, state: documentStatus(state), attempt, failures, reason })
     }
     case 'action': {
       const { who, what, from = null, to = null, model, model_before: before = null } = event.data
       const changed = model === undefined ? {} : { modelo: model, modelo_anterior: before }
-      return told({
+      return message({
         who,
         what: what === 'resume' && from === 'paused' ? 'continuar' : (verbs[what] ?? what),
         from: status(from),
@@ -45,11 +45,11 @@ function tell(event: EngineEvent, simulado: boolean): SseMessage | undefined {
       })
     }
     case 'progress':
-      return told(progressOf(event.data))
+      return message(progressOf(event.data))
     case 'warning':
-      return told({ what: event.data.what })
+      return message({ what: event.data.what })
     default:
-      return told({})
+      return message({})
   }
 }
 
@@ -85,7 +85,7 @@ export const eventRoutes = (runs: Runs): readonly Route[] => [
     async run(call) {
       const batch = await batchOf(call, runs, call.params.id)
       const simulado = isPlayed(runs, await readHere(call.engine, call.params.id))
-      return follow(call, { batch }, event => tell(event, simulado))
+      return follow(call, { batch }, event => toMessage(event, simulado))
     },
   }),
 ]

@@ -34,7 +34,7 @@ interface On {
 }
 
 /** The engine's answer, and the part for the response. */
-interface Pressed {
+interface Applied {
   state: BatchState
   changed: boolean
   told?: Record<string, number>
@@ -49,7 +49,7 @@ interface Verb {
   errors?: readonly ErrorName[]
   /** In these states of the batch the action continues documents, and the request may name another model. */
   goesOnFrom?: readonly BatchState[]
-  press(on: On): Promise<Pressed>
+  apply(on: On): Promise<Applied>
 }
 
 const atWork = ['submitting', 'waiting', 'running'] as const
@@ -62,10 +62,10 @@ const verbs: readonly Verb[] = [
     more: { retomados: count.meta({ description: 'documents that are not final and go on' }) },
     errors: [errors.execution_paused, 'resumes_spent'],
     goesOnFrom: [...atWork, 'stalled'],
-    async press({ engine, id, batch, by }) {
+    async apply({ engine, id, batch, by }) {
       await noteStarted(engine, id, ['TRAVADO'])
-      const { resumed, ...pressed } = await engine.batches.resume(batch, { ...by, from: 'stalled' })
-      return { ...pressed, told: { retomados: resumed } }
+      const { resumed, ...applied } = await engine.batches.resume(batch, { ...by, from: 'stalled' })
+      return { ...applied, told: { retomados: resumed } }
     },
   },
   {
@@ -74,35 +74,35 @@ const verbs: readonly Verb[] = [
     summary: 'Its documents with an error run again with new tries; what was bought for them is not bought again',
     more: { reprocessados: count.meta({ description: 'documents that wait again' }) },
     goesOnFrom: [...atWork, 'paused', 'stalled', 'succeeded', 'failed'],
-    async press({ engine, id, batch, by }) {
+    async apply({ engine, id, batch, by }) {
       await noteStarted(engine, id, ['TRAVADO', 'ERRO', 'CONCLUIDO'])
-      const { retried, ...pressed } = await engine.batches.retryFailed(batch, by)
-      return { ...pressed, told: { reprocessados: retried } }
+      const { retried, ...applied } = await engine.batches.retryFailed(batch, by)
+      return { ...applied, told: { reprocessados: retried } }
     },
   },
   {
     path: 'pausar',
     name: 'pauseExecution',
     summary: 'Nothing more of it starts; what runs goes on to its end',
-    press: ({ engine, batch, by }) => engine.batches.pause(batch, by),
+    apply: ({ engine, batch, by }) => engine.batches.pause(batch, by),
   },
   {
     path: 'continuar',
     name: 'continueExecution',
     summary: 'One that is PAUSADO goes on; where its cost limit paused it, it may cost as much again',
     goesOnFrom: [...atWork, 'paused'],
-    async press({ engine, id, batch, by }) {
+    async apply({ engine, id, batch, by }) {
       await allowAgain(engine, id)
       await noteStarted(engine, id, ['PAUSADO'])
-      const { resumed: _, ...pressed } = await engine.batches.resume(batch, { ...by, from: 'paused' })
-      return pressed
+      const { resumed: _, ...applied } = await engine.batches.resume(batch, { ...by, from: 'paused' })
+      return applied
     },
   },
   {
     path: 'cancelar',
     name: 'cancelExecution',
     summary: 'It is cancelled at once; documents that are done keep their results',
-    press: ({ engine, batch, by }) => engine.batches.cancel(batch, by),
+    apply: ({ engine, batch, by }) => engine.batches.cancel(batch, by),
   },
 ]
 
@@ -125,13 +125,13 @@ async function refused(error: unknown, call: Call<{ id: string }>, verb: string)
   throw error
 }
 
-function statusAfter({ state, changed }: Pressed, read: Status): Status {
+function statusAfter({ state, changed }: Applied, read: Status): Status {
   const isAtWork = ['submitting', 'waiting', 'running', 'succeeded'].includes(state)
   return changed && isAtWork ? 'EM_ANDAMENTO' : read
 }
 
 export const pressRoutes = (runs: Runs): readonly Route[] =>
-  verbs.map(({ path, name, summary, more = {}, errors: besides = [], goesOnFrom, press }) =>
+  verbs.map(({ path, name, summary, more = {}, errors: besides = [], goesOnFrom, apply }) =>
     route({
       method: 'post',
       path: `/execucoes/{id}/${path}`,
@@ -150,13 +150,13 @@ export const pressRoutes = (runs: Runs): readonly Route[] =>
         // Before the action: every document started afterwards asks the new model.
         if (model !== undefined && goesOnFrom !== undefined)
           await changeModel(engine, runs, params.id, { model, by: who.user, from: goesOnFrom })
-        const pressed = await press({ engine, id: params.id, batch, by: { by: who.user } }).catch(error =>
+        const applied = await apply({ engine, id: params.id, batch, by: { by: who.user } }).catch(error =>
           refused(error, call, path),
         )
         const found = await readHere(engine, params.id)
         const { tentativas_retry, max_retries, modelo } = found
         const counted = { tentativas_retry, max_retries, modelo, simulado: isPlayed(runs, found) }
-        return { id: params.id, status: statusAfter(pressed, found.status), ...pressed.told, ...counted }
+        return { id: params.id, status: statusAfter(applied, found.status), ...applied.told, ...counted }
       },
     }),
   )

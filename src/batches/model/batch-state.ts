@@ -88,7 +88,7 @@ export const batchTransitions: readonly BatchTransition[] = [
     from: [...open, 'paused', 'stalled'],
     to: 'cancelled',
     by: 'person',
-    when: 'at once; its jobs follow in bites, running attempts lose their lease',
+    when: 'at once; its jobs follow in chunks, running attempts lose their lease',
   },
   { verb: 'cancel', from: ['cancelled'], to: 'the same', by: 'person', when: 'it is' },
 ]

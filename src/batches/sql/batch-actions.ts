@@ -1,6 +1,6 @@
 /**
  * Applies the actions of a person to a batch, and the verdict of a stall. Each action is one statement with the state check in the
- * `where`, and changes the batch at once: from this commit on `held` blocks claims of the batch's jobs. If the jobs must change too,
+ * `where`, and changes the batch at once: from this commit on `claims_blocked` blocks claims of the batch's jobs. If the jobs must change too,
  * `cascade` names the cascade, and batch-cascade.ts runs the cascade.
  *
  * Invariant: an action applied twice, or by ten callers at once, has the effect of a single call. If nothing changed, the answer is the
@@ -182,7 +182,7 @@ export async function beginRetry(
 
 const retried = {
   name: 'batch_retry_result',
-  text: `select retried, retry_conflicts as held from retoma.batch where id = $1 and retries = $2`,
+  text: `select retried, retry_conflicts as "keyConflicts" from retoma.batch where id = $1 and retries = $2`,
 }
 
 /** Returns the number of jobs the retry changed, whichever process ran the chunks; undefined if another retry has started since. */
@@ -190,8 +190,8 @@ export async function retryResult(
   db: Db,
   id: string,
   retries: number,
-): Promise<{ retried: number; held: number } | undefined> {
-  const [row] = await db.run<{ retried: number; held: number }>(retried, [id, retries])
+): Promise<{ retried: number; keyConflicts: number } | undefined> {
+  const [row] = await db.run<{ retried: number; keyConflicts: number }>(retried, [id, retries])
   return row
 }
 

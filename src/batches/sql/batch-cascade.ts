@@ -25,7 +25,7 @@ const now = `coalesce($2::timestamptz, now())`
 export interface CascadeChunk {
   moved: number
   /** Retry: jobs not retried because another job has the unique key by now. The jobs stay `failed`. */
-  held: number
+  keyConflicts: number
   done: boolean
 }
 
@@ -100,12 +100,12 @@ const end = {
       where b.id = any (array[h.id])
       returning b.cascade
     )
-    select (select count(*)::int from moved) as moved, 0 as held, cascade is null as done from followed`,
+    select (select count(*)::int from moved) as moved, 0 as "keyConflicts", cascade is null as done from followed`,
 }
 
 // A job that fails again during the cascade is not retried a second time. Checkpoints stay, so paid work is not repeated. If several jobs
 // have the same free unique key, the first job takes the key. A finished batch runs again with the first retried job; if no job can be
-// retried, the batch does not end a second time. `state`, `held` and `finished_at` are read behind the lock, all three, because
+// retried, the batch does not end a second time. `state`, `claims_blocked` and `finished_at` are read behind the lock, all three, because
 // constraints are also checked on the row version of the statement's snapshot. The position is compared in the collation of the index;
 // otherwise each chunk would scan all rows before the position.
 const retry = {
@@ -117,7 +117,7 @@ const retry = {
       where id = $1 and cascade = 'retry'
       for update
     ), looked as materialized (
-      select j.id, j.kind, j.key, j.cause, ${keyTakenByAnother('j')} as held
+      select j.id, j.kind, j.key, j.cause, ${keyTakenByAnother('j')} as has_conflict
       from home h
         cross join lateral (
           select id, kind, key, coalesce(error ->> 'cause', '') as cause from retoma.job
@@ -130,12 +130,12 @@ const retry = {
           for update
         ) j
     ), found as materialized (
-      select id, cause, held or key is not null and row_number() over (partition by held, kind, key order by cause, id) > 1 as held
+      select id, cause, has_conflict or key is not null and row_number() over (partition by has_conflict, kind, key order by cause, id) > 1 as has_conflict
       from looked
     ), moved as (
       update retoma.job j
       set ${readyForRetry}
-      where j.id = any (array(select id from found where not held))
+      where j.id = any (array(select id from found where not has_conflict))
       returning j.batch_id, 'failed' as was, j.state
     ),
     ${countMoves('moved')}, followed as (
@@ -145,7 +145,7 @@ const retry = {
         claims_blocked = h.claims_blocked,
         finished_at = case when not exists (select from moved) then h.finished_at end,
         retried = b.retried + (select count(*) from moved)::int,
-        retry_conflicts = b.retry_conflicts + (select count(*) from found where held)::int,
+        retry_conflicts = b.retry_conflicts + (select count(*) from found where has_conflict)::int,
         stop_baseline_failed = greatest(b.stop_baseline_failed - (select count(*) from moved)::int, 0),
         stop_baseline_finished = greatest(b.stop_baseline_finished - (select count(*) from moved)::int, 0),
         cascade = case when (select count(*) from found) >= $3 then b.cascade end,
@@ -155,7 +155,7 @@ const retry = {
       where b.id = any (array[h.id])
       returning b.id, h.state as was, b.state, b.reason, b.cascade
     ), ${noteBatchStates('followed', now)}
-    select (select count(*)::int from moved) as moved, (select count(*)::int from found where held) as held, cascade is null as done
+    select (select count(*)::int from moved) as moved, (select count(*)::int from found where has_conflict) as "keyConflicts", cascade is null as done
     from followed`,
 }
 
@@ -194,7 +194,7 @@ const prune = {
       where b.id = any (array[h.id])
       returning b.id, b.cascade_chunk >= b.chunks as done
     )
-    select (select count(*)::int from old) as moved, 0 as held, done from followed`,
+    select (select count(*)::int from old) as moved, 0 as "keyConflicts", done from followed`,
 }
 
 const forget = {
@@ -215,7 +215,7 @@ const forget = {
 }
 
 /** A range of `batch_chunk` has up to 1,000 jobs. A cascade chunk holds the locks for about 10 ms. */
-const chunksPerBite = 2
+const chunksPerStatement = 2
 const jobsPerBite = 2000
 
 /** Runs the next chunk of the cascade. Returns undefined if the batch has no cascade. */
@@ -224,13 +224,13 @@ export async function runCascadeChunk(db: Db, id: string, now: Date | null): Pro
   switch (cascade?.cascade) {
     case 'cancel':
     case 'fail':
-      return (await db.run<CascadeChunk>(end, [id, now, chunksPerBite, causes.spent, causes.failed]))[0]
+      return (await db.run<CascadeChunk>(end, [id, now, chunksPerStatement, causes.spent, causes.failed]))[0]
     case 'retry':
       return retryBite(db, id, now)
     case 'prune': {
-      const [bite] = await db.run<CascadeChunk>(prune, [id, chunksPerBite])
-      if (bite?.done) await db.run(forget, [id])
-      return bite
+      const [chunk] = await db.run<CascadeChunk>(prune, [id, chunksPerStatement])
+      if (chunk?.done) await db.run(forget, [id])
+      return chunk
     }
     default:
       return undefined

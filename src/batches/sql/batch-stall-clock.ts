@@ -7,7 +7,7 @@
 
 import type { Db } from '../../database/db.ts'
 import { defaultPolicy } from '../../jobs/model/policy.ts'
-import { heldByWorker, inOpenLane } from '../../jobs/sql/job-floor.ts'
+import { inOpenLane, leasedByWorker } from '../../jobs/sql/job-floor.ts'
 import type { BatchPolicy } from '../model/batch.ts'
 import type { BatchFacts } from '../model/batch-stall-verdict.ts'
 import { batchSums } from './batch-counters.ts'
@@ -71,7 +71,7 @@ const clocks = {
             and case
               when w.free_slots <> '{}' then coalesce((w.free_slots ->> o.queue)::int, 0) > 0
               else (w.queues ->> o.queue)::int > (
-                select count(*) from (select queue from retoma.job where ${heldByWorker('w.id')}) j where j.queue = o.queue
+                select count(*) from (select queue from retoma.job where ${leasedByWorker('w.id')}) j where j.queue = o.queue
               )
             end
         )

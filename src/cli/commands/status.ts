@@ -89,17 +89,17 @@ export function queueLines(queues: readonly QueueView[], { word }: Output): stri
 
 /** The limits of a queue in a single line; '' without limits. */
 function limitsText({ perGroup = {}, maxDepth, ...whole }: QueueLimits, { status }: CliMessages): string {
-  const gate = ({ concurrency, rate }: GroupLimits): string[] => [
+  const groupLimits = ({ concurrency, rate }: GroupLimits): string[] => [
     ...(concurrency === undefined ? [] : [status.atOnce(concurrency)]),
     ...(rate === undefined ? [] : [status.rate(rate.limit, formatDuration(rate.per))]),
   ]
   const { admit } = perGroup
   const group = [
-    ...gate(perGroup),
+    ...groupLimits(perGroup),
     ...(admit === undefined ? [] : [status.admit(admit.limit, formatDuration(admit.per))]),
   ].join(', ')
   const all = [
-    ...gate(whole),
+    ...groupLimits(whole),
     ...(group === '' ? [] : [status.perGroup(group)]),
     ...(maxDepth === undefined ? [] : [status.maxDepth(maxDepth)]),
   ]

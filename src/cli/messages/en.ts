@@ -297,13 +297,13 @@ export const en = {
     rerunAlready: (id: string, state: string) => `job ${id} is ${state} already; nothing was deleted`,
     cancelled: (id: string) => `job ${id} is cancelled`,
     cancelledAlready: (id: string) => `job ${id} was cancelled already`,
-    crashSuspicionOf: ({ level, death, deaths, fruitless }: CrashSuspicion) =>
+    crashSuspicionOf: ({ level, crashedWorker, unexplainedCrashes, restartsWithoutProgress }: CrashSuspicion) =>
       [
         ['as any other', 'apart from other suspects', 'alone'][level],
-        death === null ? null : `suspected of the death of ${death}`,
-        deaths > 1 ? `${deaths} deaths so far` : null,
-        fruitless > 0
-          ? `${fruitless} ${fruitless === 1 ? 'restart' : 'restarts in a row'} without a step of progress`
+        crashedWorker === null ? null : `suspected of the death of ${crashedWorker}`,
+        unexplainedCrashes > 1 ? `${unexplainedCrashes} deaths so far` : null,
+        restartsWithoutProgress > 0
+          ? `${restartsWithoutProgress} ${restartsWithoutProgress === 1 ? 'restart' : 'restarts in a row'} without a step of progress`
           : null,
       ]
         .filter(Boolean)

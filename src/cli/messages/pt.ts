@@ -299,13 +299,13 @@ export const pt: CliMessages = {
     rerunAlready: (id, state) => `o job ${id} já está em ${state}; nada foi apagado`,
     cancelled: id => `o job ${id} foi cancelado`,
     cancelledAlready: id => `o job ${id} já estava cancelado`,
-    crashSuspicionOf: ({ level, death, deaths, fruitless }: CrashSuspicion) =>
+    crashSuspicionOf: ({ level, crashedWorker, unexplainedCrashes, restartsWithoutProgress }: CrashSuspicion) =>
       [
         ['como qualquer outro', 'separado de outros suspeitos', 'sozinho'][level],
-        death === null ? null : `suspeito da morte de ${death}`,
-        deaths > 1 ? `${deaths} mortes até agora` : null,
-        fruitless > 0
-          ? `${fruitless} ${fruitless === 1 ? 'reinício' : 'reinícios seguidos'} sem avançar uma etapa`
+        crashedWorker === null ? null : `suspeito da morte de ${crashedWorker}`,
+        unexplainedCrashes > 1 ? `${unexplainedCrashes} mortes até agora` : null,
+        restartsWithoutProgress > 0
+          ? `${restartsWithoutProgress} ${restartsWithoutProgress === 1 ? 'reinício' : 'reinícios seguidos'} sem avançar uma etapa`
           : null,
       ]
         .filter(Boolean)

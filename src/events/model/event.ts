@@ -4,7 +4,7 @@
  */
 import type { JobState } from '../../jobs/model/state.ts'
 
-interface Told {
+interface UnpositionedEvent {
   /** Cursor for `after`, to continue here. */
   position: string
   at: Date
@@ -13,7 +13,7 @@ interface Told {
 }
 
 /** The state of a job or batch changed. */
-export interface StateEvent extends Told {
+export interface StateEvent extends UnpositionedEvent {
   type: 'state'
   data: {
     /** null: the first state for this reader. */
@@ -25,31 +25,31 @@ export interface StateEvent extends Told {
 }
 
 /** A job of a batch failed, as an event of the batch. */
-export interface ItemEvent extends Told {
+export interface ItemEvent extends UnpositionedEvent {
   type: 'item'
   data: { ref: string | null; state: JobState; attempt: number; reason: string | null; [more: string]: unknown }
 }
 
 /** An actor ran an action with an effect. */
-export interface ActionEvent extends Told {
+export interface ActionEvent extends UnpositionedEvent {
   type: 'action'
   data: { who: string | null; what: string; [more: string]: unknown }
 }
 
 /** The engine warns about a job that continues anyway. */
-export interface WarningEvent extends Told {
+export interface WarningEvent extends UnpositionedEvent {
   type: 'warning'
   data: { what: string; [more: string]: unknown }
 }
 
 /** Progress: the data of ctx.progress for a job, the counts for a batch. At most four per second, only after a change. */
-export interface ProgressEvent extends Told {
+export interface ProgressEvent extends UnpositionedEvent {
   type: 'progress'
   data: Readonly<Record<string, unknown>>
 }
 
 /** `after` is older than the stored events: the reader missed events. Read the status again; the stream continues from now. */
-export interface ResetEvent extends Told {
+export interface ResetEvent extends UnpositionedEvent {
   type: 'reset'
   data: Readonly<Record<string, never>>
 }

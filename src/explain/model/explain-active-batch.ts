@@ -11,23 +11,23 @@ import { bringing, startWorker, whyNoWorker } from './explain-no-worker.ts'
 import { besidesProvider, waitFor, whyProvider } from './explain-provider.ts'
 import { allBusy } from './explain-ready-job.ts'
 import { isSilent, latest } from './explain-running-job.ts'
-import type { Told } from './explanation.ts'
+import type { LocalizedExplanation } from './explanation.ts'
 import { comingIn, nextCheck, noWatchdog, startWatchdog } from './next-watchdog-check.ts'
 import {
   append,
   counted,
+  explained,
   lasting,
   nothing,
   queueIsPaused,
   quoted,
   since,
-  told,
   typed,
   until,
   wait,
 } from './sentence-parts.ts'
 
-export function explainActiveBatch(batch: BatchFacts): Told {
+export function explainActiveBatch(batch: BatchFacts): LocalizedExplanation {
   const { id, queue, running, waiting } = batch
   if (batch.queuePaused && waiting > 0)
     return queueIsPaused(localized(`batch ${id}`, `o lote ${id}`), queue, counts(batch))
@@ -39,13 +39,13 @@ const isLost = ({ worker }: RunnerFacts, now: Date): boolean =>
 const blockedOf = ({ worker }: RunnerFacts): WorkerFacts | undefined =>
   worker?.blockedSince == null ? undefined : worker
 
-function itRuns(batch: BatchFacts): Told {
+function itRuns(batch: BatchFacts): LocalizedExplanation {
   const { id, now, runners, rate, progressAt, stallAfterMs, stallClockAt, watch } = batch
   const lost = runners.filter(each => isLost(each, now))
   const hung = runners.filter(each => !lost.includes(each) && blockedOf(each) !== undefined)
   if (runners.length > 0 && lost.length === runners.length) {
     const coming = nextCheck(watch, now)
-    return told(
+    return explained(
       'orphan',
       append(
         localized(
@@ -61,7 +61,7 @@ function itRuns(batch: BatchFacts): Told {
   }
   const blocked = hung.length === 0 ? undefined : blockedOf(hung[0]!)
   if (blocked !== undefined && (rate === null || hung.length + lost.length === runners.length))
-    return told(
+    return explained(
       'hung',
       localized(
         `batch ${id} is held up: the event loop of worker ${quoted(blocked.id)}, which runs ${counted(hung[0]!.items).en} of its items, has been blocked for ${since(blocked.blockedSince!, now)}${byJob(blocked).en}`,
@@ -79,14 +79,14 @@ function itRuns(batch: BatchFacts): Told {
           ),
     )
   // Same rule as the watchdog: time in which no item could run does not count.
-  const stood = now.getTime() - latest(progressAt, batch.createdAt, stallClockAt, watch.unbrokenAt).getTime()
-  if (stallAfterMs !== null && stallClockAt !== null && stood > stallAfterMs)
-    return told(
+  const blockedFor = now.getTime() - latest(progressAt, batch.createdAt, stallClockAt, watch.unbrokenAt).getTime()
+  if (stallAfterMs !== null && stallClockAt !== null && blockedFor > stallAfterMs)
+    return explained(
       'slow',
       append(
         localized(
-          `batch ${id} runs, but no item of it has ended for ${lasting(stood)}: ${lasting(stallAfterMs)} of work without an end make it stalled`,
-          `o lote ${id} roda, mas nenhum item terminou há ${lasting(stood)}: ${lasting(stallAfterMs)} de trabalho sem um fim o travam`,
+          `batch ${id} runs, but no item of it has ended for ${lasting(blockedFor)}: ${lasting(stallAfterMs)} of work without an end make it stalled`,
+          `o lote ${id} roda, mas nenhum item terminou há ${lasting(blockedFor)}: ${lasting(stallAfterMs)} de trabalho sem um fim o travam`,
         ),
         counts(batch),
       ),
@@ -100,7 +100,7 @@ function itRuns(batch: BatchFacts): Told {
           `; one of its workers is blocked: ${quoted(hung[0]!.id)}`,
           `; um de seus workers está bloqueado: ${quoted(hung[0]!.id)}`,
         )
-  return told(
+  return explained(
     'ok',
     append(
       localized(`batch ${id} runs`, `o lote ${id} está rodando`),
@@ -114,12 +114,12 @@ function itRuns(batch: BatchFacts): Told {
   )
 }
 
-function itWaits(batch: BatchFacts): Told {
-  const { id, now, takers, ready, later, dueAt, seenAll } = batch
-  const nobody = whyNoWorker(batch, takers)
-  const { text, command } = startWorker(batch, takers)
+function itWaits(batch: BatchFacts): LocalizedExplanation {
+  const { id, now, eligibleWorkers, ready, later, dueAt, seenAll } = batch
+  const nobody = whyNoWorker(batch, eligibleWorkers)
+  const { text, command } = startWorker(batch, eligibleWorkers)
   if (nobody !== undefined)
-    return told(
+    return explained(
       'starved',
       append(
         localized(
@@ -128,20 +128,20 @@ function itWaits(batch: BatchFacts): Told {
         ),
         counts(batch),
       ),
-      bringing(takers),
+      bringing(eligibleWorkers),
       text,
       command,
     )
   if (batch.provider !== null) {
     const why = whyProvider(batch.provider, now)
-    return told(
+    return explained(
       'waiting',
       append(localized(`batch ${id} waits: ${why.en}`, `o lote ${id} espera: ${why.pt}`), counts(batch)),
       ...waitFor(batch.provider, now),
     )
   }
   if (seenAll && ready === 0 && later > 0 && dueAt !== null)
-    return told(
+    return explained(
       'waiting',
       append(
         localized(
@@ -153,9 +153,9 @@ function itWaits(batch: BatchFacts): Told {
       'wait',
       wait,
     )
-  const limited = whyLimited(batch.gates, { queue: batch.queue, groupKey: null }, now)
+  const limited = whyLimited(batch.limits, { queue: batch.queue, groupKey: null }, now)
   if (limited !== undefined)
-    return told(
+    return explained(
       'limited',
       append(
         localized(`batch ${id} waits for a limit: ${limited.en}`, `o lote ${id} espera por um limite: ${limited.pt}`),
@@ -164,8 +164,8 @@ function itWaits(batch: BatchFacts): Told {
       'wait',
       localized('wait, or raise the limit', 'espere, ou aumente o limite'),
     )
-  if (takers.blocked === takers.taking)
-    return told(
+  if (eligibleWorkers.blocked === eligibleWorkers.taking)
+    return explained(
       'hung',
       append(
         localized(
@@ -178,14 +178,14 @@ function itWaits(batch: BatchFacts): Told {
       localized('look at what blocks them, and start another worker', 'veja o que os bloqueia e inicie outro worker'),
       `retoma explain queue ${typed(batch.queue)}`,
     )
-  const busy = takers.free === 0
-  return told(
+  const busy = eligibleWorkers.free === 0
+  return explained(
     'waiting',
     append(
       busy
         ? localized(
-            `batch ${id} waits for a free slot: ${allBusy(takers).en} with other jobs`,
-            `o lote ${id} espera uma vaga: ${allBusy(takers).pt} com outros jobs`,
+            `batch ${id} waits for a free slot: ${allBusy(eligibleWorkers).en} with other jobs`,
+            `o lote ${id} espera uma vaga: ${allBusy(eligibleWorkers).pt} com outros jobs`,
           )
         : localized(
             `batch ${id} waits in line: its items start as workers come to them`,
@@ -198,10 +198,10 @@ function itWaits(batch: BatchFacts): Told {
   )
 }
 
-function nothingLeft(batch: BatchFacts): Told {
+function nothingLeft(batch: BatchFacts): LocalizedExplanation {
   const { id, stalled, watch, now } = batch
   if (stalled > 0)
-    return told(
+    return explained(
       'stalled',
       append(
         localized(
@@ -215,7 +215,7 @@ function nothingLeft(batch: BatchFacts): Told {
       `retoma batch items ${id} --state stalled`,
     )
   const coming = nextCheck(watch, now)
-  return told(
+  return explained(
     'ok',
     append(
       localized(

@@ -3,11 +3,11 @@ import { type LocalizedText, localized } from '../../errors/errors.ts'
 import { explainActiveBatch } from './explain-active-batch.ts'
 import type { BatchFacts } from './explain-facts.ts'
 import { lastProbeError } from './explain-provider.ts'
-import type { Told } from './explanation.ts'
+import type { LocalizedExplanation } from './explanation.ts'
 import { comingIn, nextCheck, noWatchdog } from './next-watchdog-check.ts'
-import { append, counted, message, nothing, nothingToDo, quoted, since, told, wait } from './sentence-parts.ts'
+import { append, counted, explained, message, nothing, nothingToDo, quoted, since, wait } from './sentence-parts.ts'
 
-export function explainBatch(batch: BatchFacts): Told {
+export function explainBatch(batch: BatchFacts): LocalizedExplanation {
   switch (batch.state) {
     case 'submitting':
       return submitting(batch)
@@ -29,7 +29,7 @@ export function explainBatch(batch: BatchFacts): Told {
 /** Without new items for so long, the submitting process may be dead. */
 const quietMs = 60_000
 
-function submitting(batch: BatchFacts): Told {
+function submitting(batch: BatchFacts): LocalizedExplanation {
   const { id, now, total } = batch
   const last = batch.takenAt ?? batch.createdAt
   const ago = since(last, now)
@@ -43,13 +43,13 @@ function submitting(batch: BatchFacts): Told {
           `batch ${id} is being submitted: ${items(total).en} so far, the last ${ago} ago`,
           `o lote ${id} está sendo enviado: ${items(total).pt} até agora, o último há ${ago}`,
         )
-  if (now.getTime() - last.getTime() <= quietMs) return told('ok', far, 'wait', wait)
+  if (now.getTime() - last.getTime() <= quietMs) return explained('ok', far, 'wait', wait)
   const broke = localized(
     '; whoever submits it may have died, and until its list is over it does not end',
     '; quem o envia pode ter morrido, e enquanto a lista não acabar ele não termina',
   )
   return batch.key === null
-    ? told(
+    ? explained(
         'waiting',
         append(far, broke),
         'submit_again',
@@ -59,7 +59,7 @@ function submitting(batch: BatchFacts): Told {
         ),
         `retoma batch cancel ${id}`,
       )
-    : told(
+    : explained(
         'waiting',
         append(far, broke),
         'submit_again',
@@ -70,7 +70,7 @@ function submitting(batch: BatchFacts): Told {
       )
 }
 
-function paused(batch: BatchFacts): Told {
+function paused(batch: BatchFacts): LocalizedExplanation {
   const { id, reason, running } = batch
   const why = (() => {
     if (reason?.code === 'stop_after')
@@ -105,7 +105,7 @@ function paused(batch: BatchFacts): Told {
       : running === 1
         ? localized('; 1 item still runs to its end', '; 1 item ainda roda até o fim')
         : localized(`; ${items(running).en} still run to their end`, `; ${items(running).pt} ainda rodam até o fim`)
-  return told(
+  return explained(
     'paused',
     append(localized(`batch ${id} `, `o lote ${id} `), why, stillRuns),
     'resume',
@@ -126,7 +126,7 @@ const stallReasons: Readonly<Record<string, LocalizedText>> = {
   no_worker: localized('no worker was alive', 'nenhum worker estava vivo'),
 }
 
-function stalled(batch: BatchFacts): Told {
+function stalled(batch: BatchFacts): LocalizedExplanation {
   const { id, reason, resumes, maxResumes, progressAt, now } = batch
   const left = maxResumes - resumes
   const known = stallReasons[reason?.code ?? 'no_progress']
@@ -135,7 +135,7 @@ function stalled(batch: BatchFacts): Told {
     progressAt === null
       ? nothing
       : localized(`, the last ${since(progressAt, now)} ago`, `, o último há ${since(progressAt, now)}`)
-  return told(
+  return explained(
     'stalled',
     append(
       localized(`batch ${id} is stalled and waits for a person: `, `o lote ${id} travou e espera por uma pessoa: `),
@@ -154,19 +154,19 @@ function stalled(batch: BatchFacts): Told {
   )
 }
 
-function over(batch: BatchFacts): Told {
+function over(batch: BatchFacts): LocalizedExplanation {
   const { id, now, total, failed, finishedAt, following } = batch
   const ago = since(finishedAt ?? now, now)
   if (following) return putBack(batch)
   if (total === 0)
-    return told(
+    return explained(
       'ok',
       localized(`batch ${id} is over: it had no items`, `o lote ${id} terminou: não tinha itens`),
       'nothing',
       nothingToDo,
     )
   if (failed === 0)
-    return told(
+    return explained(
       'ok',
       total === 1
         ? localized(
@@ -180,7 +180,7 @@ function over(batch: BatchFacts): Told {
       'nothing',
       nothingToDo,
     )
-  return told(
+  return explained(
     'failed',
     localized(
       `batch ${id} has been over for ${ago}: ${counted(failed).en} of its ${items(total).en} failed`,
@@ -196,10 +196,10 @@ function over(batch: BatchFacts): Told {
 }
 
 /** A person ran `retry failed`, and the cascade is under way. */
-function putBack(batch: BatchFacts): Told {
+function putBack(batch: BatchFacts): LocalizedExplanation {
   const { id, watch, now } = batch
   const coming = nextCheck(watch, now)
-  return told(
+  return explained(
     'waiting',
     append(
       localized(
@@ -213,7 +213,7 @@ function putBack(batch: BatchFacts): Told {
   )
 }
 
-function failed(batch: BatchFacts): Told {
+function failed(batch: BatchFacts): LocalizedExplanation {
   const { id, reason, resumes, now, finishedAt } = batch
   const ago = since(finishedAt ?? now, now)
   // Another reason means: the policy fails the batch at the first stall.
@@ -223,7 +223,7 @@ function failed(batch: BatchFacts): Told {
       `it stalled again after ${resumes === 1 ? '1 resume' : `${resumes} resumes`}`,
       `travou de novo depois de ${resumes === 1 ? '1 retomada' : `${resumes} retomadas`}`,
     )
-  return told(
+  return explained(
     'failed',
     append(
       localized(
@@ -241,10 +241,10 @@ function failed(batch: BatchFacts): Told {
   )
 }
 
-function cancelled(batch: BatchFacts): Told {
+function cancelled(batch: BatchFacts): LocalizedExplanation {
   const { id, now, finishedAt, following } = batch
   const ago = since(finishedAt ?? now, now)
-  return told(
+  return explained(
     'cancelled',
     append(
       localized(`batch ${id} was cancelled ${ago} ago`, `o lote ${id} foi cancelado há ${ago}`),

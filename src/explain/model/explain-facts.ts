@@ -131,7 +131,7 @@ export interface JobFacts {
   error: ErrorFacts | null
   policy: JobPolicy
   queuePaused: boolean
-  batch: { id: string; state: BatchState; held: boolean; following: boolean; reason: Reason | null } | null
+  batch: { id: string; state: BatchState; claimsBlocked: boolean; following: boolean; reason: Reason | null } | null
   /** Worker of the lease, by id; and the worker's row, null if deleted. */
   workerId: string | null
   worker: WorkerFacts | null
@@ -143,8 +143,8 @@ export interface JobFacts {
   turns: boolean
   /** A provider used by this kind that currently waits or is stopped. */
   provider: ProviderFacts | null
-  gates: LimitFacts[]
-  takers: EligibleWorkersFacts
+  limits: LimitFacts[]
+  eligibleWorkers: EligibleWorkersFacts
   watch: WatchdogFacts
 }
 
@@ -201,8 +201,8 @@ export interface BatchFacts {
   runners: RunnerFacts[]
   /** A provider used by this kind that currently waits or is stopped. */
   provider: ProviderFacts | null
-  gates: LimitFacts[]
-  takers: EligibleWorkersFacts
+  limits: LimitFacts[]
+  eligibleWorkers: EligibleWorkersFacts
   watch: WatchdogFacts
 }
 
@@ -212,7 +212,7 @@ export interface QueueFacts {
   paused: boolean
   ready: Count
   /** Among the examined ready jobs: jobs of a batch that is paused, stalled or final. */
-  held: number
+  claimsBlocked: number
   /** run_at of the job that has been ready longest. */
   oldestAt: Date | null
   /** Earliest due instant of the jobs for later. */
@@ -224,7 +224,7 @@ export interface QueueFacts {
   hung: WorkerFacts[]
   /** A provider used by the kinds of the queue that currently waits or is stopped. */
   provider: ProviderFacts | null
-  gates: LimitFacts[]
-  takers: EligibleWorkersFacts
+  limits: LimitFacts[]
+  eligibleWorkers: EligibleWorkersFacts
   watch: WatchdogFacts
 }

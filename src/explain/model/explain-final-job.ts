@@ -1,15 +1,18 @@
 /** Explains a job in a final state or `stalled`: the error, and the possible actions. */
 import { localized } from '../../errors/errors.ts'
 import type { ErrorFacts, JobFacts } from './explain-facts.ts'
-import type { Told } from './explanation.ts'
-import { append, message, nothing, nothingToDo, quoted, since, told } from './sentence-parts.ts'
+import type { LocalizedExplanation } from './explanation.ts'
+import { append, explained, message, nothing, nothingToDo, quoted, since } from './sentence-parts.ts'
 
-export function explainFinalJob(job: JobFacts, state: 'succeeded' | 'failed' | 'skipped' | 'cancelled'): Told {
+export function explainFinalJob(
+  job: JobFacts,
+  state: 'succeeded' | 'failed' | 'skipped' | 'cancelled',
+): LocalizedExplanation {
   const { id, now } = job
   const ago = since(job.finishedAt ?? now, now)
   switch (state) {
     case 'succeeded':
-      return told(
+      return explained(
         'ok',
         localized(
           `job ${id} succeeded ${ago} ago, at attempt ${job.attempt}`,
@@ -19,7 +22,7 @@ export function explainFinalJob(job: JobFacts, state: 'succeeded' | 'failed' | '
         nothingToDo,
       )
     case 'skipped':
-      return told(
+      return explained(
         'skipped',
         append(
           localized(`job ${id} was skipped ${ago} ago`, `o job ${id} foi pulado há ${ago}`),
@@ -31,7 +34,7 @@ export function explainFinalJob(job: JobFacts, state: 'succeeded' | 'failed' | '
         nothingToDo,
       )
     case 'cancelled':
-      return told(
+      return explained(
         'cancelled',
         localized(
           `job ${id} was cancelled ${ago} ago and does not run any more`,
@@ -50,11 +53,11 @@ export function explainFinalJob(job: JobFacts, state: 'succeeded' | 'failed' | '
   }
 }
 
-function explainFailed(job: JobFacts, ago: string): Told {
+function explainFailed(job: JobFacts, ago: string): LocalizedExplanation {
   const { id, error, batch } = job
   const why = error === null ? '' : errorText(error)
   if (batch !== null && (error?.code === 'resumes_spent' || error?.code === 'batch_stalled'))
-    return told(
+    return explained(
       'failed',
       localized(
         `job ${id} did not end before its batch ${batch.id} failed, and failed with it ${ago} ago`,
@@ -65,7 +68,7 @@ function explainFailed(job: JobFacts, ago: string): Told {
       `retoma batch retry-failed ${batch.id}`,
     )
   if (isPoison(job))
-    return told(
+    return explained(
       'poison',
       localized(
         `job ${id} was stopped ${ago} ago as poison, after ${crashes(job.crashes).en}: ${why}`,
@@ -86,14 +89,14 @@ function explainFailed(job: JobFacts, ago: string): Told {
   )
   // No job of a cancelled batch runs again.
   if (batch?.state === 'cancelled')
-    return told(
+    return explained(
       'failed',
       sentence,
       'look_at_failures',
       localized('its batch is cancelled: it does not run again', 'o lote foi cancelado: ele não roda de novo'),
       `retoma jobs show ${id}`,
     )
-  return told(
+  return explained(
     'failed',
     sentence,
     'retry',
@@ -117,10 +120,10 @@ const crashes = (n: number) =>
     ? localized('1 crash of its process', '1 queda do seu processo')
     : localized(`${n} crashes of its process`, `${n} quedas do seu processo`)
 
-export function explainStalled(job: JobFacts): Told {
+export function explainStalled(job: JobFacts): LocalizedExplanation {
   const { id, batch, error, lastFailure, now } = job
   if (batch?.state === 'stalled')
-    return told(
+    return explained(
       'stalled',
       localized(
         `job ${id} stands with its batch ${batch.id}, which is stalled and waits for a person`,
@@ -139,8 +142,8 @@ export function explainStalled(job: JobFacts): Told {
       ? nothing
       : localized(` ${since(lastFailure.at, now)} ago`, ` há ${since(lastFailure.at, now)}`)
   const reason = why === null ? nothing : localized(`: ${errorText(why)}`, `: ${errorText(why)}`)
-  const { fruitless: restarts } = job.crashSuspicion
-  const fruitless =
+  const { restartsWithoutProgress: restarts } = job.crashSuspicion
+  const restartsWithoutProgress =
     restarts === 0 || why?.code === 'too_many_restarts'
       ? nothing
       : restarts === 1
@@ -153,14 +156,14 @@ export function explainStalled(job: JobFacts): Told {
     job.checkpoint === null
       ? nothing
       : localized(` after its step ${quoted(job.checkpoint)}`, ` depois da etapa ${quoted(job.checkpoint)}`)
-  return told(
+  return explained(
     'stalled',
     append(
       localized(`job ${id} stalled`, `o job ${id} travou`),
       when,
       localized(' and waits for a person', ' e espera por uma pessoa'),
       reason,
-      fruitless,
+      restartsWithoutProgress,
     ),
     'resume',
     append(localized('resume it; it goes on', 'retome; ele continua'), after),

@@ -5,9 +5,9 @@ import { explainFinalJob, explainStalled } from './explain-final-job.ts'
 import { pastMaxAge } from './explain-max-age.ts'
 import { explainRunning } from './explain-running-job.ts'
 import { explainWaiting } from './explain-waiting-job.ts'
-import type { Told } from './explanation.ts'
+import type { LocalizedExplanation } from './explanation.ts'
 
-export function explainJob(job: JobFacts): Told {
+export function explainJob(job: JobFacts): LocalizedExplanation {
   switch (job.state) {
     case 'waiting':
       return explainWaiting(job)

@@ -8,34 +8,34 @@ import { counted, lasting, quoted, until } from './sentence-parts.ts'
  * latest free instant.
  */
 export function whyLimited(
-  gates: readonly LimitFacts[],
+  limits: readonly LimitFacts[],
   /** `queue` null: the subject of the sentence is the queue. */
   { queue, groupKey }: { queue: string | null; groupKey: string | null },
   now: Date,
 ): LocalizedText | undefined {
-  const full = gates.filter(isFull)
-  const gate = full.find(atOnce) ?? full.toSorted((a, b) => opens(b) - opens(a))[0]
-  if (gate === undefined) return undefined
-  const whose = gate.group
+  const full = limits.filter(isFull)
+  const limit = full.find(atOnce) ?? full.toSorted((a, b) => opens(b) - opens(a))[0]
+  if (limit === undefined) return undefined
+  const whose = limit.group
     ? localized(`its group ${quoted(groupKey ?? '')}`, `seu grupo ${quoted(groupKey ?? '')}`)
     : queue === null
       ? localized('it', 'ela')
       : localized(`queue ${quoted(queue)}`, `a fila ${quoted(queue)}`)
-  if (atOnce(gate)) {
-    const [n, of] = [counted(gate.running), counted(gate.concurrency!)]
+  if (atOnce(limit)) {
+    const [n, of] = [counted(limit.running), counted(limit.concurrency!)]
     return localized(
-      `${whose.en} may run ${of.en} at once and ${n.en} ${gate.running === 1 ? 'runs' : 'run'}`,
-      `${whose.pt} pode rodar ${of.pt} por vez e ${n.pt} ${gate.running === 1 ? 'roda' : 'rodam'}`,
+      `${whose.en} may run ${of.en} at once and ${n.en} ${limit.running === 1 ? 'runs' : 'run'}`,
+      `${whose.pt} pode rodar ${of.pt} por vez e ${n.pt} ${limit.running === 1 ? 'roda' : 'rodam'}`,
     )
   }
-  const [limit, per] = [counted(gate.rate!), lasting(gate.perMs!)]
-  const next = gate.freesAt === null ? '?' : until(gate.freesAt, now)
+  const [most, per] = [counted(limit.rate!), lasting(limit.perMs!)]
+  const next = limit.freesAt === null ? '?' : until(limit.freesAt, now)
   return localized(
-    `${whose.en} may start ${limit.en} in ${per} and has; the next may start in ${next}`,
-    `${whose.pt} pode iniciar ${limit.pt} em ${per} e já iniciou; o próximo pode iniciar em ${next}`,
+    `${whose.en} may start ${most.en} in ${per} and has; the next may start in ${next}`,
+    `${whose.pt} pode iniciar ${most.pt} em ${per} e já iniciou; o próximo pode iniciar em ${next}`,
   )
 }
 
 const atOnce = ({ concurrency, running }: LimitFacts): boolean => concurrency !== null && running >= concurrency
-const isFull = (gate: LimitFacts): boolean => atOnce(gate) || (gate.rate !== null && gate.starts >= gate.rate)
+const isFull = (limit: LimitFacts): boolean => atOnce(limit) || (limit.rate !== null && limit.starts >= limit.rate)
 const opens = ({ freesAt }: LimitFacts): number => freesAt?.getTime() ?? 0

@@ -1,16 +1,16 @@
 /** Explains a job older than its maxAge. The age counts from the enqueue, or from runAt before the first attempt. */
 import { localized } from '../../errors/errors.ts'
 import type { JobFacts } from './explain-facts.ts'
-import type { Told } from './explanation.ts'
+import type { LocalizedExplanation } from './explanation.ts'
 import { nextCheck, noWatchdog, startWatchdog } from './next-watchdog-check.ts'
-import { append, lasting, since, told } from './sentence-parts.ts'
+import { append, explained, lasting, since } from './sentence-parts.ts'
 
-export function pastMaxAge(job: JobFacts): Told | undefined {
+export function pastMaxAge(job: JobFacts): LocalizedExplanation | undefined {
   const { id, now, policy, watch } = job
   const from = job.attempt === 0 ? job.runAt : job.createdAt
   if (policy.maxAge === null || now.getTime() - from.getTime() < policy.maxAge) return undefined
   const { late } = nextCheck(watch, now)
-  return told(
+  return explained(
     'overdue',
     append(
       localized(

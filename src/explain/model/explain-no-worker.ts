@@ -12,24 +12,27 @@ interface Wanted {
 }
 
 /** Returns the rest of a sentence, such as `no live worker serves queue "mail"`; undefined: an eligible worker lives. */
-export function whyNoWorker({ queue, kind, version }: Wanted, takers: EligibleWorkersFacts): LocalizedText | undefined {
-  if (takers.taking > 0) return undefined
-  if (takers.live === 0) return localized('no worker is alive', 'nenhum worker está vivo')
-  if (takers.serving === 0) {
-    const served = listed(takers.queues)
+export function whyNoWorker(
+  { queue, kind, version }: Wanted,
+  eligibleWorkers: EligibleWorkersFacts,
+): LocalizedText | undefined {
+  if (eligibleWorkers.taking > 0) return undefined
+  if (eligibleWorkers.live === 0) return localized('no worker is alive', 'nenhum worker está vivo')
+  if (eligibleWorkers.serving === 0) {
+    const served = listed(eligibleWorkers.queues)
     return localized(
       `no live worker serves queue ${quoted(queue)} (they serve ${served})`,
       `nenhum worker vivo atende a fila ${quoted(queue)} (eles atendem ${served})`,
     )
   }
-  if (takers.knowing === 0) {
-    const known = listed(takers.kinds)
+  if (eligibleWorkers.knowing === 0) {
+    const known = listed(eligibleWorkers.kinds)
     return localized(
       `no live worker of queue ${quoted(queue)} knows the kind ${quoted(kind)} (they know ${known})`,
       `nenhum worker vivo da fila ${quoted(queue)} conhece o tipo ${quoted(kind)} (eles conhecem ${known})`,
     )
   }
-  const versions = listed(takers.versions)
+  const versions = listed(eligibleWorkers.versions)
   return localized(
     `no live worker of queue ${quoted(queue)} runs version ${version} of ${quoted(kind)} (they run ${versions})`,
     `nenhum worker vivo da fila ${quoted(queue)} roda a versão ${version} de ${quoted(kind)} (eles rodam ${versions})`,
@@ -39,9 +42,9 @@ export function whyNoWorker({ queue, kind, version }: Wanted, takers: EligibleWo
 /** Returns the advice to get an eligible worker. */
 export function startWorker(
   { queue }: Wanted,
-  takers: EligibleWorkersFacts,
+  eligibleWorkers: EligibleWorkersFacts,
 ): { text: LocalizedText; command: string | null } {
-  if (takers.serving > 0)
+  if (eligibleWorkers.serving > 0)
     return {
       text: localized(
         'deploy the code that has it, or add it to the jobs of those workers; nothing is lost until then',

@@ -4,26 +4,26 @@ import type { QueueFacts } from './explain-facts.ts'
 import { whyLimited } from './explain-limits.ts'
 import { whyNoWorker } from './explain-no-worker.ts'
 import { besidesProvider } from './explain-provider.ts'
-import type { Told } from './explanation.ts'
+import type { LocalizedExplanation } from './explanation.ts'
 import {
   append,
   counted,
+  explained,
   listed,
   nothing,
   quoted,
   since,
-  told,
   typed,
   until,
   upToMost,
   wait,
 } from './sentence-parts.ts'
 
-export function explainQueue(facts: QueueFacts): Told {
-  const { paused, ready, takers } = facts
+export function explainQueue(facts: QueueFacts): LocalizedExplanation {
+  const { paused, ready, eligibleWorkers } = facts
   const name = quoted(facts.queue)
   if (paused)
-    return told(
+    return explained(
       'paused',
       append(
         localized(
@@ -37,9 +37,9 @@ export function explainQueue(facts: QueueFacts): Told {
       `retoma queues resume ${typed(facts.queue)}`,
     )
   if (ready.jobs === 0) return nothingReady(facts, name)
-  if (takers.serving === 0) {
-    const nobody = whyNoWorker({ queue: facts.queue, kind: '', version: 1 }, takers)!
-    return told(
+  if (eligibleWorkers.serving === 0) {
+    const nobody = whyNoWorker({ queue: facts.queue, kind: '', version: 1 }, eligibleWorkers)!
+    return explained(
       'starved',
       append(
         localized(`queue ${name} has ready jobs and ${nobody.en}`, `a fila ${name} tem jobs prontos e ${nobody.pt}`),
@@ -53,13 +53,13 @@ export function explainQueue(facts: QueueFacts): Told {
   return starved(facts, name) ?? inTheWay(facts, name) ?? moves(facts, name)
 }
 
-function nothingReady(facts: QueueFacts, name: string): Told {
-  const { running, dueAt, now, takers } = facts
+function nothingReady(facts: QueueFacts, name: string): LocalizedExplanation {
+  const { running, dueAt, now, eligibleWorkers } = facts
   const next =
     dueAt === null
       ? nothing
       : localized(`; the next is due in ${until(dueAt, now)}`, `; o próximo vence em ${until(dueAt, now)}`)
-  const nobody = whyNoWorker({ queue: facts.queue, kind: '', version: 1 }, takers)
+  const nobody = whyNoWorker({ queue: facts.queue, kind: '', version: 1 }, eligibleWorkers)
   const alone = nobody === undefined ? nothing : localized(`; ${nobody.en}`, `; ${nobody.pt}`)
   const sentence =
     running.jobs === 0
@@ -72,15 +72,15 @@ function nothingReady(facts: QueueFacts, name: string): Told {
           `a fila ${name} está em dia: nada espera, ${upToMost(running).pt} rodando`,
         )
   const provider = besidesProvider(facts.provider, now)
-  return told('ok', append(sentence, next, provider, alone), 'nothing', localized('nothing to do', 'nada a fazer'))
+  return explained('ok', append(sentence, next, provider, alone), 'nothing', localized('nothing to do', 'nada a fazer'))
 }
 
-function starved(facts: QueueFacts, name: string): Told | undefined {
+function starved(facts: QueueFacts, name: string): LocalizedExplanation | undefined {
   if (facts.starved.length === 0) return undefined
   const kinds = listed(facts.starved.map(({ kind, version }) => (version === 1 ? kind : `${kind} v${version}`)))
   const jobs = facts.starved.reduce((sum, each) => sum + each.jobs, 0)
   const n = upToMost({ jobs, more: facts.ready.more && jobs >= facts.ready.jobs })
-  return told(
+  return explained(
     'starved',
     append(
       localized(
@@ -97,10 +97,10 @@ function starved(facts: QueueFacts, name: string): Told | undefined {
   )
 }
 
-function inTheWay(facts: QueueFacts, name: string): Told | undefined {
-  const { ready, held, takers, now, hung } = facts
-  if (held >= ready.jobs)
-    return told(
+function inTheWay(facts: QueueFacts, name: string): LocalizedExplanation | undefined {
+  const { ready, claimsBlocked, eligibleWorkers, now, hung } = facts
+  if (claimsBlocked >= ready.jobs)
+    return explained(
       'paused',
       append(
         localized(
@@ -114,9 +114,9 @@ function inTheWay(facts: QueueFacts, name: string): Told | undefined {
       localized('look at its batches', 'veja os lotes dela'),
       'retoma batch list',
     )
-  const limited = whyLimited(facts.gates, { queue: null, groupKey: null }, now)
+  const limited = whyLimited(facts.limits, { queue: null, groupKey: null }, now)
   if (limited !== undefined)
-    return told(
+    return explained(
       'limited',
       append(
         localized(`queue ${name} is at its limit: ${limited.en}`, `a fila ${name} está no limite: ${limited.pt}`),
@@ -126,13 +126,13 @@ function inTheWay(facts: QueueFacts, name: string): Told | undefined {
       localized('wait, or raise the limit', 'espere, ou aumente o limite'),
     )
   const [first] = hung
-  if (first !== undefined && takers.blocked === takers.serving)
-    return told(
+  if (first !== undefined && eligibleWorkers.blocked === eligibleWorkers.serving)
+    return explained(
       'hung',
       append(
         localized(
-          `queue ${name} stands: the event loop of ${takers.serving === 1 ? 'its only worker' : `all its ${takers.serving} workers`} is blocked, of ${quoted(first.id)} for ${since(first.blockedSince!, now)}`,
-          `a fila ${name} está parada: o event loop de ${takers.serving === 1 ? 'seu único worker' : `todos os seus ${takers.serving} workers`} está bloqueado, o de ${quoted(first.id)} há ${since(first.blockedSince!, now)}`,
+          `queue ${name} stands: the event loop of ${eligibleWorkers.serving === 1 ? 'its only worker' : `all its ${eligibleWorkers.serving} workers`} is blocked, of ${quoted(first.id)} for ${since(first.blockedSince!, now)}`,
+          `a fila ${name} está parada: o event loop de ${eligibleWorkers.serving === 1 ? 'seu único worker' : `todos os seus ${eligibleWorkers.serving} workers`} está bloqueado, o de ${quoted(first.id)} há ${since(first.blockedSince!, now)}`,
         ),
         depth(facts),
       ),
@@ -145,27 +145,27 @@ function inTheWay(facts: QueueFacts, name: string): Told | undefined {
   return undefined
 }
 
-function moves(facts: QueueFacts, name: string): Told {
-  const { takers, hung } = facts
+function moves(facts: QueueFacts, name: string): LocalizedExplanation {
+  const { eligibleWorkers, hung } = facts
   const blocked =
     hung.length === 0
       ? nothing
       : localized(
-          `; ${takers.blocked} of its ${takers.serving} ${takers.serving === 1 ? 'worker' : 'workers'} blocked`,
-          `; ${takers.blocked} de ${takers.serving} ${takers.serving === 1 ? 'worker bloqueado' : 'workers bloqueados'}`,
+          `; ${eligibleWorkers.blocked} of its ${eligibleWorkers.serving} ${eligibleWorkers.serving === 1 ? 'worker' : 'workers'} blocked`,
+          `; ${eligibleWorkers.blocked} de ${eligibleWorkers.serving} ${eligibleWorkers.serving === 1 ? 'worker bloqueado' : 'workers bloqueados'}`,
         )
-  if (takers.free === 0)
-    return told(
+  if (eligibleWorkers.free === 0)
+    return explained(
       'busy',
       append(
-        takers.slots === 1
+        eligibleWorkers.slots === 1
           ? localized(
               `queue ${name} is busy: the only slot of its worker is taken`,
               `a fila ${name} está ocupada: a única vaga de seu worker está tomada`,
             )
           : localized(
-              `queue ${name} is busy: all ${counted(takers.slots).en} slots of its workers are taken`,
-              `a fila ${name} está ocupada: as ${counted(takers.slots).pt} vagas de seus workers estão tomadas`,
+              `queue ${name} is busy: all ${counted(eligibleWorkers.slots).en} slots of its workers are taken`,
+              `a fila ${name} está ocupada: as ${counted(eligibleWorkers.slots).pt} vagas de seus workers estão tomadas`,
             ),
         depth(facts),
         blocked,
@@ -173,7 +173,7 @@ function moves(facts: QueueFacts, name: string): Told {
       'wait',
       localized('wait, or start another worker', 'espere, ou inicie outro worker'),
     )
-  return told(
+  return explained(
     'ok',
     append(
       localized(`queue ${name} is being worked off`, `a fila ${name} está sendo atendida`),

@@ -2,14 +2,14 @@
 import { type LocalizedText, localized } from '../../errors/errors.ts'
 import type { JobFacts } from './explain-facts.ts'
 import { whyLimited } from './explain-limits.ts'
-import type { Told } from './explanation.ts'
-import { append, counted, nothing, quoted, since, told, typed, upToMost, wait } from './sentence-parts.ts'
+import type { LocalizedExplanation } from './explanation.ts'
+import { append, counted, explained, nothing, quoted, since, typed, upToMost, wait } from './sentence-parts.ts'
 
-export function explainReadyJob(job: JobFacts): Told {
-  const { id, queue, takers, ahead, now } = job
-  const limited = whyLimited(job.gates, job, now)
+export function explainReadyJob(job: JobFacts): LocalizedExplanation {
+  const { id, queue, eligibleWorkers, ahead, now } = job
+  const limited = whyLimited(job.limits, job, now)
   if (limited !== undefined)
-    return told(
+    return explained(
       'limited',
       append(
         localized(`job ${id} waits for a limit: ${limited.en}`, `o job ${id} espera por um limite: ${limited.pt}`),
@@ -18,12 +18,12 @@ export function explainReadyJob(job: JobFacts): Told {
       'wait',
       localized('wait, or raise the limit', 'espere, ou aumente o limite'),
     )
-  if (takers.blocked === takers.taking)
-    return told(
+  if (eligibleWorkers.blocked === eligibleWorkers.taking)
+    return explained(
       'hung',
       localized(
-        `job ${id} is ready but the event loop ${ofAllWorkers(takers.taking).en} is blocked`,
-        `o job ${id} está pronto mas o event loop ${ofAllWorkers(takers.taking).pt} está bloqueado`,
+        `job ${id} is ready but the event loop ${ofAllWorkers(eligibleWorkers.taking).en} is blocked`,
+        `o job ${id} está pronto mas o event loop ${ofAllWorkers(eligibleWorkers.taking).pt} está bloqueado`,
       ),
       'restart_worker',
       localized(
@@ -33,13 +33,13 @@ export function explainReadyJob(job: JobFacts): Told {
       `retoma explain queue ${typed(queue)}`,
     )
   if (job.crashSuspicion.level > 0) return suspect(job)
-  if (takers.free === 0)
-    return told(
+  if (eligibleWorkers.free === 0)
+    return explained(
       'waiting',
       append(
         localized(
-          `job ${id} is ready and waits for a free slot: ${allBusy(takers).en}`,
-          `o job ${id} está pronto e espera uma vaga: ${allBusy(takers).pt}`,
+          `job ${id} is ready and waits for a free slot: ${allBusy(eligibleWorkers).en}`,
+          `o job ${id} está pronto e espera uma vaga: ${allBusy(eligibleWorkers).pt}`,
         ),
         andBehind(job),
       ),
@@ -48,7 +48,7 @@ export function explainReadyJob(job: JobFacts): Told {
     )
   if (ahead.jobs === 0 && !ahead.more) return next(job)
   const n = upToMost(ahead)
-  return told(
+  return explained(
     'waiting',
     localized(
       `job ${id} is ready and behind ${n.en} ${others(job).en} of ${job.turns ? 'its group in ' : ''}queue ${quoted(queue)}`,
@@ -62,9 +62,9 @@ export function explainReadyJob(job: JobFacts): Told {
 /** Every worker polls within this time: a job that waits longer should have started. */
 const soonMs = 30_000
 
-function next({ id, queue, runAt, now, turns }: JobFacts): Told {
+function next({ id, queue, runAt, now, turns }: JobFacts): LocalizedExplanation {
   if (turns)
-    return told(
+    return explained(
       'waiting',
       localized(
         `job ${id} is ready and the next of its group; the groups of queue ${quoted(queue)} take turns`,
@@ -74,7 +74,7 @@ function next({ id, queue, runAt, now, turns }: JobFacts): Told {
       wait,
     )
   if (now.getTime() - runAt.getTime() <= soonMs)
-    return told(
+    return explained(
       'waiting',
       localized(
         `job ${id} is ready and next in queue ${quoted(queue)}: it starts within seconds`,
@@ -83,7 +83,7 @@ function next({ id, queue, runAt, now, turns }: JobFacts): Told {
       'wait',
       wait,
     )
-  return told(
+  return explained(
     'waiting',
     localized(
       `job ${id} has been ready for ${since(runAt, now)}, is next in queue ${quoted(queue)} and there is a free slot for it: it should have started`,
@@ -98,12 +98,12 @@ function next({ id, queue, runAt, now, turns }: JobFacts): Told {
   )
 }
 
-function suspect({ id, crashSuspicion }: JobFacts): Told {
+function suspect({ id, crashSuspicion }: JobFacts): LocalizedExplanation {
   const how =
     crashSuspicion.level === 1
       ? localized('it runs next apart from the other suspects', 'roda em seguida separado dos outros suspeitos')
       : localized('it runs next alone', 'roda em seguida sozinho')
-  return told(
+  return explained(
     'suspect',
     localized(
       `job ${id} was there when its process died and may have killed it: ${how.en}, as soon as a worker has a place for that`,
@@ -127,7 +127,7 @@ function andBehind(job: JobFacts): LocalizedText {
 }
 
 /** `all 8 of the 2 workers that take it are busy`: slots, for a job or a batch. */
-export function allBusy({ slots, taking }: JobFacts['takers']): LocalizedText {
+export function allBusy({ slots, taking }: JobFacts['eligibleWorkers']): LocalizedText {
   const of =
     taking === 1
       ? localized('of the one worker that takes it', 'do único worker que o pega')

@@ -8,16 +8,16 @@ import { timeoutGrace } from '../../recovery/model/late-attempt-verdict.ts'
 import type { JobFacts, WorkerFacts } from './explain-facts.ts'
 import { pastMaxAge } from './explain-max-age.ts'
 import { follows } from './explain-waiting-job.ts'
-import type { Told } from './explanation.ts'
+import type { LocalizedExplanation } from './explanation.ts'
 import { comingIn, nextCheck, nextSweep, noWatchdog, startWatchdog } from './next-watchdog-check.ts'
-import { append, counted, lasting, message, nothing, quoted, since, told, until, wait } from './sentence-parts.ts'
+import { append, counted, explained, lasting, message, nothing, quoted, since, until, wait } from './sentence-parts.ts'
 
 /** A worker silent for longer has missed a heartbeat. */
 const silentMs = defaultPolicy.orphanAfter / 2
 /** An outcome unwritten for longer waits for the database. */
 const writeLagMs = 5000
 
-export function explainRunning(job: JobFacts): Told {
+export function explainRunning(job: JobFacts): LocalizedExplanation {
   const { worker, batch } = job
   if (batch?.following && ['cancelled', 'failed'].includes(batch.state))
     return follows(job, batch.state === 'cancelled')
@@ -29,7 +29,7 @@ export function explainRunning(job: JobFacts): Told {
 export const isSilent = ({ heartbeatAt }: Pick<WorkerFacts, 'heartbeatAt'>, now: Date): boolean =>
   now.getTime() - heartbeatAt.getTime() > silentMs
 
-function orphan(job: JobFacts, worker: WorkerFacts | null): Told {
+function orphan(job: JobFacts, worker: WorkerFacts | null): LocalizedExplanation {
   const { id, now, policy, watch } = job
   const coming = nextCheck(watch, now, orphanAt(worker, policy, now))
   const name = quoted(worker?.id ?? job.workerId ?? '?')
@@ -50,7 +50,7 @@ function orphan(job: JobFacts, worker: WorkerFacts | null): Told {
   }[policy.onOrphan]
   const silent = worker?.deadAt === null
   const comma = silent ? ', ' : '; '
-  return told(
+  return explained(
     'orphan',
     append(
       silent
@@ -86,7 +86,7 @@ function orphanAt(worker: WorkerFacts | null, { orphanAfter, sweepEvery }: JobPo
   return nextSweep(new Date(Math.max(verdict, silent(orphanAfter))), sweepEvery)
 }
 
-function hung(job: JobFacts, worker: WorkerFacts, since_: Date): Told {
+function hung(job: JobFacts, worker: WorkerFacts, since_: Date): LocalizedExplanation {
   const { id, now, policy } = job
   const name = quoted(worker.id)
   const long = since(since_, now)
@@ -106,7 +106,7 @@ function hung(job: JobFacts, worker: WorkerFacts, since_: Date): Told {
       end === null
         ? localized("at that job's timeout", 'no timeout desse job')
         : localized(`at its timeout, ${until(end, now)} from now,`, `no seu timeout, daqui a ${until(end, now)},`)
-    return told(
+    return explained(
       'hung',
       append(
         who,
@@ -122,7 +122,7 @@ function hung(job: JobFacts, worker: WorkerFacts, since_: Date): Told {
       ),
     )
   }
-  return told(
+  return explained(
     'hung',
     append(
       who,
@@ -139,18 +139,18 @@ function hung(job: JobFacts, worker: WorkerFacts, since_: Date): Told {
   )
 }
 
-function pastItsTimes(job: JobFacts, worker: WorkerFacts): Told | undefined {
+function pastItsTimes(job: JobFacts, worker: WorkerFacts): LocalizedExplanation | undefined {
   const { id, now, policy, watch } = job
   const started = job.startedAt ?? now
   const runs = now.getTime() - started.getTime()
   // Unobserved time, and time in which the job could not advance through no fault of its own, never counts.
   const clockFrom = latest(started, watch.unbrokenAt, worker.unblockedAt)
   const counts = now.getTime() - clockFrom.getTime()
-  const stoodFrom = latest(clockFrom, job.progressAt)
-  const stood = now.getTime() - stoodFrom.getTime()
+  const blockedFrom = latest(clockFrom, job.progressAt)
+  const blockedFor = now.getTime() - blockedFrom.getTime()
   const name = quoted(worker.id)
   if (worker.writeLagMs >= writeLagMs)
-    return told(
+    return explained(
       'unwritten',
       localized(
         `job ${id} runs on worker ${name}, which has waited ${lasting(worker.writeLagMs)} for the database to take what its jobs did; their time stands still meanwhile`,
@@ -162,7 +162,7 @@ function pastItsTimes(job: JobFacts, worker: WorkerFacts): Told | undefined {
     )
   if (counts > policy.timeout) {
     const coming = nextCheck(watch, now, new Date(clockFrom.getTime() + policy.timeout + timeoutGrace))
-    return told(
+    return explained(
       'timeout',
       append(
         localized(
@@ -176,20 +176,20 @@ function pastItsTimes(job: JobFacts, worker: WorkerFacts): Told | undefined {
       coming.late ? 'retoma up' : null,
     )
   }
-  if (policy.stallAfter !== null && stood > policy.stallAfter) {
-    const stalls = new Date(stoodFrom.getTime() + policy.stallAfter)
+  if (policy.stallAfter !== null && blockedFor > policy.stallAfter) {
+    const stalls = new Date(blockedFrom.getTime() + policy.stallAfter)
     const coming = nextCheck(watch, now, nextSweep(stalls, policy.sweepEvery))
     const then = {
       retry: localized('it is run again', 'ele roda de novo'),
       stall: localized('it is stalled and waits for a person', 'ele trava e espera por uma pessoa'),
       fail: localized('it fails', 'ele falha'),
     }[policy.onStall]
-    return told(
+    return explained(
       'stalled',
       append(
         localized(
-          `job ${id} runs on worker ${name} but has made no progress for ${lasting(stood)}, more than its ${lasting(policy.stallAfter)}: ${then.en}${coming.late ? '' : ` ${comingIn(coming).en}`}`,
-          `o job ${id} roda no worker ${name} mas não avança há ${lasting(stood)}, mais que os seus ${lasting(policy.stallAfter)}: ${then.pt}${coming.late ? '' : ` ${comingIn(coming).pt}`}`,
+          `job ${id} runs on worker ${name} but has made no progress for ${lasting(blockedFor)}, more than its ${lasting(policy.stallAfter)}: ${then.en}${coming.late ? '' : ` ${comingIn(coming).en}`}`,
+          `o job ${id} roda no worker ${name} mas não avança há ${lasting(blockedFor)}, mais que os seus ${lasting(policy.stallAfter)}: ${then.pt}${coming.late ? '' : ` ${comingIn(coming).pt}`}`,
         ),
         noWatchdog(watch, coming, now),
       ),
@@ -199,7 +199,7 @@ function pastItsTimes(job: JobFacts, worker: WorkerFacts): Told | undefined {
     )
   }
   if (policy.expect !== null && runs > policy.expect)
-    return told(
+    return explained(
       'slow',
       append(
         localized(
@@ -220,8 +220,8 @@ function pastItsTimes(job: JobFacts, worker: WorkerFacts): Told | undefined {
 export const latest = (...instants: readonly (Date | null)[]): Date =>
   new Date(Math.max(...instants.map(at => at?.getTime() ?? 0)))
 
-const fine = (job: JobFacts, worker: WorkerFacts): Told =>
-  told(
+const fine = (job: JobFacts, worker: WorkerFacts): LocalizedExplanation =>
+  explained(
     'ok',
     append(
       localized(

@@ -8,35 +8,36 @@ import { pastMaxAge } from './explain-max-age.ts'
 import { bringing, startWorker, whyNoWorker } from './explain-no-worker.ts'
 import { besidesProvider, waitFor, whyProvider } from './explain-provider.ts'
 import { explainReadyJob } from './explain-ready-job.ts'
-import type { Told } from './explanation.ts'
+import type { LocalizedExplanation } from './explanation.ts'
 import { comingIn, nextCheck, noWatchdog, startWatchdog } from './next-watchdog-check.ts'
-import { append, message, nothing, queueIsPaused, quoted, since, told, until, wait } from './sentence-parts.ts'
+import { append, explained, message, nothing, queueIsPaused, quoted, since, until, wait } from './sentence-parts.ts'
 
-export function explainWaiting(job: JobFacts): Told {
+export function explainWaiting(job: JobFacts): LocalizedExplanation {
   const { id, queue, now } = job
   const overdue = pastMaxAge(job)
   if (overdue !== undefined) return overdue
-  const held = ofItsBatch(job)
-  if (held !== undefined) return held
+  const paused = ofItsBatch(job)
+  if (paused !== undefined) return paused
   if (job.queuePaused) return queueIsPaused(localized(`job ${id}`, `o job ${id}`), queue, notDue(job))
-  const nobody = whyNoWorker(job, job.takers)
-  const { text, command } = startWorker(job, job.takers)
-  if (job.provider !== null && job.runAt <= now && nobody === undefined) return handedBack(job, job.provider)
+  const nobody = whyNoWorker(job, job.eligibleWorkers)
+  const { text, command } = startWorker(job, job.eligibleWorkers)
+  if (job.provider !== null && job.runAt <= now && nobody === undefined) return deferred(job, job.provider)
   if (job.runAt > now) {
     const sentence = append(localized(`job ${id} `, `o job ${id} `), untilDue(job))
-    if (nobody === undefined && isForProvider(job)) return told('waiting', sentence, ...waitFor(job.provider!, now))
-    if (nobody === undefined) return told('waiting', sentence, 'wait', wait)
+    if (nobody === undefined && isForProvider(job))
+      return explained('waiting', sentence, ...waitFor(job.provider!, now))
+    if (nobody === undefined) return explained('waiting', sentence, 'wait', wait)
     const besides = localized(`; and at present ${nobody.en}`, `; e no momento ${nobody.pt}`)
-    return told('waiting', append(sentence, besides), bringing(job.takers), text, command)
+    return explained('waiting', append(sentence, besides), bringing(job.eligibleWorkers), text, command)
   }
   if (nobody !== undefined)
-    return told(
+    return explained(
       'starved',
       localized(
         `job ${id} has been ready for ${since(job.runAt, now)} and nobody takes it: ${nobody.en}`,
         `o job ${id} está pronto há ${since(job.runAt, now)} e ninguém o pega: ${nobody.pt}`,
       ),
-      bringing(job.takers),
+      bringing(job.eligibleWorkers),
       text,
       command,
     )
@@ -44,21 +45,21 @@ export function explainWaiting(job: JobFacts): Told {
 }
 
 /** The job is ready, but the next attempt would end with a deferral at once. */
-function handedBack({ id, now }: JobFacts, provider: ProviderFacts): Told {
+function deferred({ id, now }: JobFacts, provider: ProviderFacts): LocalizedExplanation {
   const why = whyProvider(provider, now)
-  return told(
+  return explained(
     'waiting',
     localized(`job ${id} waits: ${why.en}`, `o job ${id} espera: ${why.pt}`),
     ...waitFor(provider, now),
   )
 }
 
-function ofItsBatch(job: JobFacts): Told | undefined {
+function ofItsBatch(job: JobFacts): LocalizedExplanation | undefined {
   const { id, batch } = job
-  if (batch === null || !batch.held) return undefined
+  if (batch === null || !batch.claimsBlocked) return undefined
   switch (batch.state) {
     case 'paused':
-      return told(
+      return explained(
         'paused',
         append(
           localized(
@@ -73,7 +74,7 @@ function ofItsBatch(job: JobFacts): Told | undefined {
         `retoma batch resume ${batch.id}`,
       )
     case 'stalled':
-      return told(
+      return explained(
         'stalled',
         localized(
           `job ${id} waits because its batch ${batch.id} is stalled and waits for a person`,
@@ -89,11 +90,11 @@ function ofItsBatch(job: JobFacts): Told | undefined {
 }
 
 /** The batch is final, and the cascade has not reached the job; every watchdog runs chunks of the cascade. */
-export function follows(job: JobFacts, cancelled: boolean): Told {
+export function follows(job: JobFacts, cancelled: boolean): LocalizedExplanation {
   const { id, batch, now, watch } = job
   const coming = nextCheck(watch, now)
   const [en, pt] = cancelled ? ['was cancelled', 'foi cancelado'] : ['has failed', 'falhou']
-  return told(
+  return explained(
     cancelled ? 'cancelled' : 'failed',
     append(
       localized(

@@ -14,7 +14,7 @@ import type { BatchFacts, JobFacts, QueueFacts, WorkerFacts } from './explain-fa
 import { explainJob } from './explain-job.ts'
 import { whyProvider } from './explain-provider.ts'
 import { explainQueue } from './explain-queue.ts'
-import { explanationOf, type Told } from './explanation.ts'
+import { explanationOf, type LocalizedExplanation } from './explanation.ts'
 import { nextCheck, nextSweep } from './next-watchdog-check.ts'
 
 const noon = Date.UTC(2030, 0, 1, 12)
@@ -51,7 +51,7 @@ const error = fc.record({
 const around = {
   now: fc.constant(now),
   // Eligible workers have the kind, workers with the kind serve the queue, workers of the queue live.
-  takers: fc
+  eligibleWorkers: fc
     .record({
       counts: fc.tuple(few, few, few, few, few),
       slots: few,
@@ -64,7 +64,7 @@ const around = {
       const [live, serving, knowing, taking, blocked] = counts.toSorted((a, b) => b - a)
       return { live: live!, serving: serving!, knowing: knowing!, taking: taking!, blocked: blocked!, ...rest }
     }),
-  gates: fc.array(
+  limits: fc.array(
     fc.record({
       group: fc.boolean(),
       running: few,
@@ -126,7 +126,12 @@ const job: fc.Arbitrary<JobFacts> = fc.record({
   failures: few,
   crashes: few,
   restarts: few,
-  crashSuspicion: fc.record({ level: fc.constantFrom(0, 1, 2), death: maybe(hostile), deaths: few, fruitless: few }),
+  crashSuspicion: fc.record({
+    level: fc.constantFrom(0, 1, 2),
+    crashedWorker: maybe(hostile),
+    unexplainedCrashes: few,
+    restartsWithoutProgress: few,
+  }),
   createdAt: past,
   runAt: instant,
   startedAt: maybe(past),
@@ -142,7 +147,7 @@ const job: fc.Arbitrary<JobFacts> = fc.record({
     fc.record({
       id: fc.constant('3'),
       state: fc.constantFrom(...batchStates),
-      held: fc.boolean(),
+      claimsBlocked: fc.boolean(),
       following: fc.boolean(),
       reason,
     }),
@@ -208,7 +213,7 @@ const queue: fc.Arbitrary<QueueFacts> = fc.record({
   queue: hostile,
   paused: fc.boolean(),
   ready: count,
-  held: few,
+  claimsBlocked: few,
   oldestAt: maybe(past),
   dueAt: maybe(instant),
   running: count,
@@ -216,7 +221,7 @@ const queue: fc.Arbitrary<QueueFacts> = fc.record({
   hung: fc.array(worker, { maxLength: 2 }).map(all => all.map(each => ({ ...each, blockedSince: now }))),
 })
 
-function holds({ verdict, sentence, advice }: Told): void {
+function holds({ verdict, sentence, advice }: LocalizedExplanation): void {
   for (const text of [sentence.en, sentence.pt, advice.text.en, advice.text.pt]) {
     expect(text.trim()).not.toBe('')
     expect(text).not.toMatch(/undefined|null|NaN|Invalid|\[object|[\n\r\u202e]/)
@@ -299,11 +304,11 @@ test('a provider that asks to wait again and again is told with how often, and f
   const now = new Date('2030-01-01T12:25:00Z')
   const since = new Date('2030-01-01T12:00:00Z')
   const facts = { name: 'openrouter:m', freeAt: new Date('2030-01-01T12:29:00Z'), stoppedAt: null, probeAt: null }
-  const told = whyProvider(
+  const explained = whyProvider(
     { ...facts, consecutiveWaits: 12, waitingSince: since, code: '503', message: 'busy', probeError: null },
     now,
   )
-  expect(told).toEqual({
+  expect(explained).toEqual({
     en: 'provider "openrouter:m" asks to wait 4 min more: busy; it has asked to wait 12 times in 25 min, without one answer',
     pt: 'o provedor "openrouter:m" pede para esperar mais 4 min: busy; já pediu para esperar 12 vezes em 25 min, sem uma resposta sequer',
   })

@@ -54,7 +54,7 @@ interface In<Text> {
 }
 
 /** In both languages. */
-export type Told = In<LocalizedText>
+export type LocalizedExplanation = In<LocalizedText>
 
 /** In a single language. */
 export interface Explanation extends In<string> {
@@ -62,7 +62,11 @@ export interface Explanation extends In<string> {
   facts: Record<string, unknown>
 }
 
-export function explanationOf({ verdict, sentence, advice }: Told, facts: object, language: Language): Explanation {
+export function explanationOf(
+  { verdict, sentence, advice }: LocalizedExplanation,
+  facts: object,
+  language: Language,
+): Explanation {
   return {
     verdict,
     sentence: sentence[language],

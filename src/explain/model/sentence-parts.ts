@@ -3,7 +3,7 @@ import { type LocalizedText, localized } from '../../errors/errors.ts'
 import { spanText } from '../../lib/values/format-duration.ts'
 import { whole } from '../../lib/values/format-number.ts'
 import { type Count, most } from './explain-facts.ts'
-import type { AdviceAction, Told, Verdict } from './explanation.ts'
+import type { AdviceAction, LocalizedExplanation, Verdict } from './explanation.ts'
 import { cut } from './explanation.ts'
 
 const longestName = 60
@@ -42,17 +42,17 @@ const few = 5
 export const listed = (names: readonly string[]): string =>
   [...names.slice(0, few).map(name => short(name, 40)), ...(names.length > few ? ['…'] : [])].join(', ')
 
-export const told = (
+export const explained = (
   verdict: Verdict,
   sentence: LocalizedText,
   action: AdviceAction,
   text: LocalizedText,
   command: string | null = null,
-): Told => ({ verdict, sentence, advice: { action, text, command } })
+): LocalizedExplanation => ({ verdict, sentence, advice: { action, text, command } })
 
 /** Explains a job or a batch in a paused queue. `what`: the subject; `more`: the rest of the sentence. */
-export const queueIsPaused = (what: LocalizedText, queue: string, more: LocalizedText): Told =>
-  told(
+export const queueIsPaused = (what: LocalizedText, queue: string, more: LocalizedText): LocalizedExplanation =>
+  explained(
     'paused',
     append(
       localized(

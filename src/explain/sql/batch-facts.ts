@@ -20,8 +20,8 @@ type Around = Pick<
   | 'seenAll'
   | 'runners'
   | 'provider'
-  | 'gates'
-  | 'takers'
+  | 'limits'
+  | 'eligibleWorkers'
   | 'watch'
 > & { now: Date }
 
@@ -58,8 +58,8 @@ const around = {
           left join retoma.worker w on w.id = r.worker_id
       ) as runners,
       ${providerOf('b.kind = any (p.kinds)', `b.reason ->> 'provider'`)} as provider,
-      case when q.limited then ${limitsOf('q')} else '[]' end as gates,
-      ${eligibleWorkersOf('b.queue', 'b.kind', version)} as takers,
+      case when q.limited then ${limitsOf('q')} else '[]' end as limits,
+      ${eligibleWorkersOf('b.queue', 'b.kind', version)} as "eligibleWorkers",
       ${watch} as watch
     from retoma.batch b
       left join retoma.queue q on q.name = b.queue

@@ -5,7 +5,7 @@
 
 import { defaultPolicy } from '../../jobs/model/policy.ts'
 import { takesVersion } from '../../jobs/sql/claimable-kinds.ts'
-import { heldByWorker } from '../../jobs/sql/job-floor.ts'
+import { leasedByWorker } from '../../jobs/sql/job-floor.ts'
 import { most } from '../model/explain-facts.ts'
 
 export const now = `coalesce($1::timestamptz, now())`
@@ -52,7 +52,7 @@ export function eligibleWorkersOf(queue: string, kind?: string, version = '1'): 
       select w.queues ? ${queue} as serves, ${knows} as knows, w.queues ? ${queue} and ${takes} as takes,
         w.blocked_since is not null as blocked, (w.queues ->> ${queue})::int as slots,
         (w.free_slots ->> ${queue})::int as told,
-        (select count(*) from (select queue from retoma.job where ${heldByWorker('w.id')}) x where x.queue = ${queue}) as runs
+        (select count(*) from (select queue from retoma.job where ${leasedByWorker('w.id')}) x where x.queue = ${queue}) as runs
       from retoma.worker w
       where ${isLive('w')}
     ) seen

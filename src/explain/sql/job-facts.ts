@@ -12,7 +12,7 @@ import { type JobFacts, most } from '../model/explain-facts.ts'
 import { eligibleWorkersOf, limitsOf, now, providerOf, revive, watch, workerOf } from './fact-fragments.ts'
 
 const maxId = '9223372036854775807'
-const heldBatches = `array(select id from retoma.batch where claims_blocked)`
+const blockedBatches = `array(select id from retoma.batch where claims_blocked)`
 
 // Counts lane by lane, by index, from the start of the lane to the position of this job, and no further than the cap. Rows after the job
 // are not read. This needs a single upper bound; with a second bound the scan would not stop at this position. Jobs of a batch with
@@ -24,7 +24,7 @@ const before = (lane: string) => `
   order by run_at, id
   limit ${most}`
 const ahead = `(
-    select jsonb_build_object('jobs', count(*) filter (where batch_id is null or batch_id <> all (${heldBatches})), 'more', count(*) >= ${most})
+    select jsonb_build_object('jobs', count(*) filter (where batch_id is null or batch_id <> all (${blockedBatches})), 'more', count(*) >= ${most})
     from (
       select o.batch_id
       from generate_series(0, j.claim_rank) as r (claim_rank)
@@ -53,7 +53,7 @@ const job = {
         'done', j.progress -> 'done', 'total', j.progress -> 'total', 'note', left(j.progress ->> 'note', 300)) end as progress,
       case when j.error is not null then jsonb_build_object(${oneOf('j.error')}) end as error,
       (
-        select jsonb_build_object('id', b.id::text, 'state', b.state, 'held', b.claims_blocked, 'following', b.cascade is not null, 'reason', b.reason)
+        select jsonb_build_object('id', b.id::text, 'state', b.state, 'claimsBlocked', b.claims_blocked, 'following', b.cascade is not null, 'reason', b.reason)
         from retoma.batch b where b.id = j.batch_id
       ) as batch,
       (select ${workerOf('w')} from retoma.worker w where w.id = j.worker_id) as worker,
@@ -71,8 +71,8 @@ const job = {
       ) end as sleep,
       case when j.state = 'waiting' then ${ahead} else '{"jobs":0,"more":false}' end as ahead,
       j.limited and coalesce(q.grouped, false) as turns, ${providerOf('j.kind = any (p.kinds)', pausedBy)} as provider,
-      case when j.state = 'waiting' and j.limited then ${limitsOf('q', 'j.limit_key')} else '[]' end as gates,
-      ${eligibleWorkersOf('j.queue', 'j.kind', 'coalesce(j.version, 1)')} as takers,
+      case when j.state = 'waiting' and j.limited then ${limitsOf('q', 'j.limit_key')} else '[]' end as limits,
+      ${eligibleWorkersOf('j.queue', 'j.kind', 'coalesce(j.version, 1)')} as "eligibleWorkers",
       ${watch} as watch
     from retoma.job j
       left join retoma.kind k on k.name = j.kind

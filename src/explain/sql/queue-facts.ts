@@ -4,7 +4,7 @@
 
 import type { Db } from '../../database/db.ts'
 import { takesVersion } from '../../jobs/sql/claimable-kinds.ts'
-import { heldByWorker, inOpenLane } from '../../jobs/sql/job-floor.ts'
+import { inOpenLane, leasedByWorker } from '../../jobs/sql/job-floor.ts'
 import { most, type QueueFacts } from '../model/explain-facts.ts'
 import {
   countOf,
@@ -74,12 +74,12 @@ const queue = {
       (
         select count(*)::int from ready
         where batch_id is not null and batch_id = any (array(select id from retoma.batch where claims_blocked))
-      ) as held,
+      ) as "claimsBlocked",
       least((${head('<=')}), (select min(run_at) from limited where run_at <= ${now} and ${seenAll})) as "oldestAt",
       least((${head('>')}), (select min(run_at) from limited where run_at > ${now} and ${seenAll})) as "dueAt",
       ${countOf(`
         select 1 from retoma.worker w
-          cross join lateral (select queue from retoma.job where ${heldByWorker('w.id')} offset 0) j
+          cross join lateral (select queue from retoma.job where ${leasedByWorker('w.id')} offset 0) j
         where j.queue = $2`)} as running,
       (
         select coalesce(jsonb_agg(jsonb_build_object('kind', s.kind, 'version', s.version, 'jobs', s.jobs) order by s.jobs desc, s.kind), '[]')
@@ -96,8 +96,8 @@ const queue = {
         ) h
       ) as hung,
       ${providerOf('p.kinds && array(select k.name from retoma.kind k where k.queue = $2)')} as provider,
-      case when q.limited then ${limitsOf('q')} else '[]' end as gates,
-      ${eligibleWorkersOf('$2')} as takers,
+      case when q.limited then ${limitsOf('q')} else '[]' end as limits,
+      ${eligibleWorkersOf('$2')} as "eligibleWorkers",
       ${watch} as watch
     from (select $2::text as name) n left join retoma.queue q on q.name = n.name`,
 }

@@ -25,10 +25,10 @@ interface Verb<B extends z.ZodType> {
   body?: B
   /** Further fields of the response. */
   more?: z.ZodRawShape
-  press(on: { engine: Engine; by: { by: string }; id: string; body: z.output<B> }): Promise<unknown>
+  apply(on: { engine: Engine; by: { by: string }; id: string; body: z.output<B> }): Promise<unknown>
 }
 
-const verb = <B extends z.ZodType = z.ZodUndefined>({ path, more = {}, press, ...about }: Verb<B>): Route =>
+const verb = <B extends z.ZodType = z.ZodUndefined>({ path, more = {}, apply, ...about }: Verb<B>): Route =>
   route({
     method: 'post',
     path: `/api/v1/batches/{id}/${path}`,
@@ -39,7 +39,7 @@ const verb = <B extends z.ZodType = z.ZodUndefined>({ path, more = {}, press, ..
     errors: ['not_found', ...about.errors],
     answer: z.object({ ...afterwards, ...more }),
     run: ({ engine, params: { id }, body, who }) =>
-      press({ engine, by: { by: who.user }, id, body: body as z.output<B> }),
+      apply({ engine, by: { by: who.user }, id, body: body as z.output<B> }),
   })
 
 export const batchActionRoutes: readonly Route[] = [
@@ -49,7 +49,7 @@ export const batchActionRoutes: readonly Route[] = [
     summary: 'A paused or a stalled batch goes on; the resume of a stalled one is counted',
     errors: ['resumes_spent', 'batch_cancelled', 'batch_state'],
     more: { resumed: count.meta({ description: 'items that are not final and go on' }) },
-    press: ({ engine, by, id }) => engine.batches.resume(id, by),
+    apply: ({ engine, by, id }) => engine.batches.resume(id, by),
   }),
   verb({
     path: 'retry-failed',
@@ -59,23 +59,23 @@ export const batchActionRoutes: readonly Route[] = [
     body: z.strictObject({ cause: cause.optional() }).optional(),
     more: {
       retried: count.meta({ description: 'items that wait again' }),
-      held: count.meta({ description: 'items whose key another job has by now, which stay failed' }),
+      key_conflicts: count.meta({ description: 'items whose key another job has by now, which stay failed' }),
     },
-    press: ({ engine, by, id, body }) => engine.batches.retryFailed(id, omitUndefined({ ...by, cause: body?.cause })),
+    apply: ({ engine, by, id, body }) => engine.batches.retryFailed(id, omitUndefined({ ...by, cause: body?.cause })),
   }),
   verb({
     path: 'pause',
     name: 'pauseBatch',
     summary: 'Nothing more of it starts; what runs goes on to its end',
     errors: ['batch_cancelled', 'batch_state'],
-    press: ({ engine, by, id }) => engine.batches.pause(id, by),
+    apply: ({ engine, by, id }) => engine.batches.pause(id, by),
   }),
   verb({
     path: 'cancel',
     name: 'cancelBatch',
-    summary: 'It is cancelled at once; its items follow in bites, running ones are told to stop',
+    summary: 'It is cancelled at once; its items follow in chunks, running ones are told to stop',
     errors: ['batch_state'],
-    press: ({ engine, by, id }) => engine.batches.cancel(id, by),
+    apply: ({ engine, by, id }) => engine.batches.cancel(id, by),
   }),
   verb({
     path: 'priority',
@@ -84,6 +84,6 @@ export const batchActionRoutes: readonly Route[] = [
     errors: ['batch_cancelled', 'batch_state'],
     body: z.strictObject({ priority: z.int().min(0).max(9) }),
     more: { moved: count },
-    press: ({ engine, by, id, body }) => engine.batches.setPriority(id, body.priority, by),
+    apply: ({ engine, by, id, body }) => engine.batches.setPriority(id, body.priority, by),
   }),
 ]

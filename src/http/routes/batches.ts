@@ -40,7 +40,7 @@ const submitted = z.object({
   id: z.string(),
   created: z.boolean().meta({ description: 'false: a batch with this key was there already' }),
   total: z.number().int(),
-  held: z.number().int().meta({ description: 'items that another job with the same key stands for' }),
+  duplicates: z.number().int().meta({ description: 'items that another job with the same key stands for' }),
 })
 
 /** Throws 404 also for the id of a job. */

@@ -44,7 +44,7 @@ const made = z.object({
   created: z.boolean().meta({ description: 'false: a job with this key was there already, and this is it' }),
   state: jobState,
 })
-const madeMany = z.object({ items: z.array(made), created: z.number().int(), held: z.number().int() })
+const madeMany = z.object({ items: z.array(made), created: z.number().int(), duplicates: z.number().int() })
 
 /** `at`: the path of the job in the body. */
 function orderOf(engine: Engine, asked: z.output<typeof order>, at: string): JobRequest {
@@ -76,7 +76,7 @@ const refusedAt = (root: string) => (error: unknown) => {
 const answerOf = (made: readonly EnqueuedJob[], isOne: boolean) => {
   if (isOne) return made[0]!
   const created = made.filter(each => each.created).length
-  return { items: made, created, held: made.length - created }
+  return { items: made, created, duplicates: made.length - created }
 }
 
 export const enqueueRoutes: readonly Route[] = [

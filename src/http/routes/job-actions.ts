@@ -14,7 +14,7 @@ const verb = (
   verb: string,
   name: string,
   summary: string,
-  press: (engine: Engine, id: string, by: ActedBy) => Promise<unknown>,
+  apply: (engine: Engine, id: string, by: ActedBy) => Promise<unknown>,
   errors: readonly ErrorCode[] = [],
 ): Route =>
   route({
@@ -27,7 +27,7 @@ const verb = (
     params: idParams,
     answer: jobActionResult,
     errors: ['not_found', 'wrong_state', ...errors],
-    run: ({ engine, params, who }) => press(engine, params.id, { by: who.user }),
+    run: ({ engine, params, who }) => apply(engine, params.id, { by: who.user }),
   })
 
 /** The errors that keep a job in a final state from running again. */
@@ -46,7 +46,7 @@ const filter = {
 const pressedMany = z
   .object({
     changed: z.number().int().meta({ description: 'how many this request moved' }),
-    held: z.number().int().meta({ description: 'of a retry: those whose key another job has by now' }),
+    key_conflicts: z.number().int().meta({ description: 'of a retry: those whose key another job has by now' }),
     done: z
       .boolean()
       .meta({ description: 'false: there may be more; send it again, a retry with `after` as `next` says' }),

@@ -14,10 +14,10 @@ const count = z.number().int()
 const upTo = (most: number) => z.int().min(1).max(most)
 const most = upTo(1_000_000)
 const rate = z.strictObject({ limit: most, per_ms: z.number().min(1000).max(86_400_000) })
-const gate = { concurrency: most.optional(), rate: rate.optional() }
+const groupLimits = { concurrency: most.optional(), rate: rate.optional() }
 const limits = z.strictObject({
-  ...gate,
-  per_group: z.strictObject({ ...gate, admit: rate.optional() }).optional(),
+  ...groupLimits,
+  per_group: z.strictObject({ ...groupLimits, admit: rate.optional() }).optional(),
   max_depth: upTo(100_000_000).optional(),
 })
 

@@ -27,7 +27,7 @@ export class Streams {
   readonly #counted: (more: number) => void
   readonly #most: number
   readonly #open = new Set<OpenStream>()
-  #heart: Loop | undefined
+  #heartbeats: Loop | undefined
   #ended = false
 
   /** `counted`: called with the change of the number of open streams. */
@@ -53,7 +53,7 @@ export class Streams {
   add(stream: OpenStream): void {
     this.#open.add(stream)
     this.#counted(1)
-    this.#heart ??= this.#beat()
+    this.#heartbeats ??= this.#sendHeartbeat()
     // A stream that opens while the server closes ends at once; the client reconnects.
     if (this.#ended) stream.end()
   }
@@ -62,8 +62,8 @@ export class Streams {
   remove(stream: OpenStream): void {
     if (this.#open.delete(stream)) this.#counted(-1)
     if (this.#open.size > 0) return
-    void this.#heart?.stop()
-    this.#heart = undefined
+    void this.#heartbeats?.stop()
+    this.#heartbeats = undefined
   }
 
   /** Ends all streams, and every stream opened later. */
@@ -72,7 +72,7 @@ export class Streams {
     for (const stream of [...this.#open]) stream.end()
   }
 
-  #beat(): Loop {
+  #sendHeartbeat(): Loop {
     return loop({
       clock: this.clock,
       every: lookEveryMs,

@@ -14,7 +14,7 @@ import type { OpenStream } from './open-streams.ts'
 const mostWaiting = 64 * 1024
 const patienceMs = 10_000
 /** The loop of open-streams.ts checks every 5 s, so the longest silence is 20 s. */
-const beatMs = 15_000
+const heartbeatMs = 15_000
 const readmitMs = 60_000
 
 /** An event as sent; `data` becomes JSON. */
@@ -63,13 +63,13 @@ const encode = ({ event, id, data }: SseMessage): Uint8Array =>
 /** By `tell` function, then by event: an event for 1,000 clients is serialised once. */
 const written = new WeakMap<object, WeakMap<object, Uint8Array | null>>()
 
-function writtenOnce<T extends object>(tell: SseOptions<T>['tell'], event: T): Uint8Array | null {
-  const ofTell = written.get(tell) ?? new WeakMap<object, Uint8Array | null>()
-  written.set(tell, ofTell)
+function writtenOnce<T extends object>(toMessage: SseOptions<T>['toMessage'], event: T): Uint8Array | null {
+  const ofTell = written.get(toMessage) ?? new WeakMap<object, Uint8Array | null>()
+  written.set(toMessage, ofTell)
   const before = ofTell.get(event)
   if (before !== undefined) return before
-  const told = tell(event)
-  const bytes = told === undefined ? null : encode(told)
+  const message = toMessage(event)
+  const bytes = message === undefined ? null : encode(message)
   ofTell.set(event, bytes)
   return bytes
 }
@@ -89,8 +89,8 @@ class SseStream<T extends object> implements OpenStream {
   /** No further events: the waiting bytes are sent, then the stream ends. */
   #ending = false
   #gone = false
-  #toldAt: number
-  #beatAt: number
+  #sentAt: number
+  #heartbeatAt: number
   #admittedAt: number
   #drained = () => {}
 
@@ -102,7 +102,7 @@ class SseStream<T extends object> implements OpenStream {
     this.#call = call
     this.#options = options
     this.#events = events[Symbol.asyncIterator]()
-    this.#toldAt = this.#beatAt = this.#admittedAt = this.#elapsed()
+    this.#sentAt = this.#heartbeatAt = this.#admittedAt = this.#elapsed()
     this.body = new ReadableStream<Uint8Array>(
       {
         start: controller => {
@@ -120,7 +120,7 @@ class SseStream<T extends object> implements OpenStream {
     // Clients reconnect after 1 to 2 s, at random, so that a restart is not followed by all clients at once. The first heartbeat makes a
     // proxy forward the start of the response.
     this.#send(encoder.encode(`retry: ${1000 + Math.floor(systemRandom() * 1000)}\n\n`))
-    this.#beat()
+    this.#sendHeartbeat()
     call.streams.add(this)
     void this.#pump()
   }
@@ -131,9 +131,9 @@ class SseStream<T extends object> implements OpenStream {
       while (!this.#ending && !this.#gone) {
         const next = await this.#events.next()
         if (next.done) break
-        const bytes = writtenOnce(this.#options.tell, next.value)
+        const bytes = writtenOnce(this.#options.toMessage, next.value)
         if (bytes === null) continue
-        this.#toldAt = this.#elapsed()
+        this.#sentAt = this.#elapsed()
         this.#send(bytes)
         while (this.#bytes >= mostWaiting && !this.#ending && !this.#gone)
           await new Promise<void>(resolve => (this.#drained = resolve))
@@ -153,7 +153,7 @@ class SseStream<T extends object> implements OpenStream {
       // Only a clear refusal ends the stream: an unreachable database does not mean that the client lost access.
       this.#call.readmit().catch(error => isRetomaError(error) && error.status < 500 && this.end())
     }
-    if (now - this.#beatAt >= beatMs) this.#beat()
+    if (now - this.#heartbeatAt >= heartbeatMs) this.#sendHeartbeat()
   }
 
   end(): void {
@@ -163,10 +163,10 @@ class SseStream<T extends object> implements OpenStream {
     this.#flush()
   }
 
-  #beat(): void {
+  #sendHeartbeat(): void {
     const now = this.#elapsed()
-    this.#beatAt = now
-    const idle = this.#options.idleSeconds?.() ?? (now - this.#toldAt) / 1000
+    this.#heartbeatAt = now
+    const idle = this.#options.idleSeconds?.() ?? (now - this.#sentAt) / 1000
     const data = {
       at: this.#call.streams.clock.now().toISOString(),
       segundos_sem_progresso: Math.round(idle * 10) / 10,

@@ -6,18 +6,18 @@ export interface CrashSuspicion {
   /** 0: normal; 1: apart from the other suspected jobs of the same crash; 2: alone. */
   level: 0 | 1 | 2
   /** The dead worker whose crash the job is suspected of. */
-  death: string | null
+  crashedWorker: string | null
   /** Unexplained crashes in a row with the job in flight, not yet counted as crashes of the job. */
-  deaths: number
+  unexplainedCrashes: number
   /** Restarts in a row without progress. */
-  fruitless: number
+  restartsWithoutProgress: number
 }
 
-const noCare: CrashSuspicion = { level: 0, death: null, deaths: 0, fruitless: 0 }
+const noSuspicion: CrashSuspicion = { level: 0, crashedWorker: null, unexplainedCrashes: 0, restartsWithoutProgress: 0 }
 
 /** Fills in the missing fields of the stored jsonb, which is null for nearly every job. */
 export const crashSuspicionOf = (kept: Partial<CrashSuspicion> | null): CrashSuspicion =>
-  kept === null ? noCare : { ...noCare, ...kept }
+  kept === null ? noSuspicion : { ...noSuspicion, ...kept }
 
 /** After so many restarts in a row without progress the job runs alone, and after so many the job is stalled. */
 export const aloneAfter = 3

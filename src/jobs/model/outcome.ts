@@ -171,7 +171,7 @@ const isSnooze = (returned: unknown): returned is Snooze => hasBrand(returned, '
 function afterFailure(job: Tried, policy: Budget, failure: Failure, random: number, final: boolean): Outcome {
   // A crash proves the suspicion: the earlier crashes under suspicion count too.
   const crashes =
-    job.crashes + (failure.what === 'crash' ? 1 + crashSuspicionOf(job.crash_suspicion ?? null).deaths : 0)
+    job.crashes + (failure.what === 'crash' ? 1 + crashSuspicionOf(job.crash_suspicion ?? null).unexplainedCrashes : 0)
   if (failure.what === 'crash' && isPoison(crashes, policy.maxCrashes))
     return { state: 'failed', failure: poisonFailure(crashes, failure) }
   const spent = job.failures + crashes + (failure.what === 'crash' ? 0 : 1)

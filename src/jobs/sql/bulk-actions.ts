@@ -23,7 +23,7 @@ const now = 'coalesce($2::timestamptz, now())'
 export interface BulkChunk {
   changed: number
   /** Retry: jobs not retried because another job has the unique key by now. The jobs stay as before. */
-  held: number
+  keyConflicts: number
   /** Queues of the changed jobs. */
   queues: string[]
   batches: string[]
@@ -31,8 +31,8 @@ export interface BulkChunk {
   blocked: string[]
 }
 
-const summary = (held: string, blocked: string) => `
-    select count(*)::int as changed, ${held} as held, ${blocked} as blocked,
+const summary = (keyConflicts: string, blocked: string) => `
+    select count(*)::int as changed, ${keyConflicts} as "keyConflicts", ${blocked} as blocked,
       coalesce(array_agg(distinct queue), '{}') as queues,
       coalesce(array_agg(distinct batch_id::text) filter (where batch_id is not null), '{}') as batches
     from moved`
@@ -60,7 +60,7 @@ const cancel = {
     ${summary('0', `'{}'::text[]`)}`,
 }
 
-// If several jobs have the same free unique key, the first job takes the key. `state` and `held` are both read behind the lock, because
+// If several jobs have the same free unique key, the first job takes the key. `state` and `has_conflict` are both read behind the lock, because
 // constraints are also checked on the row version of the statement's snapshot, and a pause may have come in between.
 const retry = {
   name: 'bulk_retry',
@@ -71,19 +71,19 @@ const retry = {
       order by b.id
       for update
     ), looked as materialized (
-      select j.id, j.state, j.kind, j.key, ${keyTakenByAnother('j')} as held
+      select j.id, j.state, j.kind, j.key, ${keyTakenByAnother('j')} as has_conflict
       from retoma.job j
       where j.id = any ($1::bigint[]) and j.state = any ($3::text[])
         and coalesce(j.batch_id, 0) not in (select id from home where state = 'cancelled' or cascade is not null)
       order by j.id
       for update
     ), found as materialized (
-      select id, state, held or key is not null and row_number() over (partition by held, kind, key order by id) > 1 as held
+      select id, state, has_conflict or key is not null and row_number() over (partition by has_conflict, kind, key order by id) > 1 as has_conflict
       from looked
     ), moved as (
       update retoma.job j
       set ${readyForRetry}
-      from (select id, state from found where not held) f
+      from (select id, state from found where not has_conflict) f
       where j.id = any (array[f.id])
       returning j.id, j.attempt, f.state as was, j.state, j.queue, j.batch_id, j.ref
     ), reopened as (
@@ -111,7 +111,7 @@ const retry = {
     ${countMoves('moved')},
     ${noteJobActions('retry', 'moved', now, '$4::text')}
     ${summary(
-      '(select count(*)::int from found where held)',
+      '(select count(*)::int from found where has_conflict)',
       `array(select id::text from home where state <> 'cancelled' and cascade is not null)`,
     )}`,
 }

@@ -8,7 +8,7 @@ import { aloneAfter, stalledAfter } from '../model/crash-suspicion.ts'
 import { fingerprintOf } from '../model/error-fingerprint.ts'
 
 /** A stored number of the crash suspicion; `job` is the alias of a row with the column `crash_suspicion`. */
-export const keptSuspicion = (job: string, what: 'level' | 'deaths' | 'fruitless'): string =>
+export const keptSuspicion = (job: string, what: 'level' | 'unexplainedCrashes' | 'restartsWithoutProgress'): string =>
   `coalesce((${job}.crash_suspicion ->> '${what}')::int, 0)`
 
 /** Restarts in a row without progress, including this restart. A checkpoint or a progress note of this attempt sets the number to 0. */
@@ -17,33 +17,38 @@ export const restartsWithoutProgress = (job: string): string => `
     when ${job}.progress_at >= ${job}.started_at
       or (select true from retoma.checkpoint c where c.job_id = ${job}.id and c.attempt = ${job}.attempt limit 1)
     then 0
-    else ${keptSuspicion(job, 'fruitless')} + 1
+    else ${keptSuspicion(job, 'restartsWithoutProgress')} + 1
   end`
 
 /** The stored value; null if all parts are empty. */
-export const suspicionWith = (level: string, death: string, deaths: string, fruitless: string): string => `
+export const suspicionWith = (
+  level: string,
+  crashedWorker: string,
+  unexplainedCrashes: string,
+  restartsWithoutProgress: string,
+): string => `
   nullif(
-    jsonb_build_object('level', ${level}, 'death', ${death}, 'deaths', ${deaths}, 'fruitless', ${fruitless}),
-    '{"level": 0, "death": null, "deaths": 0, "fruitless": 0}'
+    jsonb_build_object('level', ${level}, 'crashedWorker', ${crashedWorker}, 'unexplainedCrashes', ${unexplainedCrashes}, 'restartsWithoutProgress', ${restartsWithoutProgress}),
+    '{"level": 0, "crashedWorker": null, "unexplainedCrashes": 0, "restartsWithoutProgress": 0}'
   )`
 
 /**
- * Crash suspicion after a restart without a known culprit: the level stays. If the job made progress, the job no longer has to run alone
+ * Crash suspicion after a restart that no job is known to have caused: the level stays. If the job made progress, the job no longer has to run alone
  * because of restarts.
  */
-export const suspicionAfterRestart = (job: string, fruitless: string): string =>
+export const suspicionAfterRestart = (job: string, restartsWithoutProgress: string): string =>
   suspicionWith(
     `case
-      when ${fruitless} >= ${aloneAfter} then 2
-      when ${fruitless} > 0 or ${job}.crashes > 0 or ${keptSuspicion(job, 'deaths')} > 0 then ${keptSuspicion(job, 'level')}
+      when ${restartsWithoutProgress} >= ${aloneAfter} then 2
+      when ${restartsWithoutProgress} > 0 or ${job}.crashes > 0 or ${keptSuspicion(job, 'unexplainedCrashes')} > 0 then ${keptSuspicion(job, 'level')}
       else 0
     end`,
-    `${job}.crash_suspicion ->> 'death'`,
-    keptSuspicion(job, 'deaths'),
-    fruitless,
+    `${job}.crash_suspicion ->> 'crashedWorker'`,
+    keptSuspicion(job, 'unexplainedCrashes'),
+    restartsWithoutProgress,
   )
 
-export const tooMany = (fruitless: string): string => `${fruitless} >= ${stalledAfter}`
+export const tooMany = (restartsWithoutProgress: string): string => `${restartsWithoutProgress} >= ${stalledAfter}`
 
 const { code, message } = new RetomaError('too_many_restarts', { restarts: stalledAfter })
 

@@ -26,7 +26,8 @@ const floorOf = (what: 'waiting' | 'running', name: string, rank: string, second
 const openLane = (queue: string, rank: string, floor: string) =>
   `queue = ${queue} and claim_rank = ${rank} and state = 'waiting' and not limited and run_at >= ${floor}`
 
-const held = (worker: string, floor: string) => `worker_id = ${worker} and state = 'running' and started_at >= ${floor}`
+const leased = (worker: string, floor: string) =>
+  `worker_id = ${worker} and state = 'running' and started_at >= ${floor}`
 
 /**
  * True for a job row that waits in this lane without a limit. Use only in a `lateral` with a `limit` or an `offset 0`: otherwise the
@@ -36,7 +37,7 @@ export const inOpenLane = (queue: string, rank: string): string =>
   openLane(queue, rank, floorOf('waiting', queue, rank))
 
 /** True for a job row whose lease this worker has. The same rule for `lateral` applies. */
-export const heldByWorker = (worker: string): string => held(worker, floorOf('running', worker, '0'))
+export const leasedByWorker = (worker: string): string => leased(worker, floorOf('running', worker, '0'))
 
 /** True if a job waits in an open lane. */
 export const someWaitOpen = `exists (
@@ -46,7 +47,7 @@ export const someWaitOpen = `exists (
 
 /** True if a job runs. */
 export const someRun = `exists (
-  select from retoma.worker w cross join lateral (select from retoma.job where ${heldByWorker('w.id')} limit 1) j
+  select from retoma.worker w cross join lateral (select from retoma.job where ${leasedByWorker('w.id')} limit 1) j
 )`
 
 // Runs in one process at a time, once per second. The search for the first live entry begins at the last floor, or at the start if the
@@ -81,7 +82,7 @@ const raise = {
       select 'running', h.id, 0, h.floor, least(bound.at, head.started_at)
       from bound cross join holder h
         left join lateral (
-          select started_at from retoma.job where ${held('h.id', 'h.floor')} order by started_at limit 1
+          select started_at from retoma.job where ${leased('h.id', 'h.floor')} order by started_at limit 1
         ) head on true
     ), gone as (
       delete from retoma.job_floor f

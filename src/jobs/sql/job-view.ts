@@ -6,7 +6,7 @@ import type { QueueLimits } from '../../limits/model/queue-limits.ts'
 import type { CrashSuspicion } from '../model/crash-suspicion.ts'
 import type { StoredResult } from '../model/job-handle.ts'
 import type { JobState } from '../model/state.ts'
-import { heldByWorker, inOpenLane } from './job-floor.ts'
+import { inOpenLane, leasedByWorker } from './job-floor.ts'
 
 /** The last error of a job, or the reason of a skip. */
 export interface JobError {
@@ -249,7 +249,7 @@ const queues = {
       group by 1, 2
       union all
       select j.queue, false, count(*)::int, 0, 0
-      from retoma.worker w cross join lateral (select queue from retoma.job where ${heldByWorker('w.id')} offset 0) j
+      from retoma.worker w cross join lateral (select queue from retoma.job where ${leasedByWorker('w.id')} offset 0) j
       group by 1
       union all
       select queue, false, 0, count(*)::int, 0 from retoma.job where state = 'stalled' group by 1
@@ -313,7 +313,7 @@ const workers = {
       case when blocked_since is not null and dead_at is null then jsonb_build_object(
         'seconds', greatest(0, extract(epoch from coalesce($1::timestamptz, now()) - blocked_since)),
         'job', blocked_job::text, 'attempt', blocked_attempt, 'stack', blocked_stack) end as blocked,
-      (select count(*)::int from retoma.job where ${heldByWorker('w.id')}) as running
+      (select count(*)::int from retoma.job where ${leasedByWorker('w.id')}) as running
     from retoma.worker w
     order by started_at, id`,
 }

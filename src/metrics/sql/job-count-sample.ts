@@ -7,7 +7,7 @@
  * previous count.
  */
 import type { Db } from '../../database/db.ts'
-import { heldByWorker, inOpenLane, someRun, someWaitOpen } from '../../jobs/sql/job-floor.ts'
+import { inOpenLane, leasedByWorker, someRun, someWaitOpen } from '../../jobs/sql/job-floor.ts'
 
 /** A million waiting jobs take 0.5 s. A count that exceeds the deadline is repeated after 20 times the deadline. */
 const sampleDeadlineMs = 30_000
@@ -62,7 +62,7 @@ const take = {
       select ${waiting} from retoma.job where state = 'waiting' and limited and (select true from won)
       union all
       select j.queue, j.kind, 'running', null
-      from retoma.worker w cross join lateral (select queue, kind from retoma.job where ${heldByWorker('w.id')} offset 0) j
+      from retoma.worker w cross join lateral (select queue, kind from retoma.job where ${leasedByWorker('w.id')} offset 0) j
       where (select true from won)
       union all
       select queue, kind, 'stalled', null from retoma.job where state = 'stalled' and (select true from won)

@@ -9,7 +9,7 @@
  */
 
 import type { Db } from '../../database/db.ts'
-import { heldByWorker, someWaitOpen } from '../../jobs/sql/job-floor.ts'
+import { leasedByWorker, someWaitOpen } from '../../jobs/sql/job-floor.ts'
 import { isToBeSampled } from '../../metrics/sql/job-count-sample.ts'
 import { isLate, kindClocks } from './late-attempts.ts'
 
@@ -24,7 +24,7 @@ const tickMs = 8000
 export interface OrphanRule {
   /** Applies if all kinds of the worker allow more. */
   orphanAfterMs: number
-  beatMs: number
+  heartbeatMs: number
   /** Minimum time between two checks. A process that checks earlier does nothing. */
   apartMs: number
 }
@@ -150,7 +150,7 @@ const check = {
       $6 and exists (
         with ${kindClocks('coalesce($1::timestamptz, now())')}
         select from retoma.worker w
-          cross join lateral (select * from retoma.job where ${heldByWorker('w.id')} offset 0) j
+          cross join lateral (select * from retoma.job where ${leasedByWorker('w.id')} offset 0) j
           join clock k on k.name = j.kind
         where ${isLate('coalesce($1::timestamptz, now())')}
       ) as late,
@@ -167,7 +167,7 @@ export async function checkWorkers(
   among: 'all' | 'the lately dead',
   now: Date | null,
 ): Promise<WorkerCheck> {
-  const values = [now, rule.orphanAfterMs, rule.beatMs, rule.apartMs, silentChecks, among === 'all']
+  const values = [now, rule.orphanAfterMs, rule.heartbeatMs, rule.apartMs, silentChecks, among === 'all']
   const [found] = await db.run<WorkerCheck>(check, values, tickMs)
   // The statement saw the workers before its own update: a worker declared dead just now may have orphans too.
   return { ...found!, orphans: found!.orphans || found!.judged.some(each => each.dead) }

@@ -10,9 +10,9 @@
  * attempts in flight, and later chunks use this number, also if the recovering process crashes in between and another process starts
  * again. The last chunk declares the worker dead: until then no watchdog takes the remaining jobs for orphans without a crash report.
  *
- * - unbegun: claimed and never started. Waits again at once; nothing is noted.
- * - crash: named as the culprit, or the only attempt in flight. The crash is charged to the job.
- * - suspect: one of several attempts in flight at a crash without a known culprit.
+ * - unstarted: claimed and never started. Waits again at once; nothing is noted.
+ * - crash: named as the suspected job, or the only attempt in flight. The crash is charged to the job.
+ * - suspect: one of several attempts in flight at a crash without a known suspected job.
  * - restart: not caused by this job. Waits again at once.
  * - later: as restart, but the kind asks for more (`onOrphan`, `orphanAfter`); the job stays for the watchdog.
  */
@@ -41,13 +41,13 @@ import type { CrashReport } from '../../supervisor/model/crash-report.ts'
 import type { Recovered } from './recover-jobs-of-dead-worker.ts'
 
 export interface RecoveredWorker extends Recovered {
-  fate: 'unbegun' | 'crash' | 'suspect' | 'restart'
+  fate: 'unstarted' | 'crash' | 'suspect' | 'restart'
 }
 
 const now = `coalesce($1::timestamptz, now())`
 const { orphanAfter } = defaultPolicy
 const deadlineMs = 8000
-const biteSize = 1000
+const chunkSize = 1000
 
 /** Placeholder for the number of crashes, which is known once the row is locked. */
 const crashes = '<crashes>'
@@ -68,13 +68,13 @@ const recoverCrashed = {
       select id, attempt, (id, attempt) in (select s.id, s.attempt from unnest($5::bigint[], $6::int[]) as s (id, attempt)) as begun
       from retoma.job
       where worker_id = $2 and state = 'running'
-    ), bite as materialized (
-      select * from held where id > $15 order by id limit ${biteSize}
+    ), chunk as materialized (
+      select * from held where id > $15 order by id limit ${chunkSize}
     ), rest as materialized (
-      select * from held where id > (select max(id) from bite)
+      select * from held where id > (select max(id) from chunk)
     ), taken as materialized (
       select j.*, h.begun
-      from (select * from bite order by id) h
+      from (select * from chunk order by id) h
         cross join lateral (
           select id, attempt, kind, batch_id, failures, crashes, crash_suspicion, started_at, progress_at
           from retoma.job j
@@ -93,7 +93,7 @@ const recoverCrashed = {
     ), judged as materialized (
       select t.*, p.policy, ${restartsWithoutProgress('t')} as fruitless,
         case
-          when not t.begun then 'unbegun'
+          when not t.begun then 'unstarted'
           when $3 = 'named' and t.id = $7 and t.attempt = $8 then 'crash'
           when p.policy ->> 'onOrphan' <> 'retry' then 'later'
           when $3 = 'unexplained' and (select begun from known) = 1 then 'crash'
@@ -106,7 +106,7 @@ const recoverCrashed = {
         cross join lateral (select $14::jsonb || ${policyInForce('k', 't')} as policy) p
     ), costed as materialized (
       select j.*,
-        j.crashes + case when fate = 'crash' then 1 + ${keptSuspicion('j', 'deaths')} else 0 end as crashed,
+        j.crashes + case when fate = 'crash' then 1 + ${keptSuspicion('j', 'unexplainedCrashes')} else 0 end as crashed,
         fate = 'suspect' or fate = 'restart' and $3 <> 'named' as unknown
       from judged j
       where fate <> 'later'
@@ -114,21 +114,21 @@ const recoverCrashed = {
       select c.*,
         case
           when fate = 'crash' and (poison or failures + crashed >= (policy ->> 'maxAttempts')::int) then 'failed'
-          when unknown and ${tooMany('fruitless')} then 'stalled'
+          when unknown and ${tooMany('restartsWithoutProgress')} then 'stalled'
           else 'waiting'
         end as state,
         case
           when fate = 'crash' and poison then $10::jsonb || jsonb_build_object('message', replace($10::jsonb ->> 'message', '${crashes}', crashed::text))
           when fate = 'crash' then $9::jsonb
-          when unknown and ${tooMany('fruitless')} then $12::jsonb
+          when unknown and ${tooMany('restartsWithoutProgress')} then $12::jsonb
           else ${inPolicyWords('$11::jsonb', 'policy')}
         end as error,
         case
           when fate = 'crash'
-          then ${suspicionWith(`case when $3 = 'unexplained' then 2 else ${keptSuspicion('c', 'level')} end`, 'null::text', '0', keptSuspicion('c', 'fruitless'))}
+          then ${suspicionWith(`case when $3 = 'unexplained' then 2 else ${keptSuspicion('c', 'level')} end`, 'null::text', '0', keptSuspicion('c', 'restartsWithoutProgress'))}
           when fate = 'suspect'
-          then ${suspicionWith(`case when fruitless >= ${aloneAfter} then 2 else ${keptSuspicion('c', 'level')} + 1 end`, '$2::text', `${keptSuspicion('c', 'deaths')} + 1`, 'fruitless')}
-          when unknown then ${suspicionAfterRestart('c', 'fruitless')}
+          then ${suspicionWith(`case when fruitless >= ${aloneAfter} then 2 else ${keptSuspicion('c', 'level')} + 1 end`, '$2::text', `${keptSuspicion('c', 'unexplainedCrashes')} + 1`, 'restartsWithoutProgress')}
+          when unknown then ${suspicionAfterRestart('c', 'restartsWithoutProgress')}
           else c.crash_suspicion
         end as next_suspicion
       from costed c cross join lateral (select ${isPoisonSql('c.crashed', 'c.policy')} as poison) x
@@ -139,7 +139,7 @@ const recoverCrashed = {
         last_worker = $2,
         crashes = d.crashed,
         restarts = j.restarts + (d.fate in ('suspect', 'restart'))::int,
-        uncounted_attempts = j.uncounted_attempts + (d.fate = 'unbegun')::int,
+        uncounted_attempts = j.uncounted_attempts + (d.fate = 'unstarted')::int,
         crash_suspicion = d.next_suspicion,
         claim_rank = case when d.state = 'waiting' then j.claim_rank & ~1 else j.claim_rank end,
         run_at = case
@@ -149,7 +149,7 @@ const recoverCrashed = {
         end,
         finished_at = case when d.state = 'failed' then ${now} end,
         unique_until = case when d.state = 'failed' then nullif(j.unique_until, 'final') else j.unique_until end,
-        error = case when d.fate = 'unbegun' then j.error else d.error end
+        error = case when d.fate = 'unstarted' then j.error else d.error end
       from decided d
       where j.id = any (array[d.id])
       returning j.id, j.queue, j.kind, j.attempt, d.state, 'running' as was, d.fate, j.limited, j.limit_key, j.batch_id, j.ref, j.failures, j.error
@@ -162,14 +162,14 @@ const recoverCrashed = {
     ), noted as (
       insert into retoma.failure (job_id, attempt, failure_type, code, message, stack, evidence, worker, at)
       select id, attempt, error ->> 'what', error ->> 'code', error ->> 'message', error ->> 'stack', error -> 'evidence', $2, ${now}
-      from moved where fate <> 'unbegun'
+      from moved where fate <> 'unstarted'
       on conflict do nothing
-    ), ${noteJobStates('moved', now, { where: `m.fate <> 'unbegun'` })},
+    ), ${noteJobStates('moved', now, { where: `m.fate <> 'unstarted'` })},
     ${releaseLimits('moved', now)},
     ${countMoves('moved')}
     select n.next, k.begun, m.id, m.queue, m.kind, m.state, $2 as worker, m.fate
     from known k
-      cross join (select max(id) as next from bite where exists (select from rest)) n
+      cross join (select max(id) as next from chunk where exists (select from rest)) n
       left join moved m on true`,
 }
 
@@ -187,41 +187,41 @@ interface Row extends RecoveredWorker {
 export async function recoverCrashedWorker(
   db: Db,
   worker: string,
-  death: CrashReport,
+  crashReport: CrashReport,
   now: Date | null,
   random: Random = systemRandom,
 ): Promise<RecoveredWorker[]> {
-  const { started, culprit, ...rest } = cleaned(death)
+  const { started, suspectedJob, ...rest } = cleaned(crashReport)
   const begun = started.map(each => each.split('/'))
-  const crash = crashOf(rest, culprit)
+  const crash = crashOf(rest, suspectedJob)
   const values = [
-    now, worker, death.how, JSON.stringify({ ...rest, culprit }),
-    begun.map(([id]) => id), begun.map(([, attempt]) => attempt), culprit?.job ?? null, culprit?.attempt ?? null,
+    now, worker, crashReport.how, JSON.stringify({ ...rest, suspectedJob }),
+    begun.map(([id]) => id), begun.map(([, attempt]) => attempt), suspectedJob?.job ?? null, suspectedJob?.attempt ?? null,
     errorText(crash), errorText(poisonFailure(crashes, crash)), orphanError, tooManyError,
     random(), JSON.stringify(defaultPolicy),
   ] // biome-ignore format: the columns in their order
-  const buried: RecoveredWorker[] = []
+  const recovered: RecoveredWorker[] = []
   let next: string | null = '0'
   let known = 0
   while (next !== null) {
     const rows: Row[] = await db.run<Row>(recoverCrashed, [...values, next, known], deadlineMs)
     const [{ next: from, begun }] = rows as [Row]
     for (const { id, queue, kind, state, worker, fate } of rows)
-      if (id !== null) buried.push({ id, queue, kind, state, worker, fate })
+      if (id !== null) recovered.push({ id, queue, kind, state, worker, fate })
     next = from
     known = begun
   }
-  return buried
+  return recovered
 }
 
 const errorText = (failure: Failure): string => JSON.stringify({ ...failure, cause: fingerprintOf(failure) })
 
 function crashOf(
-  { why, signal, exitCode, memoryBytes, oom, stderr }: Omit<CrashReport, 'started' | 'culprit'>,
-  culprit: CrashReport['culprit'],
+  { why, signal, exitCode, memoryBytes, oom, stderr }: Omit<CrashReport, 'started' | 'suspectedJob'>,
+  suspectedJob: CrashReport['suspectedJob'],
 ): Failure {
   const evidence = { why, signal, exitCode, memoryBytes, oom, stderr }
-  if (culprit === null)
+  if (suspectedJob === null)
     return {
       what: 'crash',
       code: null,
@@ -229,20 +229,24 @@ function crashOf(
       stack: null,
       evidence,
     }
-  const { how, message, stack } = culprit
+  const { how, message, stack } = suspectedJob
   return { what: how === 'timeout' ? 'timeout' : 'crash', code: null, message, stack, evidence: { ...evidence, how } }
 }
 
 const longest = 20_000
 
 /** Cleans the texts of the report, because a crashing process may write any bytes. */
-function cleaned(death: CrashReport): CrashReport {
+function cleaned(crashReport: CrashReport): CrashReport {
   const clean = <T extends string | null>(text: T) => (text === null ? text : (cleanText(text.slice(0, longest)) as T))
-  const { culprit } = death
+  const { suspectedJob } = crashReport
   return {
-    ...death,
-    why: clean(death.why),
-    stderr: death.stderr === null ? null : cleanText(death.stderr.slice(-longest)),
-    culprit: culprit && { ...culprit, message: clean(culprit.message), stack: clean(culprit.stack) },
+    ...crashReport,
+    why: clean(crashReport.why),
+    stderr: crashReport.stderr === null ? null : cleanText(crashReport.stderr.slice(-longest)),
+    suspectedJob: suspectedJob && {
+      ...suspectedJob,
+      message: clean(suspectedJob.message),
+      stack: clean(suspectedJob.stack),
+    },
   }
 }

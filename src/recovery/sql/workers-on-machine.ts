@@ -47,9 +47,9 @@ const declare = {
 export async function declareProcessGone(
   db: Db,
   ids: readonly string[],
-  death: Omit<CrashReport, 'started'>,
+  crashReport: Omit<CrashReport, 'started'>,
   now: Date | null,
 ): Promise<string[]> {
-  const rows = await db.run<{ id: string }>(declare, [now, ids, JSON.stringify(death)], deadlineMs)
+  const rows = await db.run<{ id: string }>(declare, [now, ids, JSON.stringify(crashReport)], deadlineMs)
   return rows.map(({ id }) => id)
 }

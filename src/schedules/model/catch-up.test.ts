@@ -25,7 +25,7 @@ describe('of four slots that were missed', () => {
     expect(due('once', '07:17:00')).toEqual({ slots: [at('07:15:00')], nextAt: at('07:20:00') })
   })
 
-  test('all fires each, in bites', () => {
+  test('all fires each, in chunks', () => {
     const all = [at('07:00:00'), at('07:05:00'), at('07:10:00'), at('07:15:00')]
     expect(due('all', '07:17:00')).toEqual({ slots: all, nextAt: at('07:20:00') })
     expect(due('all', '07:17:00', 3)).toEqual({ slots: all.slice(0, 3), nextAt: at('07:15:00') })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { type CrashObservation, makeCrashReport, type SuspectedJob } from './crash-report.ts'
 
-const culprit: SuspectedJob = { job: '17', attempt: 2, how: 'exit', message: 'exit code 3', stack: null }
+const suspectedJob: SuspectedJob = { job: '17', attempt: 2, how: 'exit', message: 'exit code 3', stack: null }
 const seen: CrashObservation = {
   signal: null,
   exitCode: null,
@@ -10,7 +10,7 @@ const seen: CrashObservation = {
   oomBefore: 0,
   oomAfter: 0,
   started: ['17/2', '18/1'],
-  culprit: null,
+  suspectedJob: null,
   stderr: 'boom',
 }
 
@@ -47,10 +47,15 @@ test.each<[string, Partial<CrashObservation>, string, string]>([
   ['exit code 0 that was asked for', { exitCode: 0, askedToStop: true }, 'asked', 'exit code 0'],
   ['a segfault on the way out', { signal: 'SIGSEGV', askedToStop: true }, 'asked', 'SIGSEGV'],
   ['one that wants to be started again', { exitCode: 75 }, 'asked', 'exit code 75'],
-  ['one that a job ended', { exitCode: 3, culprit }, 'named', 'exit code 3: job 17 called process.exit: exit code 3'],
+  [
+    'one that a job ended',
+    { exitCode: 3, suspectedJob },
+    'named',
+    'exit code 3: job 17 called process.exit: exit code 3',
+  ],
   [
     'one that its heart killed while it stopped',
-    { signal: 'SIGKILL', askedToStop: true, culprit: { ...culprit, how: 'timeout', message: '3 s' } },
+    { signal: 'SIGKILL', askedToStop: true, suspectedJob: { ...suspectedJob, how: 'timeout', message: '3 s' } },
     'named',
     'SIGKILL: job 17 blocked the process past its time: 3 s',
   ],
@@ -58,8 +63,16 @@ test.each<[string, Partial<CrashObservation>, string, string]>([
   expect(makeCrashReport({ ...seen, ...given })).toMatchObject({ how, why })
 })
 
-test('a certificate keeps the evidence', () => {
-  const death = makeCrashReport({ ...seen, signal: 'SIGKILL', oomAfter: 1, culprit })
+test('a crash report keeps the evidence', () => {
+  const crashReport = makeCrashReport({ ...seen, signal: 'SIGKILL', oomAfter: 1, suspectedJob })
   const { memoryBytes, started, stderr } = seen
-  expect(death).toMatchObject({ oom: true, exitCode: null, signal: 'SIGKILL', memoryBytes, started, stderr, culprit })
+  expect(crashReport).toMatchObject({
+    oom: true,
+    exitCode: null,
+    signal: 'SIGKILL',
+    memoryBytes,
+    started,
+    stderr,
+    suspectedJob,
+  })
 })

@@ -14,7 +14,7 @@ export interface CrashReport {
   oom: boolean
   /** Attempts that had started, as `id/attempt`; some may have ended in the meantime. */
   started: readonly string[]
-  culprit: SuspectedJob | null
+  suspectedJob: SuspectedJob | null
   /** Last lines of the stderr of the process. */
   stderr: string | null
 }
@@ -47,7 +47,7 @@ export interface CrashObservation {
   oomBefore: number | null
   oomAfter: number | null
   started: readonly string[]
-  culprit: SuspectedJob | null
+  suspectedJob: SuspectedJob | null
   stderr: string | null
 }
 
@@ -61,7 +61,7 @@ export const restartCode = 75
 const fromOutside = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGKILL']
 
 export function makeCrashReport(seen: CrashObservation): CrashReport {
-  const { signal, exitCode, memoryBytes, started, culprit, stderr } = seen
+  const { signal, exitCode, memoryBytes, started, suspectedJob, stderr } = seen
   // A kill from outside uses SIGKILL, and so does an out-of-memory kill of the kernel.
   const oom = signal === 'SIGKILL' && (seen.oomAfter ?? 0) > (seen.oomBefore ?? seen.oomAfter ?? 0)
   return {
@@ -72,17 +72,17 @@ export function makeCrashReport(seen: CrashObservation): CrashReport {
     memoryBytes,
     oom,
     started,
-    culprit,
+    suspectedJob,
     stderr,
   }
 }
 
-/** A known culprit wins over every other observation, even over a stop request. */
+/** A known suspected job wins over every other observation, even over a stop request. */
 function howOf(
-  { signal, exitCode, askedToStop, overMemory, hung, culprit }: CrashObservation,
+  { signal, exitCode, askedToStop, overMemory, hung, suspectedJob }: CrashObservation,
   oom: boolean,
 ): CrashReport['how'] {
-  if (culprit !== null) return 'named'
+  if (suspectedJob !== null) return 'named'
   if (overMemory || hung) return 'unexplained'
   if (askedToStop || exitCode === restartCode) return 'asked'
   return signal !== null && fromOutside.includes(signal) && !oom ? 'asked' : 'unexplained'
@@ -95,13 +95,13 @@ const ends: Record<SuspectedJob['how'], string> = {
   memory: 'took more memory than the worker may have',
 }
 
-function whyOf({ signal, exitCode, overMemory, hung, culprit }: CrashObservation, oom: boolean): string {
+function whyOf({ signal, exitCode, overMemory, hung, suspectedJob }: CrashObservation, oom: boolean): string {
   const cause = [
     oom && ', out of memory',
     overMemory && ', over the memory it may have',
     hung && ', its main loop blocked',
   ]
   const end = `${signal ?? `exit code ${exitCode}`}${cause.find(Boolean) || ''}`
-  if (culprit === null) return end
-  return `${end}: job ${culprit.job} ${ends[culprit.how]}: ${culprit.message}`
+  if (suspectedJob === null) return end
+  return `${end}: job ${suspectedJob.job} ${ends[suspectedJob.how]}: ${suspectedJob.message}`
 }

@@ -99,7 +99,7 @@ export const beat = {
     returning id`,
 }
 
-export function beatValues(id: string, given: Partial<HeartbeatPayload>, now: Date | null): unknown[] {
+export function heartbeatValues(id: string, given: Partial<HeartbeatPayload>, now: Date | null): unknown[] {
   const vitals = { ...well, ...given }
   const { blocked } = vitals
   return [
@@ -163,14 +163,14 @@ export interface Beat {
 }
 
 /** Sends a heartbeat from the main loop, for a worker without a heartbeat thread. */
-export async function beatWorker(
+export async function writeHeartbeat(
   db: Db,
   worker: { id: string; inFlight: readonly HeldAttempt[] } & Partial<HeartbeatPayload>,
   deadlineMs: number,
   now: Date | null,
 ): Promise<Beat> {
   const { id, inFlight, ...vitals } = worker
-  const rows = await db.run(beat, beatValues(id, vitals, now), deadlineMs)
+  const rows = await db.run(beat, heartbeatValues(id, vitals, now), deadlineMs)
   return { alive: rows.length > 0, lost: await lostBy(db, id, inFlight, deadlineMs) }
 }
 

@@ -40,14 +40,14 @@ export function batchActionCommands(batch: Command, cli: Cli): void {
 async function applyAction<T extends BatchActionResult>(
   context: Context,
   id: string,
-  press: (engine: Engine) => Promise<T>,
+  apply: (engine: Engine) => Promise<T>,
   sentence: (answer: T, words: CliMessages['batch'], batch: BatchView, before: BatchView) => string,
 ): Promise<void> {
   const { output } = context
   await refuseWithoutData(context)
   await withEngine(context, {}, async engine => {
     const before = await batchOf(engine, id)
-    const answer = await press(engine)
+    const answer = await apply(engine)
     const batch = await batchOf(engine, id)
     output.answer(answer, [sentence(answer, output.word.batch, batch, before)])
     const goesOn = ['submitting', 'waiting', 'running'].includes(batch.state)
@@ -96,13 +96,13 @@ const retryFailed = (context: Context, id: string, { cause }: { cause?: string }
   )
 
 function retrySentence(
-  { id, retried, held, changed }: RetriedBatch,
+  { id, retried, keyConflicts, changed }: RetriedBatch,
   cause: string | undefined,
   words: CliMessages['batch'],
 ) {
-  if (retried > 0) return words.retried(id, retried, held)
+  if (retried > 0) return words.retried(id, retried, keyConflicts)
   if (changed) return words.goesOnWithout(id)
-  if (held > 0) return words.allHeld(id, held)
+  if (keyConflicts > 0) return words.allConflict(id, keyConflicts)
   return cause === undefined ? words.retriedNone(id) : words.retriedNoneOfCause(id, cause)
 }
 

@@ -125,11 +125,11 @@ function causeLines({ id }: BatchView, causes: readonly FailureGroup[], output: 
 function nextLines(batch: BatchView, { word }: Output): string[] {
   const { hints, next } = word.batch
   const { id, state } = batch
-  const press = (verb: string, hint: string): [string, string] => [`retoma batch ${verb} ${id}`, hint]
+  const apply = (verb: string, hint: string): [string, string] => [`retoma batch ${verb} ${id}`, hint]
   const steps = [
-    ...(state === 'paused' || state === 'stalled' ? [press('resume', hints.resume)] : []),
-    ...(batch.failed > 0 && state !== 'cancelled' ? [press('failures', hints.failures)] : []),
-    ...(batch.failed > 0 && ['succeeded', 'failed'].includes(state) ? [press('retry-failed', hints.retryFailed)] : []),
+    ...(state === 'paused' || state === 'stalled' ? [apply('resume', hints.resume)] : []),
+    ...(batch.failed > 0 && state !== 'cancelled' ? [apply('failures', hints.failures)] : []),
+    ...(batch.failed > 0 && ['succeeded', 'failed'].includes(state) ? [apply('retry-failed', hints.retryFailed)] : []),
   ]
   if (state === 'submitting')
     return ['', batch.key === null ? hints.giveUpSubmit : hints.continueSubmit, `  retoma batch cancel ${id}`]

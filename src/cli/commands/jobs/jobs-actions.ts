@@ -54,14 +54,14 @@ const cancelLine = ({ id, changed }: JobActionResult, { jobs }: CliMessages) =>
 export async function applyToEach(
   context: Context,
   ids: readonly string[],
-  press: (engine: Engine, id: string) => Promise<JobActionResult>,
-  line: (pressed: JobActionResult, word: CliMessages) => string,
+  apply: (engine: Engine, id: string) => Promise<JobActionResult>,
+  line: (applied: JobActionResult, word: CliMessages) => string,
 ): Promise<number> {
   const { output } = context
   await refuseWithoutData(context)
   const answers = await withEngine(context, {}, async engine => {
     const all = []
-    for (const id of ids) all.push(await press(engine, id).catch(error => ({ id, error: asRetomaError(error) })))
+    for (const id of ids) all.push(await apply(engine, id).catch(error => ({ id, error: asRetomaError(error) })))
     return all
   })
   const items = answers.map(answer =>
