@@ -52,17 +52,17 @@ export function checkLimits(limits: LimitsByQueue): LimitsByQueue {
     if (!namePattern.test(queue))
       refuseOption(at, `a queue's name is ${nameRule.en}`, `o nome de uma fila tem ${nameRule.pt}`)
     refuseUnknownOptions(object(at, asked), ['concurrency', 'rate', 'perGroup', 'maxDepth'], `${at}.`)
-    checkLimits(at, asked)
+    checkConcurrencyAndRate(at, asked)
     whole(`${at}.maxDepth`, asked.maxDepth, 100_000_000)
     if (asked.perGroup === undefined) continue
     refuseUnknownOptions(object(`${at}.perGroup`, asked.perGroup), ['concurrency', 'rate', 'admit'], `${at}.perGroup.`)
-    checkLimits(`${at}.perGroup`, asked.perGroup)
+    checkConcurrencyAndRate(`${at}.perGroup`, asked.perGroup)
     if (asked.perGroup.admit !== undefined) rateAt(`${at}.perGroup.admit`, asked.perGroup.admit)
   }
   return limits
 }
 
-function checkLimits(at: string, { concurrency, rate }: GroupLimits): void {
+function checkConcurrencyAndRate(at: string, { concurrency, rate }: GroupLimits): void {
   whole(`${at}.concurrency`, concurrency, most)
   if (rate !== undefined) rateAt(`${at}.rate`, rate)
 }
