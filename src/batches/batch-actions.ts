@@ -34,8 +34,8 @@ export interface BatchActionResult {
 /** `resumed`: the number of items that are not in a final state. */
 export type ResumedBatch = BatchActionResult & { resumed: number }
 
-/** `retried`: items that wait again; `held`: items that stay failed because another job has their unique key now. */
-export type RetriedBatch = BatchActionResult & { retried: number; keyConflicts: number }
+/** `retried`: items that wait again; `conflicts`: items that stay failed because another job has their unique key now. */
+export type RetriedBatch = BatchActionResult & { retried: number; conflicts: number }
 
 /** Options of `engine.batches.resume`. */
 export interface ResumeOptions extends ActedBy {
@@ -222,7 +222,7 @@ export function createBatchActions(given: {
       const by = checkActor(pressing)
       const before = await found(id)
       if (before.state === 'cancelled') throw new RetomaError('batch_cancelled', { id })
-      let sum = { retried: 0, keyConflicts: 0 }
+      let sum = { retried: 0, conflicts: 0 }
       let resumed = false
       for (let left = maxConflictRetries; ; left--) {
         await settled(id)
@@ -235,7 +235,7 @@ export function createBatchActions(given: {
           for (;;) {
             const chunk = await runCascadeChunk(db, id, clock.instant())
             sum.retried += chunk?.moved ?? 0
-            sum.keyConflicts += chunk?.keyConflicts ?? 0
+            sum.conflicts += chunk?.conflicts ?? 0
             if (chunk === undefined || chunk.done) break
           }
           // A tick or a concurrent call may have run some of the chunks.

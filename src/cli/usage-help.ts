@@ -42,7 +42,10 @@ export function asWrongUse({ code, message }: CommanderError, program: Command):
   const near = /\(Did you mean (?:one of )?([^()]*)\?\)$/.exec(message)?.[1]?.replace(/[^\s,]+/g, '"$&"')
   switch (code) {
     case 'commander.unknownCommand':
-      return wrongUse(({ wrong }) => wrong.command(name, near ? wrong.didYouMean(near) : '', among))
+      return wrongUse(({ wrong }) => {
+        const meant = synonymOf(name, group) ?? near
+        return wrong.command(name, meant ? wrong.didYouMean(meant) : '', among)
+      })
     case 'commander.unknownOption':
       if (flag !== name && hasOption(program, flag)) return wrongUse(({ wrong }) => wrong.noValue(flag))
       return wrongUse(({ wrong }) => wrong.option(name, near ? wrong.didYouMean(near) : ''))
@@ -61,3 +64,11 @@ export function asWrongUse({ code, message }: CommanderError, program: Command):
 
 const hasOption = (command: Command, flag: string): boolean =>
   command.options.some(each => each.long === flag) || command.commands.some(each => hasOption(each, flag))
+
+/** Words of other tools, and the command of the same meaning here: by letters alone, `unpause` would be `pause`. */
+const synonyms: Readonly<Record<string, string>> = { unpause: 'resume', continue: 'resume' }
+
+function synonymOf(name: string, group: Command | undefined): string | undefined {
+  const own = Object.hasOwn(synonyms, name) ? synonyms[name] : undefined
+  return group?.commands.some(each => each.name() === own) ? `"${own}"` : undefined
+}

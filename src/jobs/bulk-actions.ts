@@ -35,7 +35,7 @@ export interface BulkActionResult {
   /** Number of jobs this call changed. */
   changed: number
   /** Retry only: jobs left unchanged because another job has their unique key now. */
-  keyConflicts: number
+  conflicts: number
   /** false: more jobs may match; call again, for a retry with `after: next`. */
   done: boolean
   next: string | null
@@ -128,11 +128,11 @@ export function createBulkActions(given: {
               changed += moved.changed
               await told(moved)
             }
-            if (clock.elapsed() >= until) return { changed, keyConflicts: 0, done: false, next: null }
+            if (clock.elapsed() >= until) return { changed, conflicts: 0, done: false, next: null }
           }
         }
       }
-      return { changed, keyConflicts: 0, done: true, next: null }
+      return { changed, conflicts: 0, done: true, next: null }
     },
 
     async retryMany(filter, options = {}) {
@@ -141,14 +141,14 @@ export function createBulkActions(given: {
       if (options.after !== undefined && !isId(options.after))
         refuseOption('after', 'it is the next of an earlier press', 'é o next de uma chamada anterior')
       const until = clock.elapsed() + longestMs
-      const sum = { changed: 0, keyConflicts: 0 }
+      const sum = { changed: 0, conflicts: 0 }
       for await (const { ids: some, next } of ids(filter, states[0]!, options.after)) {
         for (let left = maxConflictRetries; some.length > 0; left--) {
           const moved = await retrySome(db, { ids: some, states, by }, clock.instant())
           sum.changed += moved.changed
           await told(moved)
           if (moved.blocked.length === 0 || left === 0) {
-            sum.keyConflicts += moved.keyConflicts
+            sum.conflicts += moved.conflicts
             break
           }
           // A cascade of these batches is still under way: finish the cascade first.

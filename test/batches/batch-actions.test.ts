@@ -226,7 +226,7 @@ test('a stall with the resumes spent makes it failed, and what had not ended fai
     expect(await engine.batches.retryFailed(id)).toMatchObject({
       state: 'running',
       retried: 2,
-      keyConflicts: 0,
+      conflicts: 0,
       changed: true,
     })
     expect(await engine.batch(id)).toMatchObject({ resumes: 0, succeeded: 1, failed: 0, waiting: 2 })
@@ -326,7 +326,7 @@ test('an item whose key another job has by now is left, and counted as held', ()
     })
     await run()
     await engine.enqueue(work, 2, { key: 'k0', delay: seconds(60) })
-    expect(await engine.batches.retryFailed(id)).toMatchObject({ retried: 1, keyConflicts: 1, state: 'running' })
+    expect(await engine.batches.retryFailed(id)).toMatchObject({ retried: 1, conflicts: 1, state: 'running' })
   }))
 
 test('a retry that broke off is finished by a tick, and only then can the batch end', () =>

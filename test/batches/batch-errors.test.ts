@@ -44,7 +44,7 @@ test('two failed items with one key: one of them is retried, the other is held, 
   await run()
   expect(duplicates).toBe(0)
   expect(await engine.batch(id)).toMatchObject({ state: 'succeeded', failed: 1002 })
-  expect(await engine.batches.retryFailed(id)).toMatchObject({ retried: 1001, keyConflicts: 1, state: 'running' })
+  expect(await engine.batches.retryFailed(id)).toMatchObject({ retried: 1001, conflicts: 1, state: 'running' })
   await tick()
   await run()
   expect(await engine.batch(id)).toMatchObject({ state: 'succeeded', failed: 1002, following: false })
@@ -61,7 +61,7 @@ test('a retry that can run nothing leaves the batch ended as it was: no end more
   for (const _ of [1, 2, 3])
     expect(await engine.batches.retryFailed(id)).toMatchObject({
       retried: 0,
-      keyConflicts: 1,
+      conflicts: 1,
       changed: false,
       state: 'succeeded',
     })

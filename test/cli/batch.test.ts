@@ -215,7 +215,7 @@ describe('a batch that is over with failures', () => {
       state: 'running',
       changed: true,
       retried: 1,
-      key_conflicts: 0,
+      conflicts: 0,
     })
     expect(await said('batch', 'retry-failed', id)).toBe(`batch ${id} has no failed items; nothing to do`)
     await work()
@@ -391,6 +391,7 @@ test.each<[string[], string]>([
   [['batch', 'shwo', '1'], 'there is no command "shwo", did you mean "show"?'],
   [['batch', 'zzzzzz'], 'there is no command "zzzzzz"; retoma batch --help lists them'],
   [['batch', 'retry-faild', '1'], 'there is no command "retry-faild", did you mean "retry-failed"?'],
+  [['batch', 'unpause', '1'], 'there is no command "unpause", did you mean "resume"?'],
   [['batch', 'show', '1', '--wach'], 'there is no option --wach, did you mean "--watch"?'],
   [['batch', 'list', '--state', 'pausd'], 'there is no state "pausd", did you mean "paused"?'],
   [['batch', 'show'], 'the argument ID is missing'],

@@ -233,7 +233,7 @@ describe.skipIf(!isInstalled('oldest'))('on PostgreSQL 14', () => {
     await engine.batches.resume(id)
     expect(await engine.batches.setPriority(id, 1)).toMatchObject({ moved: 1 })
     const [group] = await engine.batches.failures(id)
-    expect(await engine.batches.retryFailed(id, { cause: group!.cause })).toMatchObject({ retried: 2, keyConflicts: 0 })
+    expect(await engine.batches.retryFailed(id, { cause: group!.cause })).toMatchObject({ retried: 2, conflicts: 0 })
     expect(await stallBatch(db, id, { code: 'no_progress' }, clock.instant())).toBe('stalled')
     expect(await engine.batches.resume(id)).toMatchObject({ state: 'running', resumed: 3 })
     expect(await stallBatch(db, id, { code: 'no_progress' }, clock.instant())).toBe('failed')

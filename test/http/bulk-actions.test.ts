@@ -32,7 +32,7 @@ test('all that failed are run again, those of batches too, and their counters st
   expect(await engine.batch(batch.id)).toMatchObject({ state: 'succeeded', failed: 20 })
   expect(await ask('POST', '/api/v1/jobs/retry', { body: { state: 'failed' } })).toMatchObject({
     status: 200,
-    body: { changed: 50, key_conflicts: 0, done: true, next: null },
+    body: { changed: 50, conflicts: 0, done: true, next: null },
   })
   expect(await states(engine)).toEqual({ waiting: 50 })
   expect(await engine.batch(batch.id)).toMatchObject({ state: 'running', failed: 0, waiting: 20 })
@@ -50,7 +50,7 @@ test('all that wait are cancelled by what the filter says and nothing else, and 
   const batch = await engine.submit(heap, times(10))
   expect((await ask('POST', '/api/v1/jobs/cancel', { body: { kind: 'works', queue: 'b' } })).body).toEqual({
     changed: 1510,
-    key_conflicts: 0,
+    conflicts: 0,
     done: true,
     next: null,
   })
@@ -115,7 +115,7 @@ test('one whose key another job has by now stays as it is, and is counted as hel
   // Of the two with one key that is free, one takes it.
   expect((await ask('POST', '/api/v1/jobs/retry', { body: { kind: 'fails' } })).body).toMatchObject({
     changed: 1,
-    key_conflicts: 2,
+    conflicts: 2,
   })
   expect(await engine.job(id)).toMatchObject({ state: 'failed' })
   expect(await engine.job(twin.id)).toMatchObject({ state: 'waiting' })

@@ -103,5 +103,5 @@ test('one whose key another has is counted once, also where the batch of its nei
   onTestFinished(() => db.close())
   const begun = `update retoma.batch set cascade = 'retry', cascade_at = now() + interval '9 years', cascade_place = '', cascade_id = 0`
   await db.run({ name: 'begun', text: begun }, [])
-  expect(await engine.jobs.retryMany({ kind: 'bad' })).toMatchObject({ keyConflicts: 1, done: true })
+  expect(await engine.jobs.retryMany({ kind: 'bad' })).toMatchObject({ conflicts: 1, done: true })
 })

@@ -182,7 +182,7 @@ export async function beginRetry(
 
 const retried = {
   name: 'batch_retry_result',
-  text: `select retried, retry_conflicts as "keyConflicts" from retoma.batch where id = $1 and retries = $2`,
+  text: `select retried, retry_conflicts as conflicts from retoma.batch where id = $1 and retries = $2`,
 }
 
 /** Returns the number of jobs the retry changed, whichever process ran the chunks; undefined if another retry has started since. */
@@ -190,8 +190,8 @@ export async function retryResult(
   db: Db,
   id: string,
   retries: number,
-): Promise<{ retried: number; keyConflicts: number } | undefined> {
-  const [row] = await db.run<{ retried: number; keyConflicts: number }>(retried, [id, retries])
+): Promise<{ retried: number; conflicts: number } | undefined> {
+  const [row] = await db.run<{ retried: number; conflicts: number }>(retried, [id, retries])
   return row
 }
 

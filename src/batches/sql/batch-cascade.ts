@@ -25,7 +25,7 @@ const now = `coalesce($2::timestamptz, now())`
 export interface CascadeChunk {
   moved: number
   /** Retry: jobs not retried because another job has the unique key by now. The jobs stay `failed`. */
-  keyConflicts: number
+  conflicts: number
   done: boolean
 }
 
@@ -100,7 +100,7 @@ const end = {
       where b.id = any (array[h.id])
       returning b.cascade
     )
-    select (select count(*)::int from moved) as moved, 0 as "keyConflicts", cascade is null as done from followed`,
+    select (select count(*)::int from moved) as moved, 0 as conflicts, cascade is null as done from followed`,
 }
 
 // A job that fails again during the cascade is not retried a second time. Checkpoints stay, so paid work is not repeated. If several jobs
@@ -155,7 +155,7 @@ const retry = {
       where b.id = any (array[h.id])
       returning b.id, h.state as was, b.state, b.reason, b.cascade
     ), ${noteBatchStates('followed', now)}
-    select (select count(*)::int from moved) as moved, (select count(*)::int from found where has_conflict) as "keyConflicts", cascade is null as done
+    select (select count(*)::int from moved) as moved, (select count(*)::int from found where has_conflict) as conflicts, cascade is null as done
     from followed`,
 }
 
@@ -194,7 +194,7 @@ const prune = {
       where b.id = any (array[h.id])
       returning b.id, b.cascade_chunk >= b.chunks as done
     )
-    select (select count(*)::int from old) as moved, 0 as "keyConflicts", done from followed`,
+    select (select count(*)::int from old) as moved, 0 as conflicts, done from followed`,
 }
 
 const forget = {

@@ -4,11 +4,11 @@ import { whole } from '../../lib/values/format-number.ts'
 const n = (number: number) => whole(number, 'en')
 const items = (number: number) => (number === 1 ? '1 item' : `${n(number)} items`)
 
-const leftOut = (keyConflicts: number) => {
-  if (keyConflicts === 0) return ''
-  return keyConflicts === 1
+const leftOut = (conflicts: number) => {
+  if (conflicts === 0) return ''
+  return conflicts === 1
     ? '; 1 is left as it is: another job has its key'
-    : `; ${n(keyConflicts)} are left as they are: other jobs have their keys`
+    : `; ${n(conflicts)} are left as they are: other jobs have their keys`
 }
 
 export const batch = {
@@ -107,10 +107,10 @@ export const batch = {
     `batch ${id} is ${state}, neither paused nor stalled; nothing to resume`,
   cancelled: (id: string) => `batch ${id} is cancelled: what of it has not ended does not run any more`,
   cancelledAlready: (id: string) => `batch ${id} was cancelled already`,
-  retried: (id: string, count: number, keyConflicts: number) =>
-    `batch ${id}: ${items(count)} that failed ${count === 1 ? 'waits' : 'wait'} to run again${leftOut(keyConflicts)}`,
-  allConflict: (id: string, keyConflicts: number) =>
-    `batch ${id}: nothing runs again; ${keyConflicts === 1 ? 'another job has the key of the one that failed' : `other jobs have the keys of the ${n(keyConflicts)} that failed`}`,
+  retried: (id: string, count: number, conflicts: number) =>
+    `batch ${id}: ${items(count)} that failed ${count === 1 ? 'waits' : 'wait'} to run again${leftOut(conflicts)}`,
+  allConflict: (id: string, conflicts: number) =>
+    `batch ${id}: nothing runs again; ${conflicts === 1 ? 'another job has the key of the one that failed' : `other jobs have the keys of the ${n(conflicts)} that failed`}`,
   retriedNone: (id: string) => `batch ${id} has no failed items; nothing to do`,
   retriedNoneOfCause: (id: string, cause: string) =>
     `batch ${id} has no failed items with the cause "${cause}"; nothing to do`,

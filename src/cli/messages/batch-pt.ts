@@ -6,11 +6,11 @@ const n = (number: number) => whole(number, 'pt')
 const items = (number: number) => (number === 1 ? '1 item' : `${n(number)} itens`)
 const plural = (number: number, one: string, many: string) => `${n(number)} ${number === 1 ? one : many}`
 
-const leftOut = (keyConflicts: number) => {
-  if (keyConflicts === 0) return ''
-  return keyConflicts === 1
+const leftOut = (conflicts: number) => {
+  if (conflicts === 0) return ''
+  return conflicts === 1
     ? '; 1 fica como está: outro job tem a chave dele'
-    : `; ${n(keyConflicts)} ficam como estão: outros jobs têm as chaves deles`
+    : `; ${n(conflicts)} ficam como estão: outros jobs têm as chaves deles`
 }
 
 export const batch: CliMessages['batch'] = {
@@ -107,10 +107,10 @@ export const batch: CliMessages['batch'] = {
   resumedAlready: (id, state) => `o lote ${id} está em ${state}, nem pausado nem travado; nada a retomar`,
   cancelled: id => `o lote ${id} foi cancelado: o que dele não terminou não roda mais`,
   cancelledAlready: id => `o lote ${id} já estava cancelado`,
-  retried: (id, count, keyConflicts) =>
-    `lote ${id}: ${items(count)} com erro ${count === 1 ? 'espera' : 'esperam'} para rodar de novo${leftOut(keyConflicts)}`,
-  allConflict: (id, keyConflicts) =>
-    `lote ${id}: nada roda de novo; ${keyConflicts === 1 ? 'outro job tem a chave do item com erro' : `outros jobs têm as chaves dos ${n(keyConflicts)} com erro`}`,
+  retried: (id, count, conflicts) =>
+    `lote ${id}: ${items(count)} com erro ${count === 1 ? 'espera' : 'esperam'} para rodar de novo${leftOut(conflicts)}`,
+  allConflict: (id, conflicts) =>
+    `lote ${id}: nada roda de novo; ${conflicts === 1 ? 'outro job tem a chave do item com erro' : `outros jobs têm as chaves dos ${n(conflicts)} com erro`}`,
   retriedNone: id => `o lote ${id} não tem itens com erro; nada a fazer`,
   retriedNoneOfCause: (id, cause) => `o lote ${id} não tem itens com erro da causa "${cause}"; nada a fazer`,
   goesOnWithout: id => `o lote ${id} continua; nenhum item precisou rodar de novo`,

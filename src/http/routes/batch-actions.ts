@@ -59,7 +59,7 @@ export const batchActionRoutes: readonly Route[] = [
     body: z.strictObject({ cause: cause.optional() }).optional(),
     more: {
       retried: count.meta({ description: 'items that wait again' }),
-      key_conflicts: count.meta({ description: 'items whose key another job has by now, which stay failed' }),
+      conflicts: count.meta({ description: 'items whose key another job has by now, which stay failed' }),
     },
     apply: ({ engine, by, id, body }) => engine.batches.retryFailed(id, omitUndefined({ ...by, cause: body?.cause })),
   }),

@@ -46,7 +46,7 @@ const filter = {
 const pressedMany = z
   .object({
     changed: z.number().int().meta({ description: 'how many this request moved' }),
-    key_conflicts: z.number().int().meta({ description: 'of a retry: those whose key another job has by now' }),
+    conflicts: z.number().int().meta({ description: 'of a retry: those whose key another job has by now' }),
     done: z
       .boolean()
       .meta({ description: 'false: there may be more; send it again, a retry with `after` as `next` says' }),

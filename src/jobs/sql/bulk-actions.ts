@@ -23,7 +23,7 @@ const now = 'coalesce($2::timestamptz, now())'
 export interface BulkChunk {
   changed: number
   /** Retry: jobs not retried because another job has the unique key by now. The jobs stay as before. */
-  keyConflicts: number
+  conflicts: number
   /** Queues of the changed jobs. */
   queues: string[]
   batches: string[]
@@ -31,8 +31,8 @@ export interface BulkChunk {
   blocked: string[]
 }
 
-const summary = (keyConflicts: string, blocked: string) => `
-    select count(*)::int as changed, ${keyConflicts} as "keyConflicts", ${blocked} as blocked,
+const summary = (conflicts: string, blocked: string) => `
+    select count(*)::int as changed, ${conflicts} as conflicts, ${blocked} as blocked,
       coalesce(array_agg(distinct queue), '{}') as queues,
       coalesce(array_agg(distinct batch_id::text) filter (where batch_id is not null), '{}') as batches
     from moved`

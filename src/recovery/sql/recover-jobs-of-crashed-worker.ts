@@ -91,7 +91,7 @@ const recoverCrashed = {
       where (s.id, s.attempt) in (select id, attempt from begun)
         or s.id || '/' || s.attempt in (select jsonb_array_elements_text(crash_report -> 'started') from retoma.worker where id = $2)
     ), judged as materialized (
-      select t.*, p.policy, ${restartsWithoutProgress('t')} as fruitless,
+      select t.*, p.policy, ${restartsWithoutProgress('t')} as restarts_without_progress,
         case
           when not t.begun then 'unstarted'
           when $3 = 'named' and t.id = $7 and t.attempt = $8 then 'crash'
@@ -114,21 +114,21 @@ const recoverCrashed = {
       select c.*,
         case
           when fate = 'crash' and (poison or failures + crashed >= (policy ->> 'maxAttempts')::int) then 'failed'
-          when unknown and ${tooMany('restartsWithoutProgress')} then 'stalled'
+          when unknown and ${tooMany('restarts_without_progress')} then 'stalled'
           else 'waiting'
         end as state,
         case
           when fate = 'crash' and poison then $10::jsonb || jsonb_build_object('message', replace($10::jsonb ->> 'message', '${crashes}', crashed::text))
           when fate = 'crash' then $9::jsonb
-          when unknown and ${tooMany('restartsWithoutProgress')} then $12::jsonb
+          when unknown and ${tooMany('restarts_without_progress')} then $12::jsonb
           else ${inPolicyWords('$11::jsonb', 'policy')}
         end as error,
         case
           when fate = 'crash'
           then ${suspicionWith(`case when $3 = 'unexplained' then 2 else ${keptSuspicion('c', 'level')} end`, 'null::text', '0', keptSuspicion('c', 'restartsWithoutProgress'))}
           when fate = 'suspect'
-          then ${suspicionWith(`case when fruitless >= ${aloneAfter} then 2 else ${keptSuspicion('c', 'level')} + 1 end`, '$2::text', `${keptSuspicion('c', 'unexplainedCrashes')} + 1`, 'restartsWithoutProgress')}
-          when unknown then ${suspicionAfterRestart('c', 'restartsWithoutProgress')}
+          then ${suspicionWith(`case when restarts_without_progress >= ${aloneAfter} then 2 else ${keptSuspicion('c', 'level')} + 1 end`, '$2::text', `${keptSuspicion('c', 'unexplainedCrashes')} + 1`, 'restarts_without_progress')}
+          when unknown then ${suspicionAfterRestart('c', 'restarts_without_progress')}
           else c.crash_suspicion
         end as next_suspicion
       from costed c cross join lateral (select ${isPoisonSql('c.crashed', 'c.policy')} as poison) x

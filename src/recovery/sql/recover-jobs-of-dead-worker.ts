@@ -78,7 +78,7 @@ const recover = {
       order by j.id + 0
       limit $2
     ), orphan as materialized (
-      select j.id, j.worker_id, f.begun, f.named, j.crash_suspicion, j.crashes, ${policyInForce('k', 'j')} as policy, ${restartsWithoutProgress('j')} as fruitless
+      select j.id, j.worker_id, f.begun, f.named, j.crash_suspicion, j.crashes, ${policyInForce('k', 'j')} as policy, ${restartsWithoutProgress('j')} as restarts_without_progress
       from found f
         join retoma.job j on j.id = any (array[f.id]) and j.attempt = f.attempt and j.worker_id = f.worker_id
         left join retoma.kind k on k.name = any (array[j.kind])
@@ -96,8 +96,8 @@ const recover = {
           when t.too_many and coalesce(o.policy ->> 'onOrphan', 'retry') = 'retry' then $4::jsonb
           else ${inPolicyWords('$3::jsonb', 'o.policy')}
         end as error,
-        case when o.begun and o.named is not true then ${suspicionAfterRestart('o', 'o.fruitless')} else o.crash_suspicion end as crash_suspicion
-      from orphan o cross join lateral (select o.begun and o.named is not true and ${tooMany('o.fruitless')} as too_many) t
+        case when o.begun and o.named is not true then ${suspicionAfterRestart('o', 'o.restarts_without_progress')} else o.crash_suspicion end as crash_suspicion
+      from orphan o cross join lateral (select o.begun and o.named is not true and ${tooMany('o.restarts_without_progress')} as too_many) t
     ), moved as (
       update retoma.job j
       set state = o.state,

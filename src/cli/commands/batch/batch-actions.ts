@@ -96,13 +96,13 @@ const retryFailed = (context: Context, id: string, { cause }: { cause?: string }
   )
 
 function retrySentence(
-  { id, retried, keyConflicts, changed }: RetriedBatch,
+  { id, retried, conflicts, changed }: RetriedBatch,
   cause: string | undefined,
   words: CliMessages['batch'],
 ) {
-  if (retried > 0) return words.retried(id, retried, keyConflicts)
+  if (retried > 0) return words.retried(id, retried, conflicts)
   if (changed) return words.goesOnWithout(id)
-  if (keyConflicts > 0) return words.allConflict(id, keyConflicts)
+  if (conflicts > 0) return words.allConflict(id, conflicts)
   return cause === undefined ? words.retriedNone(id) : words.retriedNoneOfCause(id, cause)
 }
 
