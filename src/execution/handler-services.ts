@@ -157,9 +157,12 @@ export class HandlerServices implements ContextHost {
     if (unused.length === 0) return
     const { claimed, storage } = this.#of
     const facts = { steps: unused.slice(0, mostNames), count: unused.length }
-    log.warn({ job: claimed.id, kind: claimed.kind, ...facts }, 'steps that were saved were not asked for again')
+    log.warn(
+      { job: claimed.id, kind: claimed.kind, ...facts },
+      'the handler did not reach steps that an earlier attempt saved',
+    )
     await storage
       .warn('unused_steps', facts)
-      .catch(error => log.debug({ job: claimed.id, err: error }, 'a warning was not written'))
+      .catch(error => log.debug({ job: claimed.id, err: error }, 'cannot write a warning'))
   }
 }

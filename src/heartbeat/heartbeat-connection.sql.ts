@@ -81,7 +81,7 @@ export function openHeartbeatConnection(options: HeartbeatConnectionOptions): He
   async function send(id: string, vitals: HeartbeatPayload): Promise<boolean> {
     if (link !== undefined && link.named !== id) hangUp()
     const { client, shared } = link ?? (await connect(id))
-    const values = beatValues(id, vitals, null)
+    const values = heartbeatValues(id, vitals, null)
     if (!shared) return (await client.query({ text, values })).rows.length > 0
     const answers = [client.query(beginWithSettings), client.query({ text, values }), client.query('commit')]
     await Promise.allSettled(answers)

@@ -47,7 +47,7 @@ export class HeartbeatThread {
     const { target, schema, queues, killWhenHung, memoryBytes, silentMs, reportFolder, log, dead, silent } = options
     this.sharedState = newSharedState(queues.length)
     this.sharedState[slot.turnAt] = sharedElapsed()
-    this.sharedState[slot.beatAt] = sharedElapsed()
+    this.sharedState[slot.heartbeatAt] = sharedElapsed()
     const connection = threadConnectionOf(target)
     this.canBeat = connection !== undefined
     if (!this.canBeat)
@@ -97,7 +97,7 @@ export class HeartbeatThread {
 
   /** False: the main loop must write the heartbeats. */
   get isBeating(): boolean {
-    return this.canBeat && this.#thread !== undefined && sharedElapsed() - this.sharedState[slot.beatAt]! < lateMs
+    return this.canBeat && this.#thread !== undefined && sharedElapsed() - this.sharedState[slot.heartbeatAt]! < lateMs
   }
 
   /** Writes heartbeats for the worker `id` from now on. */

@@ -47,7 +47,7 @@ export class AbandonedHandlers {
       log.error(facts, 'abandoned handlers fill half of the slots or more: restart this process')
       return
     }
-    log.error(facts, 'half of its slots or more were abandoned: this worker stops, and another takes its place')
+    log.error(facts, 'abandoned handlers fill half of the slots or more: this worker stops and a new worker starts')
     void worker.stop().then(this.#out)
   }
 }

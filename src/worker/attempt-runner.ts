@@ -119,7 +119,7 @@ export class AttemptRunner implements AttemptHost {
       this.#reportOutcome(claimed, outcome, written)
     } catch (error) {
       // A bug here must not end the process: a later heartbeat finds the job without a lease here and releases the job.
-      log.error({ job: claimed.id, attempt: claimed.attempt, err: error }, 'this attempt could not be ended')
+      log.error({ job: claimed.id, attempt: claimed.attempt, err: error }, 'cannot end an attempt')
     }
     this.#end(attempt, place, result)
     return result
@@ -192,7 +192,7 @@ export class AttemptRunner implements AttemptHost {
   async #recordProvider(asker: ProviderAsker, { provider, message }: Trouble): Promise<void> {
     const { db, clock, log } = this.#options
     await recordProviderWord(db, provider, asker, { how: 'silent', message }, clock.instant()).catch(error =>
-      log.debug({ provider, err: error }, 'what a stopped provider was met with was not written'),
+      log.debug({ provider, err: error }, 'cannot write the result of a probe'),
     )
   }
 
@@ -217,7 +217,7 @@ export class AttemptRunner implements AttemptHost {
     if (written === 'lease_lost')
       log.warn(
         { job, kind, attempt, code: 'lease_lost', worker },
-        'lease lost; the outcome of this attempt was not accepted',
+        'lease lost; the database rejected the outcome of this attempt',
       )
     if (written !== 'written') return
     this.#reportToBatch(claimed, outcome)

@@ -51,6 +51,8 @@ export class ChildWaiters {
       .then(queues => {
         for (const queue of queues) claimLoop.released(queue, 0)
       })
-      .catch(error => log.debug({ err: error }, 'jobs that wait for a child process come back by themselves'))
+      .catch(error =>
+        log.debug({ err: error }, 'cannot make deferred jobs ready; the jobs become ready at their run_at'),
+      )
   }
 }

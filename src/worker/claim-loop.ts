@@ -394,7 +394,7 @@ export class ClaimLoop implements HandlerSlot {
   async #release(attempts: readonly Attempt[], delayMs = 0): Promise<void> {
     const { heartbeat, log } = this.#options
     await this.#incarnation.leases.giveBack(attempts, delayMs).catch(error => {
-      log.warn({ err: error }, 'handing jobs back failed; trying again')
+      log.warn({ err: error }, 'cannot release jobs; trying again')
       heartbeat.unsure()
     })
   }

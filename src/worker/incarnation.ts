@@ -113,7 +113,7 @@ export class WorkerIncarnation {
   /** Discounts a blocked loop of `ms` milliseconds for all attempts except `suspectedJob`, if known. */
   discountBlockedTime(ms: number, suspectedJob: string | undefined): void {
     // A handler that runs alone has blocked the loop itself.
-    if (this.runner.handling > 1) this.runner.deadlines.discountBlockedTime(ms, culprit)
+    if (this.runner.handling > 1) this.runner.deadlines.discountBlockedTime(ms, suspectedJob)
   }
 
   /** Discounts a pause of the whole process, which no attempt caused. */
@@ -155,7 +155,7 @@ export class WorkerIncarnation {
     }
     await this.leases
       .giveBack([...this.leases])
-      .catch(error => this.#log.warn({ err: error }, 'claimed jobs were not handed back; the watchdog does'))
+      .catch(error => this.#log.warn({ err: error }, 'cannot release claimed jobs; the watchdog recovers them'))
     await this.runner.idle()
     this.runner.deadlines.off()
     this.runner.overrunning.forget()

@@ -21,7 +21,7 @@ import { whileIdle } from '../lib/unref-timer.ts'
 import type { Supervision } from '../supervisor/supervision.ts'
 import type { WorkerIncarnation } from './incarnation.ts'
 import type { MetricsFlusher } from './metrics-flusher.ts'
-import { attemptsHeldBy, beatWorker, lostBy } from './sql/heartbeat.ts'
+import { attemptsHeldBy, lostBy, writeHeartbeat } from './sql/heartbeat.ts'
 
 export { defaultMemoryCap } from '../heartbeat/memory-cap.ts'
 
@@ -156,8 +156,8 @@ export class MainLoopHeartbeat {
   #silent(): void {
     const { heart: settings, clock } = this.#options
     if (settings === undefined) return
-    const byHeart = this.#heartbeatThread!.sharedState[slot.beatAt]! - this.#offset
-    if (clock.elapsed() - Math.max(byHeart, this.#beatAt) >= settings.silentMs) this.#incarnation.cannotBeat()
+    const byThread = this.#heartbeatThread!.sharedState[slot.heartbeatAt]! - this.#offset
+    if (clock.elapsed() - Math.max(byThread, this.#heartbeatAt) >= settings.silentMs) this.#incarnation.cannotBeat()
   }
 
   /** Records a turn of the loop. Also called before attempts time out, so that attempts delayed by a blocked loop do not. */
@@ -170,7 +170,7 @@ export class MainLoopHeartbeat {
     const now = sharedElapsed()
     const late = now - sharedState[slot.turnAt]! - turnMs
     if (late > sharedState[slot.lagMs]!) sharedState[slot.lagMs] = late
-    if (late >= blockedMs) this.#stood(present, late, now)
+    if (late >= blockedMs) this.#blockedFor(present, late, now)
     sharedState[slot.abandoned] = worker.abandoned
     sharedState[slot.writeLagMs] = present.writeLagMs
     for (const [n, queue] of queues.entries()) setFree(sharedState, n, worker.free(queue))
@@ -246,7 +246,7 @@ export class MainLoopHeartbeat {
     const standsIn = this.#heartbeatThread?.isBeating === false
     // The end of the heartbeat thread was already logged.
     if (standsIn && !this.#standsIn && this.#heartbeatThread?.isThere && this.#heartbeatThread.canBeat)
-      log.warn({ worker: incarnation.id }, 'the heart of this worker does not beat; its main loop does instead')
+      log.warn({ worker: incarnation.id }, 'the heartbeat thread is silent; the main loop writes the heartbeats')
     this.#standsIn = standsIn
     if (this.#heartbeatThread !== undefined && !standsIn) return true
     const vitals = {

@@ -280,7 +280,7 @@ export class Worker implements MonitoredWorker {
     this.#claimLoop.suspend()
     this.#options.log.error(
       { worker: dead.id, attempts },
-      'this worker was declared dead (paused too long?); it starts over under a new id',
+      'this worker was declared dead (paused too long?); it starts a new incarnation',
     )
     dead.end()
     void dead.over().then(() => this.#lives.delete(dead))

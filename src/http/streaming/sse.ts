@@ -28,7 +28,7 @@ export interface SseMessage {
 /** Options of `sse`. */
 export interface SseOptions<T> {
   /** Returns undefined to leave out the event. The same event object is serialised once for all clients. */
-  tell(event: T): SseMessage | undefined
+  toMessage(event: T): SseMessage | undefined
   /**
    * Seconds without progress, for the heartbeat event; null: unknown. Default: the time since the last event of this
    * stream.
