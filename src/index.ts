@@ -86,6 +86,7 @@ export type { GuardAbout, GuardError, GuardView } from './guards/sql/guard-runs.
 export type { RowKey } from './guards/sql/mark-lost-rows.ts'
 export type { NoticeSeverity, WebhookNotice } from './incidents/model/notice.ts'
 export type { BulkActionResult, BulkFilter } from './jobs/bulk-actions.ts'
+export type { FailOptions } from './jobs/job-actions.ts'
 export type { ActedBy } from './jobs/model/actor.ts'
 export type { Backoff } from './jobs/model/backoff.ts'
 export type { CrashSuspicion } from './jobs/model/crash-suspicion.ts'

@@ -22,7 +22,7 @@ import type { FileHome } from '../files/file-streams.ts'
 import type { FileOptions } from '../files/model/file.ts'
 import type { IdempotencyKey } from '../idempotency/stored-response.sql.ts'
 import type { BulkFilter } from '../jobs/bulk-actions.ts'
-import type { JobResults } from '../jobs/job-actions.ts'
+import type { FailOptions, JobResults } from '../jobs/job-actions.ts'
 import type { ActedBy } from '../jobs/model/actor.ts'
 import { isJob } from '../jobs/model/job.ts'
 import type { JobHandle, WaitOptions } from '../jobs/model/job-handle.ts'
@@ -325,6 +325,7 @@ const namespaces: { readonly [Name in Namespace]: ParametersOf<Engine[Name]> } =
     rerun: [id, by],
     resume: [id, by],
     skip: [id, value('reason', left), by],
+    fail: [id, value('reason', left), object<FailOptions>('options', { by: left, code: storedText })],
     cancelMany: [allOf, by],
     retryMany: [allOf, object<ActedBy & { after?: string }>('options', { by: left, after: text })],
     erase: [id],

@@ -1,4 +1,4 @@
-/** Reads jobs, waits for jobs and batches, and applies job actions: cancel, retry, rerun, resume, skip. */
+/** Reads jobs, waits for jobs and batches, and applies job actions: cancel, retry, rerun, resume, skip, fail. */
 
 import { continueCascade } from '../batches/batch-tick.ts'
 import { isFinalBatch } from '../batches/model/batch-state.ts'
@@ -92,12 +92,27 @@ export interface JobActions {
   resume(id: string, options?: ActedBy): Promise<JobActionResult>
   /** Ends a job as `skipped` with the reason; the job does not run, or not again. */
   skip(id: string, reason: string, options?: ActedBy): Promise<JobActionResult>
+  /**
+   * Ends a job as `failed` with the reason as the error message, by a rule of the application; a running attempt loses its lease at
+   * once. `code`: the code of the error.
+   */
+  fail(id: string, reason: string, options?: FailOptions): Promise<JobActionResult>
+}
+
+export interface FailOptions extends ActedBy {
+  code?: string
 }
 
 const firstLook = 50
 const slowestLook = 1000
 /** Retries of an action while a cascade of the batch blocks the job. */
 const maxConflictRetries = 20
+
+function checkReason(reason: string): string {
+  if (typeof reason !== 'string' || reason === '')
+    refuseOption('reason', 'it is a text that says why', 'é um texto que diz o porquê')
+  return cleanText(reason.slice(0, 1000))
+}
 
 /** By action: the states from which a job runs again. */
 const runsAgain: Partial<Record<JobActionName, readonly JobState[]>> = {
@@ -249,11 +264,9 @@ export function createJobActions(given: {
       retry: (id, by) => applyAction('retry', id, ['waiting', 'running'], by),
       rerun: (id, by) => applyAction('rerun', id, ['waiting', 'running'], by),
       resume: (id, by) => applyAction('resume', id, ['waiting', 'running'], by),
-      async skip(id, reason, by) {
-        if (typeof reason !== 'string' || reason === '')
-          refuseOption('reason', 'it is a text that says why', 'é um texto que diz o porquê')
-        return applyAction('skip', id, ['skipped'], { ...by, reason: cleanText(reason.slice(0, 1000)) })
-      },
+      skip: async (id, reason, by) => applyAction('skip', id, ['skipped'], { ...by, reason: checkReason(reason) }),
+      fail: async (id, reason, options) =>
+        applyAction('fail', id, ['failed'], { ...options, reason: checkReason(reason) }),
     },
   }
 }

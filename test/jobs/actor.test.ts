@@ -35,6 +35,10 @@ test('every verb notes who pressed it, and without a name that it was nobody', a
   await engine.jobs.cancel(id)
   await engine.jobs.rerun(id, by)
   await engine.jobs.skip(id, 'enough', by)
+  await engine.jobs.retry(id, by)
+  await engine.jobs.fail(id, 'too old', { ...by, code: 'too_old' })
+  expect(await engine.job(id)).toMatchObject({ state: 'failed', error: { message: 'too old', code: 'too_old' } })
+  await expect(engine.jobs.fail(id, '')).rejects.toThrow(/bad_option/)
   const batch = await engine.submit(pile, [undefined])
   await engine.batches.pause(batch.id, by)
   await engine.batches.resume(batch.id, by)
@@ -58,6 +62,8 @@ test('every verb notes who pressed it, and without a name that it was nobody', a
     'cancel by null',
     'rerun by ana',
     'skip by ana',
+    'retry by ana',
+    'fail by ana',
     'pause by ana',
     'resume by ana',
     'priority by ana',

@@ -83,6 +83,7 @@ const verbs: Record<string, (id: string) => Promise<unknown>> = {
   retry: pressing('retry'),
   rerun: pressing('rerun'),
   'skip by hand': id => applyJobAction(store.db, 'skip', id, at(5), { reason: 'not needed' }),
+  'fail by hand': id => applyJobAction(store.db, 'fail', id, at(5), { reason: 'too old', code: 'too_old' }),
 }
 
 test('every verb of the table is tried, and no other', () => {
@@ -108,6 +109,7 @@ describe('pressed twice is pressed once:', () => {
     rerun: 'succeeded',
     resume: 'stalled',
     skip: 'running',
+    fail: 'stalled',
   }
   test.each(Object.entries(from))('%s', async (verb, state) => {
     const id = await store.put(state)

@@ -175,6 +175,13 @@ export const transitions: readonly Transition[] = [
     by: 'person',
     when: 'it shall not run, or not again; a running attempt loses its lease at once',
   },
+  {
+    verb: 'fail by hand',
+    from: ['waiting', 'running', 'stalled', 'failed'],
+    to: 'failed',
+    by: 'person',
+    when: 'an application gives it up by a rule of its own; a running attempt loses its lease at once',
+  },
 ]
 
 export const transitionsFrom = (state: JobState): readonly Transition[] =>

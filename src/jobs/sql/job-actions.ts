@@ -5,6 +5,7 @@
 
 import { type Db, runOn } from '../../database/db.ts'
 import { sqlState } from '../../database/pg-errors.ts'
+import { fingerprintOf } from '../model/error-fingerprint.ts'
 import type { JobState } from '../model/state.ts'
 import {
   countMoves,
@@ -57,6 +58,11 @@ const skip = {
     `,
         error = jsonb_build_object('what', 'skipped', 'message', $4::text, 'code', null, 'stack', null)`,
   ),
+}
+
+const fail = {
+  name: 'control_fail',
+  text: end('fail', `'waiting', 'running', 'stalled'`, 'failed', `, error = $4::jsonb`),
 }
 
 // If another job has the unique key by now, the job stays as before. The batch is locked first: a finished batch is open again from here
@@ -141,14 +147,16 @@ const holderOf = {
     where j.id = $1`,
 }
 
-const verbs = { cancel, retry, rerun, resume, skip }
+const verbs = { cancel, retry, rerun, resume, skip, fail }
 export type JobActionName = keyof typeof verbs
 
 export interface JobActionRequest {
   /** The actor. */
   by?: string | undefined
-  /** For `skip`. */
+  /** For `skip` and `fail`. */
   reason?: string | undefined
+  /** For `fail`: the code of the error. */
+  code?: string | undefined
 }
 
 /** Applies the action. Returns undefined if there is no such job. */
@@ -157,15 +165,21 @@ export async function applyJobAction(
   verb: JobActionName,
   id: string,
   now: Date | null,
-  { by, reason = '' }: JobActionRequest = {},
+  { by, reason = '', code }: JobActionRequest = {},
 ): Promise<AppliedJobAction | undefined> {
-  const values = [id, now, by ?? null, ...(verb === 'skip' ? [reason] : [])]
+  const more = { cancel: [], retry: [], rerun: [], resume: [], skip: [reason], fail: [failureText(reason, code)] }
+  const values = [id, now, by ?? null, ...more[verb]]
   const moved = await move(db, verb, values)
   const [row] = await db.run<{ state: JobState; queue: string; batch: string | null }>(stateOf, [id])
   if (row === undefined) return undefined
   const takesKey = verb === 'retry' || verb === 'rerun'
   const [holder] = takesKey && !moved ? await db.run<{ id: string }>(holderOf, [id]) : []
   return { ...row, moved, ...(holder ? { heldBy: holder.id } : {}) }
+}
+
+function failureText(message: string, code: string | undefined): string {
+  const failure = { what: 'error', message, code: code ?? null, stack: null }
+  return JSON.stringify({ ...failure, cause: fingerprintOf(failure) })
 }
 
 async function move(db: Db, verb: JobActionName, values: unknown[]): Promise<boolean> {
