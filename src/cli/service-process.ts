@@ -113,6 +113,7 @@ class House {
       systems: loaded.systems,
       rateLimits: rateLimitsOf(settings),
       retention: days(settings.RETENTION_DAYS),
+      connections: settings.RETOMA_CONNECTIONS,
       notify: notifyOf(settings),
       log,
       supervision: this.#supervision,

@@ -95,7 +95,7 @@ export interface EngineOptions {
   migrate?: boolean
   /**
    * Maximum number of connections of this engine, without the connections for LISTEN and for heartbeats, and the same number
-   * again for `ctx.transaction`. Default 10.
+   * again for `ctx.transaction`. Default: RETOMA_CONNECTIONS, or 10.
    */
   connections?: number
   /** Retention of finished jobs, for all or by final state. Default: RETENTION_DAYS, or 90 days. */
@@ -295,6 +295,7 @@ export function withSettings(options: EngineOptions, folder = process.cwd()): Re
   return {
     rateLimits: rateLimitsOf(settings),
     retention: days(settings.RETENTION_DAYS),
+    connections: settings.RETOMA_CONNECTIONS,
     notify: url === undefined ? undefined : { url, secret, link: settings.PUBLIC_URL, language },
     ...withoutUndefined(options),
     databaseUrl,

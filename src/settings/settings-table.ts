@@ -57,6 +57,11 @@ export const variables = define({
     default: 'retoma',
     read: schemaName,
   },
+  RETOMA_CONNECTIONS: {
+    meaning: 'Connections of a process to the database at most, and as many again for transactions of handlers',
+    default: '10',
+    read: wholeNumber(1, 1000),
+  },
   RETOMA_DATA_DIR: {
     meaning: 'Folder of the embedded PostgreSQL',
     default: '.retoma',
