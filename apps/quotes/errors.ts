@@ -5,12 +5,30 @@
  * Invariant: a code never changes its meaning once released; sentences may get better.
  */
 import { defineErrors } from 'retoma'
+import { providerErrors } from './providers/errors.ts'
 
-export const errors = defineErrors({
+const ownErrors = defineErrors({
   // Routes
+  too_many_quotes: {
+    status: 413,
+    en: 'a batch has at most {most} quotes; send the rest in another one',
+    pt: 'um lote tem no máximo {most} cotações; envie as demais em outro',
+  },
+  quote_gone: {
+    status: 410,
+    en: 'quote {id} is not there any more',
+    pt: 'a cotação {id} não existe mais',
+  },
+  quote_too_old: {
+    status: 504,
+    en: 'the quote has been processed for more than {hours} h',
+    pt: 'a cotação está em processamento há mais de {hours} h',
+  },
   quote_state: {
     status: 409,
     en: 'quote {id} is {status}; {verb} is not possible then',
     pt: 'a cotação {id} está em {status}; {verb} não é possível nesse estado',
   },
 })
+
+export const errors = { ...ownErrors, ...providerErrors }

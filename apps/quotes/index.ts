@@ -2,26 +2,69 @@
  * Creates the price quotes, an application on the engine: the description of a product or of a vehicle becomes prices with their evidence.
  * `quotes()` returns the system for `systems` in a retoma.config, and needs only `retoma` and `retoma/http`.
  */
-import type { System } from 'retoma/http'
+import { type Engine, type JobContext, milliseconds } from 'retoma'
+import { clockOf, type System } from 'retoma/http'
 import { errors } from './errors.ts'
-import { systemRoutes } from './routes/system.ts'
+import { createQuoteJobs, type QuoteProviders, queue } from './jobs.ts'
+import { quoteMetrics } from './metrics.ts'
+import { createPageFetcher, longestTurn } from './price-pages/fetch-page.ts'
+import { priceLimits, priceModule, readLink } from './price-pages/price-reader.ts'
+import { anthropicProvider } from './providers/anthropic.ts'
+import { fipeProvider } from './providers/fipe.ts'
+import { serpApiProvider } from './providers/serpapi.ts'
+import { simulatedAnalysis } from './providers/simulated/analysis.ts'
+import type { Pause } from './providers/simulated/chance.ts'
+import { simulatedPages, simulatedShopping } from './providers/simulated/shopping.ts'
+import { simulatedVehicles } from './providers/simulated/vehicles.ts'
+import { createQuotes } from './quotes.ts'
+import { routesOf } from './routes/index.ts'
 import { type QuotesSettings, readQuotesSettings } from './settings.ts'
+import { hostTurns } from './turns.ts'
 
 export interface QuotesOptions {
   /** Default: the variables ANTHROPIC_*, SERPAPI_*, FIPE_* and RETOMA_FETCH_ALLOW of the environment. */
   settings?: QuotesSettings
+  /** Simulated providers take as long as real ones. Default true. */
+  simulatedDelays?: boolean
+  /** In place of the providers that the settings name, for tests. */
+  providers?: Partial<QuoteProviders>
 }
 
 // Tests run this file from the TypeScript source; the package has dist/ beside sql/.
 const migrations = new URL(import.meta.url.endsWith('.ts') ? './sql/' : '../sql/', import.meta.url)
 
-export function quotes({ settings = readQuotesSettings() }: QuotesOptions = {}): System {
+export function quotes(options: QuotesOptions = {}): System {
+  const { settings = readQuotesSettings(), simulatedDelays = true } = options
+  let home: Engine | undefined
+  const engine = () => {
+    if (home === undefined) throw new Error('the quotes have no engine: call attach first')
+    return home
+  }
+  const pause: Pause = (ms, signal) =>
+    simulatedDelays ? clockOf(engine()).sleep(milliseconds(ms), signal) : Promise.resolve()
+  const { anthropic, serpapi, fipe } = settings
+  const simulated = simulatedOf(settings)
+  const jobs = createQuoteJobs({
+    providers: { ...providersOf(settings, engine, pause), ...options.providers },
+    limits: { anthropic, serpapi, fipe },
+    engine,
+  })
+  const all = createQuotes(jobs, simulated.length > 0, engine)
   return {
     name: 'quotes',
     migrations,
-    routes: systemRoutes.map(route => ({ ...route, language: 'pt' as const })),
+    jobs: [jobs.quote, all.openBatch],
+    batches: [jobs.batch],
+    schedules: all.schedules,
+    queues: { [queue]: settings.concurrency },
+    routes: routesOf(all).map(route => ({ ...route, language: 'pt' as const })),
     errors,
-    simulated: simulatedOf(settings),
+    simulated,
+    attach: given => {
+      home = given
+      given.metrics.include(() => quoteMetrics(given))
+    },
+    attached: [jobs.quote, all.openBatch, ...all.schedules.map(({ job }) => job)],
   }
 }
 
@@ -31,3 +74,31 @@ const simulatedOf = ({ anthropic, serpapi, fipe }: QuotesSettings): string[] => 
   ...(serpapi.key === undefined ? ['serpapi'] : []),
   ...(fipe.baseUrl === undefined ? ['fipe'] : []),
 ]
+
+function providersOf(settings: QuotesSettings, engine: () => Engine, pause: Pause): QuoteProviders {
+  const { anthropic, serpapi, fipe, pages } = settings
+  return {
+    analysis:
+      anthropic.key === undefined ? simulatedAnalysis(pause) : anthropicProvider({ ...anthropic, key: anthropic.key }),
+    vehicles: fipe.baseUrl === undefined ? simulatedVehicles(pause) : fipeProvider({ ...fipe, baseUrl: fipe.baseUrl }),
+    ...(serpapi.key === undefined
+      ? simulatedShops(engine, pause)
+      : { shopping: serpApiProvider({ ...serpapi, key: serpapi.key }), readPage: realPages(pages, engine) }),
+  }
+}
+
+function simulatedShops(engine: () => Engine, pause: Pause): Pick<QuoteProviders, 'shopping' | 'readPage'> {
+  const read = simulatedPages(pause, () => clockOf(engine()).now())
+  return { shopping: simulatedShopping(pause), readPage: (_ctx, _name, link, signal) => read(link, signal) }
+}
+
+/** A page is hostile input: a process of its own parses the page. */
+function realPages({ allow }: QuotesSettings['pages'], engine: () => Engine): QuoteProviders['readPage'] {
+  const fetcher = createPageFetcher({
+    allow,
+    now: () => clockOf(engine()).now(),
+    turns: hostTurns(engine, milliseconds(longestTurn)),
+  })
+  return (ctx: JobContext, name, link, signal) =>
+    readLink(fetcher, page => ctx.isolated(name, priceModule, page, priceLimits), link, signal)
+}

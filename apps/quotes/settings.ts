@@ -69,11 +69,6 @@ export const settings = {
     absent: 'no private address',
     read: text,
   },
-  CHROMIUM_PATH: {
-    meaning: 'Chromium program that takes a screenshot of each price page',
-    absent: 'no screenshots',
-    read: text,
-  },
   QUOTES_CONCURRENCY: {
     meaning: 'Quotes that a worker runs at the same time',
     default: '20',
@@ -92,7 +87,8 @@ export interface QuotesSettings {
   anthropic: { key: string | undefined; model: string | undefined; baseUrl: string } & ProviderLimits
   serpapi: { key: string | undefined; baseUrl: string } & ProviderLimits
   fipe: { baseUrl: string | undefined; token: string | undefined } & ProviderLimits
-  pages: { allow: string | undefined; chromium: string | undefined }
+  /** `allow`: `host:port` that may be fetched though private. */
+  pages: { allow: readonly string[] }
   concurrency: number
 }
 
@@ -119,7 +115,7 @@ export function readQuotesSettings(environment?: Readonly<Record<string, string 
       concurrency: read.FIPE_CONCURRENCY,
       requestsPerMinute: read.FIPE_REQUESTS_PER_MINUTE,
     },
-    pages: { allow: read.RETOMA_FETCH_ALLOW, chromium: read.CHROMIUM_PATH },
+    pages: { allow: (read.RETOMA_FETCH_ALLOW ?? '').split(/[\s,]+/).filter(Boolean) },
     concurrency: read.QUOTES_CONCURRENCY,
   }
 }

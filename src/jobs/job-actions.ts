@@ -99,7 +99,9 @@ export interface JobActions {
   fail(id: string, reason: string, options?: FailOptions): Promise<JobActionResult>
 }
 
+/** Options of `engine.jobs.fail`. */
 export interface FailOptions extends ActedBy {
+  /** Code of the error. Default: none. */
   code?: string
 }
 

@@ -117,7 +117,13 @@ export const oddRows = `
   select id, '{"a": 1}', '\\xff00', 1, 'ana', now() from classifier.project;
   insert into classifier.document (run_id, n, code, text, hash, cost_usd)
   select id, 1, 'a.pdf', E'linha\\n2', '\\x00', 0.000001 from classifier.run;
-  insert into quotes.quote (description) values ('notebook "x"');
+  insert into quotes.batch (total, created_by, created_at) values (1, 'ana', now());
+  insert into quotes.quote (batch_id, n, description, created_by, created_at, result, simulated)
+  select id, 1, 'notebook "x"', 'ana', now(), '{"price": "1.10"}', true from quotes.batch;
+  insert into quotes.reading (quote_id, n, product, shop, url, price, currency, seen_at)
+  select id, 1, E'a\\n"b"', 'loja', 'https://loja.example', 3499.90, 'BRL', now() from quotes.quote;
+  insert into quotes.fipe (reference, path, answer, answered_at) values ('331', 'cars/brands', '[{"code": "1"}]', now());
+  insert into quotes.turn (name, slot, holder, until) values ('provider:fipe', 1, 'h', 'infinity');
   insert into classifier.purchase (document_id, attempt, provider, cost_usd, usable, at)
   select id, 1, 'openrouter', 0.000001, true, now() from classifier.document;
   insert into retoma.batch (id, name, key, key_reserved, kind, queue, policy, state, priority, total, reason, throughput_at, throughput_done, created_at, submitted_at, finished_at)

@@ -2,6 +2,8 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { quotes } from '../../apps/quotes/index.ts'
+import { readQuotesSettings } from '../../apps/quotes/settings.ts'
 import { minutes } from '../../src/index.ts'
 import { processMetrics, systemMetrics } from '../../src/metrics/model/metric-table.ts'
 import { doorWith } from '../http/support.ts'
@@ -18,6 +20,15 @@ const alerts = [...rules.matchAll(/- alert: (\w+)\n([\s\S]*?)(?=\n\n|\n {2}- nam
 
 /** They come with their app. */
 const ofApps = ['retoma_quotes_stuck', 'retoma_quotes_avg_processing_seconds']
+
+test('HighStuckQuotes and SlowProcessing have the thresholds of the seed, on the metrics that the quotes report', async () => {
+  const exprOf = (name: string) => /expr: (.*)/.exec(alerts.find(alert => alert.name === name)!.text)![1]
+  expect(exprOf('HighStuckQuotes')).toBe('max(retoma_quotes_stuck) > 10')
+  expect(exprOf('SlowProcessing')).toBe('max(retoma_quotes_avg_processing_seconds) > 120')
+  const { ask } = await doorWith([], { systems: [quotes({ settings: readQuotesSettings({}) })] })
+  const { body } = await ask('GET', '/metrics')
+  for (const name of ofApps) expect(body).toContain(`# TYPE ${name} gauge`)
+})
 
 const namesIn = (text: string) =>
   [...new Set(text.match(/\b(?:retoma|process|nodejs)_[a-z_]+/g))].map(name =>

@@ -31,7 +31,11 @@ export const emptyTables = `
       delete from classifier.project;
     end if;
     if to_regclass('quotes.quote') is not null then
+      delete from quotes.turn;
+      delete from quotes.fipe;
+      delete from quotes.reading;
       delete from quotes.quote;
+      delete from quotes.batch;
     end if;
   end $$;
   delete from retoma.file;

@@ -1,1 +1,2 @@
-drop table quotes.quote;
+drop view quotes.quote_requests;
+drop table quotes.turn, quotes.fipe, quotes.reading, quotes.quote, quotes.batch;

@@ -1,0 +1,152 @@
+/** Batches of quotes over HTTP: up to 10,000, their status, their table, their events, and their end. */
+import { expect, test } from 'vitest'
+import { minutes } from '../../src/index.ts'
+import { hideOldBatches } from './store/batches.ts'
+import { heard, quotesDoor, sqlOn } from './test/door.ts'
+
+test('a batch runs to its end, and is one table for a spreadsheet', async () => {
+  const { ask, batch, batchStatus, run } = await quotesDoor()
+  const names = ['=cmd|calc', 'cadeira "gamer"', 'Fiat Uno Way 1.0 2012']
+  const id = await batch(names)
+  expect(await batchStatus(id)).toMatchObject({
+    id,
+    status: 'PENDING',
+    total: 3,
+    pending: 3,
+    percent: 0,
+    simulado: true,
+  })
+  await run()
+  const { last_heartbeat, ...status } = await batchStatus(id)
+  expect(last_heartbeat).toMatch(/Z$/)
+  expect(status).toEqual({
+    id,
+    status: 'DONE',
+    total: 3,
+    pending: 0,
+    processing: 0,
+    done: 3,
+    error: 0,
+    cancelled: 0,
+    by_checkpoint: {},
+    percent: 100,
+    eta_seconds: null,
+    reason: null,
+    simulado: true,
+  })
+  const csv = await ask('GET', `/api/quotes/batch/${id}/results.csv`)
+  expect(csv.headers.get('content-disposition')).toBe(`attachment; filename="cotacoes-${id}.csv"`)
+  const [head, ...rows] = String(csv.body).trim().split('\r\n')
+  expect(head).toContain('id;description;kind;status;price;currency')
+  expect(rows).toHaveLength(3)
+  expect(rows[0]).toContain(`"'=cmd|calc"`)
+  expect(rows[1]).toContain('"cadeira ""gamer"""')
+  expect(rows[2]).toMatch(/"vehicle";"DONE";"\d+,00";"BRL"/)
+})
+
+test('10,000 quotes are taken and the 10,001st is 413; an empty batch names its field', async () => {
+  const { ask, batchStatus } = await quotesDoor()
+  const quotes = Array.from({ length: 10_001 }, (_, n) => ({ description: `item ${n}` }))
+  expect(await ask('POST', '/api/quotes/batch', { body: { quotes } })).toMatchObject({
+    status: 413,
+    body: { error: { code: 'too_many_quotes', most: 10_000 } },
+  })
+  const made = await ask('POST', '/api/quotes/batch', { body: { quotes: quotes.slice(1) } })
+  expect(made).toMatchObject({ status: 201, body: { total: 10_000, simulado: true } })
+  expect(await batchStatus(made.body.id)).toMatchObject({ total: 10_000, pending: 10_000 })
+  expect((await ask('POST', '/api/quotes/batch', { body: { quotes: [] } })).body.error).toMatchObject({
+    field: 'quotes',
+  })
+})
+
+test('the same key makes one batch; the job that submits a batch does nothing once it is submitted', async () => {
+  const door = await quotesDoor()
+  const body = { quotes: [{ description: 'mesa' }] }
+  const headers = { 'idempotency-key': 'b-1' }
+  const made = (await door.ask('POST', '/api/quotes/batch', { body, headers })).body
+  expect((await door.ask('POST', '/api/quotes/batch', { body, headers })).body).toEqual(made)
+  await door.clock.advance(minutes(1))
+  await door.run()
+  const sql = await sqlOn(door)
+  expect(await sql(`select count(*)::int as n from retoma.batch`)).toEqual([{ n: 1 }])
+  expect(await sql(`select state from retoma.job where kind = 'open-quote-batch'`)).toEqual([{ state: 'succeeded' }])
+})
+
+test('a batch whose server died before the submit is submitted by the first look, or by a job', async () => {
+  const door = await quotesDoor()
+  const sql = await sqlOn(door)
+  const [looked, left] = [await door.batch(['a']), await door.batch(['b'])]
+  // As after a crash between the two transactions.
+  const undo = `with gone as (update quotes.batch set batch_id = null returning id) update quotes.quote set job_id = null`
+  await sql(undo)
+  await sql(`delete from retoma.job where kind = 'quote'`)
+  await sql(`delete from retoma.batch_chunk`)
+  await sql(`delete from retoma.batch`)
+  expect(await door.batchStatus(looked)).toMatchObject({ total: 1, pending: 1 })
+  await door.clock.advance(minutes(1))
+  await door.run()
+  expect(await door.batchStatus(left)).toMatchObject({ status: 'DONE', done: 1 })
+  expect(await door.batchStatus(looked)).toMatchObject({ status: 'DONE', done: 1 })
+})
+
+test('a batch is cancelled, resumed and erased, each in the states where that is possible', async () => {
+  const door = await quotesDoor()
+  const { ask, batch, batchStatus, engine } = door
+  const sql = await sqlOn(door)
+  const id = await batch(['a', 'b'])
+  expect((await ask('DELETE', `/api/quotes/batch/${id}`)).body.error).toMatchObject({ code: 'quote_state' })
+  expect((await ask('POST', `/api/system/resume-batch/${id}`)).body).toEqual({ id, resumed: 0 })
+  const [{ batch_id: own }] = (await sql<{ batch_id: string }>(`select batch_id from quotes.batch`)) as [
+    { batch_id: string },
+  ]
+  await engine.batches.pause(own)
+  expect(await batchStatus(id)).toMatchObject({ status: 'PAUSED', pending: 2 })
+  expect((await ask('POST', `/api/system/resume-batch/${id}`)).body).toEqual({ id, resumed: 2 })
+  expect((await ask('POST', `/api/quotes/batch/${id}/cancel`)).body).toEqual({ id, status: 'CANCELLED' })
+  expect(await batchStatus(id)).toMatchObject({ status: 'CANCELLED', cancelled: 2, percent: 100 })
+  expect((await ask('POST', `/api/system/resume-batch/${id}`)).body).toEqual({ id, resumed: 0 })
+  expect((await ask('DELETE', `/api/quotes/batch/${id}`)).status).toBe(204)
+  for (const path of [
+    `/api/system/batch-status/${id}`,
+    `/api/quotes/batch/${id}/results.csv`,
+    `/api/quotes/batch/${id}/events`,
+  ])
+    expect((await ask('GET', path)).status).toBe(404)
+  for (const table of ['quotes.batch', 'quotes.quote', 'retoma.batch', 'retoma.job', 'retoma.event'])
+    expect(await sql(`select count(*)::int as n from ${table}`), table).toEqual([{ n: 0 }])
+})
+
+test('what the janitor has removed goes from our tables, too', async () => {
+  const door = await quotesDoor()
+  const { batch, quote, run, engine, ask } = door
+  const sql = await sqlOn(door)
+  const [single, many] = [await quote('mesa'), await batch(['a'])]
+  await run()
+  const [{ batch_id: own }] = (await sql<{ batch_id: string }>(`select batch_id from quotes.batch`)) as [
+    { batch_id: string },
+  ]
+  await engine.batches.erase(own)
+  await sql(`delete from retoma.job where batch_id is null`)
+  await hideOldBatches(engine)
+  await engine.schedules.run('tidy_quotes')
+  await run()
+  expect((await ask('GET', `/api/quotes/${single}`)).status).toBe(404)
+  expect((await ask('GET', `/api/system/batch-status/${many}`)).status).toBe(404)
+  for (const table of ['quotes.batch', 'quotes.quote', 'quotes.reading'])
+    expect(await sql(`select count(*)::int as n from ${table}`), table).toEqual([{ n: 0 }])
+})
+
+test('a batch is followed in the words of the quotes', async () => {
+  const { batch, clock, fetch, run } = await quotesDoor()
+  const id = await batch(['Fiat Uno Way 1.0 2012', 'Fiat Strada Volcano 1.3 2023'])
+  const stream = await fetch(new Request(`http://127.0.0.1:3000/api/quotes/batch/${id}/events`))
+  const listening = heard(clock, stream)
+  await run()
+  const events = await listening
+  expect(events.filter(each => each.event === 'state').at(-1)?.data).toMatchObject({ to: 'DONE' })
+  expect(events.filter(each => each.event === 'progress').at(-1)?.data).toMatchObject({
+    total: 2,
+    done: 2,
+    percent: 100,
+  })
+})

@@ -1,0 +1,127 @@
+/** Creates, lists, shows, cancels and erases quotes. */
+import { type JobTransaction, RetomaError } from 'retoma'
+import { download, once, type Route, route } from 'retoma/http'
+import { z } from 'zod'
+import { errors } from '../errors.ts'
+import { eraseQuote, makeQuote, type Quotes } from '../quotes.ts'
+import { statusOf } from '../status.ts'
+import { listQuotes, readEvidence, readReadings } from '../store/quotes.ts'
+import { oneLine } from '../text.ts'
+import { kind, listedQuote, listedWire, quote, quoteWire, simulado, status } from '../wire.ts'
+import { idParams, isId, noQuote, pageFrom, pageOf, pageQuery, placeOf, quoteOf, tag } from './shared.ts'
+
+const longestDescription = 2000
+
+export const newQuote = z.strictObject({
+  description: z
+    .string()
+    .max(longestDescription)
+    .transform(oneLine)
+    .pipe(z.string().min(1))
+    .meta({ description: 'the product or the vehicle, in a sentence', examples: ['notebook Dell Inspiron 15, 16 GB'] }),
+  kind: kind.optional().meta({ description: 'omitted: the analysis decides' }),
+})
+
+export const quoteRoutes = (quotes: Quotes): readonly Route[] => [
+  route({
+    method: 'post',
+    path: '/api/quotes',
+    name: 'createQuote',
+    tag,
+    summary: 'A product or a vehicle whose price is wanted',
+    role: 'operator',
+    body: newQuote,
+    answer: z.object({ id: z.string(), status, simulado }),
+    status: 201,
+    makes: 'exactly',
+    errors: ['not_found'],
+    run: call =>
+      once(call, async (tx: JobTransaction) => {
+        const { description, kind = null } = call.body
+        const id = await makeQuote(call.engine, tx, quotes, { description, kind }, call.who.user)
+        return { status: 201, value: { id, status: 'PENDING', simulado: quotes.isSimulated } }
+      }),
+  }),
+  route({
+    method: 'get',
+    path: '/api/quotes',
+    name: 'listQuotes',
+    tag,
+    summary: 'Quotes, the newest first',
+    role: 'viewer',
+    query: z.strictObject({ status: status.optional(), batch_id: z.string().max(100).optional(), ...pageQuery }),
+    answer: pageOf(listedQuote),
+    async run({ engine, query: { status = null, batch_id: batch = null, after, limit } }) {
+      if (batch !== null && !isId(batch)) return { items: [], next: null }
+      const found = await listQuotes(engine, { after: placeOf(after), status, batch, limit: limit + 1 })
+      const { items, next } = pageFrom(found, limit)
+      return { items: items.map(listedWire), next }
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/api/quotes/{id}',
+    name: 'getQuote',
+    tag,
+    summary: 'One quote: where it stands, its prices and its result',
+    role: 'viewer',
+    params: idParams,
+    answer: quote,
+    errors: ['not_found'],
+    async run({ engine, params: { id } }) {
+      const [found, readings] = await Promise.all([quoteOf(engine, id), isId(id) ? readReadings(engine, id) : []])
+      return quoteWire(found, readings)
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/api/quotes/{id}/pages/{n}',
+    name: 'downloadQuotePage',
+    tag,
+    summary: 'A price page as it was when its price was read, compressed with gzip',
+    role: 'viewer',
+    params: z.object({ id: z.string(), n: z.string() }),
+    answers: 'application/octet-stream',
+    errors: ['not_found'],
+    async run({ engine, params: { id, n } }) {
+      const isPlace = isId(id) && /^[1-9]\d{0,5}$/.test(n)
+      const file = isPlace ? await readEvidence(engine, id, Number(n)) : undefined
+      const opened = file === undefined ? null : await engine.files.open(file)
+      if (opened === null) throw noQuote(`${id}/pages/${n}`)
+      return download(opened)
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/api/quotes/{id}/cancel',
+    name: 'cancelQuote',
+    tag,
+    summary: 'Ends a quote that is not over; what it has found stays',
+    role: 'operator',
+    params: idParams,
+    answer: z.object({ id: z.string(), status }),
+    errors: ['not_found', errors.quote_state],
+    async run({ engine, params: { id }, who }) {
+      const { job_id: job, status } = await quoteOf(engine, id)
+      if (status === 'DONE' || status === 'ERROR' || job === null)
+        throw new RetomaError(errors.quote_state, { id, status, verb: 'cancel' })
+      const { state } = await engine.jobs.cancel(job, { by: who.user })
+      return { id, status: statusOf[state] }
+    },
+  }),
+  route({
+    method: 'delete',
+    path: '/api/quotes/{id}',
+    name: 'eraseQuote',
+    tag,
+    summary:
+      'Erases a quote: description, answers, prices, pages, steps, failures and events; one that is not over is cancelled first',
+    role: 'operator',
+    params: idParams,
+    status: 204,
+    errors: ['not_found'],
+    async run({ engine, params: { id } }) {
+      if (!isId(id) || !(await eraseQuote(engine, id))) throw noQuote(id)
+    },
+  }),
+]

@@ -1,0 +1,289 @@
+/**
+ * Stores quotes: created with the job, filled by the steps of the job, erased. The view quotes.quote_requests shows the status.
+ *
+ * Invariant: a quote exists together with its job, or with the job that submits its batch. A quote is removed only after its job.
+ */
+import type { Engine, JobTransaction } from 'retoma'
+import { clockOf } from 'retoma/http'
+import type { Analysis, JsonValue } from '../providers/types.ts'
+
+export interface NewQuote {
+  description: string
+  kind: 'vehicle' | 'product' | null
+}
+
+const insert = `
+  insert into quotes.quote (description, kind, created_by, created_at, simulated)
+  values ($1, $2, $3, coalesce($4::timestamptz, now()), $5)
+  returning id::text as id`
+
+/** Returns the id. */
+export async function insertQuote(
+  home: Engine,
+  tx: JobTransaction,
+  quote: NewQuote,
+  { by, simulated }: { by: string; simulated: boolean },
+): Promise<string> {
+  const values = [quote.description, quote.kind, by, clockOf(home).instant(), simulated]
+  return (await tx.query<{ id: string }>(insert, values)).rows[0]!.id
+}
+
+const noteJob = `update quotes.quote set job_id = $2 where id = $1`
+
+export async function noteQuoteJob(tx: JobTransaction, id: string, job: string): Promise<void> {
+  await tx.query(noteJob, [id, job])
+}
+
+/** What an attempt starts from. */
+export interface QuoteInput {
+  description: string
+  kind: 'vehicle' | 'product' | null
+  /** The start of this attempt. */
+  startedAt: Date
+}
+
+const inputOf = `
+  select q.description, q.kind, j.started_at as "startedAt"
+  from quotes.quote q, retoma.job j
+  where q.id = $1 and q.deleted_at is null and j.id = $2`
+
+/** undefined: the quote is erased. */
+export async function readQuoteInput(
+  home: Pick<Engine, 'query'>,
+  id: string,
+  job: string,
+): Promise<QuoteInput | undefined> {
+  return (await home.query<QuoteInput>(inputOf, [id, job])).rows[0]
+}
+
+// The job of an item is noted here, too: an item may run before the submit of its batch has noted the jobs.
+const saveAnalysisText = `
+  update quotes.quote
+  set analysis = $2::jsonb, claude_payload_json = $3::jsonb, kind = $4, simulated = $5, job_id = $6
+  where id = $1`
+
+export async function saveAnalysis(
+  tx: JobTransaction,
+  id: string,
+  { analysis, payload, simulated, job }: { analysis: Analysis; payload: JsonValue; simulated: boolean; job: string },
+): Promise<void> {
+  await tx.query(saveAnalysisText, [
+    id,
+    JSON.stringify(analysis),
+    JSON.stringify(payload),
+    analysis.kind,
+    simulated,
+    job,
+  ])
+}
+
+const saveSearchText = `update quotes.quote set google_shopping_response_json = $2::jsonb where id = $1`
+
+export async function saveSearch(tx: JobTransaction, id: string, response: JsonValue): Promise<void> {
+  await tx.query(saveSearchText, [id, JSON.stringify(response)])
+}
+
+/** A price page as it was read. Money is a text; `file`: the page as evidence. */
+export interface Reading {
+  n: number
+  product: string
+  shop: string
+  url: string
+  title: string | null
+  price: string | null
+  currency: string
+  source: string | null
+  snippet: string | null
+  reason: string | null
+  seenAt: Date
+  file: string | null
+}
+
+const insertReadings = `
+  insert into quotes.reading
+    (quote_id, n, product, shop, url, title, price, currency, source, snippet, reason, seen_at, file_id)
+  select $1, t.n, t.product, t.shop, t.url, t.title, t.price, t.currency, t.source, t.snippet, t.reason, t.seen_at, t.file_id
+  from unnest($2::int[], $3::text[], $4::text[], $5::text[], $6::text[], $7::numeric[], $8::text[], $9::text[], $10::text[],
+      $11::text[], $12::timestamptz[], $13::bigint[])
+    as t (n, product, shop, url, title, price, currency, source, snippet, reason, seen_at, file_id)`
+
+export async function saveReadings(tx: JobTransaction, id: string, readings: readonly Reading[]): Promise<void> {
+  const of = <K extends keyof Reading>(name: K) => readings.map(each => each[name])
+  await tx.query(insertReadings, [
+    id,
+    of('n'),
+    of('product'),
+    of('shop'),
+    of('url'),
+    of('title'),
+    of('price'),
+    of('currency'),
+    of('source'),
+    of('snippet'),
+    of('reason'),
+    of('seenAt'),
+    of('file'),
+  ])
+}
+
+const readingsOf = `
+  select n, product, shop, url, title, price::text as price, currency, source, snippet, reason, used, seen_at as "seenAt",
+    file_id::text as file
+  from quotes.reading where quote_id = $1 order by n`
+
+export type StoredReading = Reading & { used: boolean | null }
+
+export async function readReadings(home: Pick<Engine, 'query'>, id: string): Promise<StoredReading[]> {
+  return (await home.query<StoredReading>(readingsOf, [id])).rows
+}
+
+const judgeReadings = `
+  update quotes.reading r
+  set used = t.used, reason = t.reason
+  from unnest($2::int[], $3::boolean[], $4::text[]) as t (n, used, reason)
+  where r.quote_id = $1 and r.n = t.n`
+
+const finalise = `
+  update quotes.quote
+  set result = $2::jsonb, finalised_at = coalesce($3::timestamptz, now()),
+    processing_seconds = round(extract(epoch from coalesce($3::timestamptz, now()) - $4::timestamptz)::numeric, 2)
+  where id = $1`
+
+export async function saveResult(
+  tx: JobTransaction,
+  id: string,
+  {
+    result,
+    judged,
+    startedAt,
+    now,
+  }: {
+    result: object
+    judged: readonly { n: number; used: boolean; reason: string | null }[]
+    startedAt: Date
+    now: Date | null
+  },
+): Promise<void> {
+  const of = <K extends 'n' | 'used' | 'reason'>(name: K) => judged.map(each => each[name])
+  if (judged.length > 0) await tx.query(judgeReadings, [id, of('n'), of('used'), of('reason')])
+  await tx.query(finalise, [id, JSON.stringify(result), now, startedAt])
+}
+
+/** A quote in the seed's words. */
+export interface QuoteRow {
+  id: string
+  batch_id: string | null
+  description: string
+  kind: 'vehicle' | 'product' | null
+  status: 'PENDING' | 'PROCESSING' | 'DONE' | 'ERROR' | 'CANCELLED'
+  processing_checkpoint: string | null
+  progress_percentage: number
+  last_heartbeat: Date | null
+  worker_id: string | null
+  attempt_number: number
+  resume_data: Record<string, JsonValue> | null
+  started_at: Date | null
+  completed_at: Date | null
+  error_message: string | null
+  analysis: JsonValue
+  claude_payload_json: JsonValue
+  google_shopping_response_json: JsonValue
+  result: JsonValue
+  simulated: boolean
+  created_at: Date
+  job_id: string | null
+}
+
+const listed = `
+  v.id::text as id, v.batch_id::text as batch_id, v.description, v.kind, v.status, v.processing_checkpoint, v.progress_percentage,
+  v.last_heartbeat, v.worker_id, v.attempt_number, v.started_at, v.completed_at, v.error_message, v.result, v.simulated, v.created_at,
+  v.job_id::text as job_id`
+
+const one = `
+  select ${listed}, v.resume_data, v.analysis, v.claude_payload_json, v.google_shopping_response_json
+  from quotes.quote_requests v where v.id = $1`
+
+/** undefined: there is no such quote. */
+export async function readQuote(home: Pick<Engine, 'query'>, id: string): Promise<QuoteRow | undefined> {
+  return (await home.query<QuoteRow>(one, [id])).rows[0]
+}
+
+/** Without the large columns. */
+export type ListedQuote = Omit<
+  QuoteRow,
+  'resume_data' | 'analysis' | 'claude_payload_json' | 'google_shopping_response_json'
+>
+
+const list = `
+  select ${listed} from quotes.quote_requests v
+  where v.id < $1 and ($2::text is null or v.status = $2)
+  order by v.id desc limit $3`
+
+const listOfBatch = `
+  select ${listed} from quotes.quote_requests v
+  where v.batch_id = $4 and v.id < $1 and ($2::text is null or v.status = $2)
+  order by v.n desc limit $3`
+
+/** The newest first. */
+export async function listQuotes(
+  home: Pick<Engine, 'query'>,
+  { after, status, batch, limit }: { after: string; status: string | null; batch: string | null; limit: number },
+): Promise<ListedQuote[]> {
+  const values = [after, status, limit]
+  const found =
+    batch === null ? home.query<ListedQuote>(list, values) : home.query<ListedQuote>(listOfBatch, [...values, batch])
+  return (await found).rows
+}
+
+const fileOf = `
+  select r.file_id::text as file
+  from quotes.reading r join quotes.quote q on q.id = r.quote_id and q.deleted_at is null
+  where r.quote_id = $1 and r.n = $2`
+
+/** The evidence of a reading; undefined: no such reading, or no page. */
+export async function readEvidence(home: Pick<Engine, 'query'>, id: string, n: number): Promise<string | undefined> {
+  return (await home.query<{ file: string | null }>(fileOf, [id, n])).rows[0]?.file ?? undefined
+}
+
+const hide = `
+  update quotes.quote set deleted_at = coalesce($2::timestamptz, now())
+  where id = $1 and deleted_at is null and (batch_id is null or job_id is not null)
+  returning job_id::text as job`
+
+/** Hides the quote from all readers. undefined: there is no such quote. */
+export async function hideQuote(home: Engine, id: string): Promise<{ job: string | null } | undefined> {
+  return (await home.query<{ job: string | null }>(hide, [id, clockOf(home).instant()])).rows[0]
+}
+
+const hidden = `
+  select id::text as id, job_id::text as job from quotes.quote where deleted_at is not null order by id limit 100`
+
+export async function readHiddenQuotes(home: Pick<Engine, 'query'>): Promise<{ id: string; job: string | null }[]> {
+  return (await home.query<{ id: string; job: string | null }>(hidden)).rows
+}
+
+const removeReadings = `delete from quotes.reading where quote_id = $1`
+const removeQuoteText = `delete from quotes.quote where id = $1 and deleted_at is not null`
+
+/** Removes the last rows of a quote, after the job is gone. */
+export function removeHiddenQuote(home: Pick<Engine, 'transaction'>, id: string): Promise<void> {
+  return home.transaction(async tx => {
+    await tx.query(removeReadings, [id])
+    await tx.query(removeQuoteText, [id])
+  })
+}
+
+// Follows the job: the janitor removes the job after its retention. The oldest quotes go first, so a look at the oldest is enough.
+const hideOld = `
+  with oldest as materialized (
+    select id, job_id from quotes.quote where deleted_at is null order by id limit 1000
+  ), gone as materialized (
+    select o.id from oldest o
+    where o.job_id is not null and (select j.id from retoma.job j where j.id = any (array[o.job_id])) is null
+  )
+  update quotes.quote q set deleted_at = coalesce($1::timestamptz, now()) where q.id = any (array(select id from gone))`
+
+/** Hides old quotes whose job is gone. Returns the number, at most 1,000. */
+export async function hideOldQuotes(home: Engine): Promise<number> {
+  return (await home.query(hideOld, [clockOf(home).instant()])).rowCount ?? 0
+}

@@ -1,0 +1,125 @@
+/** A real worker process, real providers and a real shop: everything is killed at every checkpoint in turn. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import pg from 'pg'
+import { createEngine } from 'retoma'
+import { expect, onTestFinished, test } from 'vitest'
+import { doorOf } from '../../../test/http/support.ts'
+import { migratedDatabase } from '../../../test/support/database.ts'
+import { until } from '../../../test/support/engine.ts'
+import { quotes } from '../index.ts'
+import { readQuotesSettings } from '../settings.ts'
+import { sqlOn } from './door.ts'
+import { anthropicServer } from './servers/anthropic.ts'
+import { fipeServer } from './servers/fipe.ts'
+import { serpApiServer } from './servers/serpapi.ts'
+import { shopServer } from './servers/shop.ts'
+
+const script = fileURLToPath(new URL('./worker.mjs', import.meta.url))
+
+/** A worker that waits at the end of a checkpoint, until the test kills the worker: the next write of its job waits for a lock. */
+const hold = `
+  create table public.held (checkpoint text);
+  create function public.hold() returns trigger language plpgsql as $$
+  begin
+    if new.checkpoint_data::text is distinct from old.checkpoint_data::text or new.finished_at is not null then
+      if exists (select from public.held h where h.checkpoint = old.checkpoint_data ->> 'checkpoint') then
+        perform pg_advisory_xact_lock(4711);
+      end if;
+    end if;
+    return new;
+  end $$;
+  create trigger hold before update on retoma.job for each row execute function public.hold()`
+
+const waiting = `
+  select a.pid from pg_locks l join pg_stat_activity a on a.pid = l.pid
+  where l.locktype = 'advisory' and not l.granted and l.objid = 4711 and a.datname = current_database()`
+
+const gone = (child: ChildProcess) => new Promise<void>(resolve => child.once('close', () => resolve()))
+
+test('killed at every checkpoint in turn: the quote ends, nothing that was bought is bought again, no page is fetched again', async () => {
+  const { url, drop } = await migratedDatabase('with systems')
+  onTestFinished(drop)
+  const [anthropic, fipe, shop] = await Promise.all([anthropicServer(), fipeServer(), shopServer()])
+  const serpapi = await serpApiServer({ shops: shop.origin })
+  onTestFinished(async () => void (await Promise.all([anthropic, fipe, shop, serpapi].map(each => each.close()))))
+  const environment = {
+    DATABASE_URL: url,
+    ANTHROPIC_API_KEY: anthropic.key,
+    ANTHROPIC_BASE_URL: anthropic.baseUrl,
+    SERPAPI_API_KEY: serpapi.key,
+    SERPAPI_BASE_URL: serpapi.baseUrl,
+    FIPE_BASE_URL: fipe.baseUrl,
+    FIPE_TOKEN: fipe.token,
+    RETOMA_FETCH_ALLOW: new URL(shop.origin).host,
+    LOG_LEVEL: 'silent',
+  }
+  const system = quotes({ settings: readQuotesSettings(environment) })
+  const engine = await createEngine({ databaseUrl: url, systems: [system], migrate: false })
+  onTestFinished(() => engine.close())
+  const { ask } = doorOf(engine, { routes: system.routes })
+  const sql = await sqlOn({ databaseUrl: url })
+  await sql(hold)
+  const lock = new pg.Client({ connectionString: url })
+  await lock.connect()
+  onTestFinished(() => lock.end())
+  await lock.query(`select pg_advisory_lock(4711)`)
+
+  const read = async (id: string) => (await ask('GET', `/api/quotes/${id}`)).body
+  const hire = () => {
+    const env = { ...process.env, ...environment }
+    const child = spawn(process.execPath, [script], { stdio: ['pipe', 'ignore', 'inherit'], env })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    return child
+  }
+  /** Kills the worker at each checkpoint; returns the ids of the workers. */
+  const killedAt = async (id: string, checkpoints: readonly string[]): Promise<Set<string>> => {
+    const workers = new Set<string>()
+    for (const [index, checkpoint] of checkpoints.entries()) {
+      await sql(`insert into public.held values ($1)`, [checkpoint])
+      const worker = hire()
+      await until(async () => (await sql(waiting)).length > 0)
+      const seen = await read(id)
+      expect(seen).toMatchObject({ status: 'PROCESSING', processing_checkpoint: checkpoint, attempt_number: index + 1 })
+      workers.add(seen.worker_id)
+      worker.kill('SIGKILL')
+      await gone(worker)
+      await sql(`select pg_terminate_backend(w.pid) from (${waiting}) w`)
+      await until(async () => (await sql(waiting)).length === 0)
+      await sql(`delete from public.held`)
+      // Nobody runs: what was seen is what is kept.
+      expect(await read(id)).toMatchObject({ processing_checkpoint: checkpoint })
+    }
+    const last = hire()
+    await until(async () => (await read(id)).status === 'DONE')
+    workers.add((await read(id)).worker_id)
+    last.kill('SIGKILL')
+    await gone(last)
+    return workers
+  }
+
+  const ofProduct = ['INIT', 'AI_ANALYSIS_START', 'AI_ANALYSIS_DONE', 'SHOPPING_SEARCH_START', 'SHOPPING_SEARCH_DONE', 'PRICE_EXTRACTION_START', 'PRICE_EXTRACTION_PROGRESS', 'PRICE_EXTRACTION_DONE', 'FINALIZATION'] // biome-ignore format: in one line
+  const { id } = (await ask('POST', '/api/quotes', { body: { description: 'Notebook Dell Inspiron 15' } })).body
+  const workers = await killedAt(id, ofProduct)
+  const done = await read(id)
+  expect(done).toMatchObject({ status: 'DONE', kind: 'product', attempt_number: ofProduct.length + 1, simulado: false })
+  expect(workers.size).toBe(ofProduct.length + 1)
+  expect(done.resume_data.checkpoints.map((each: { checkpoint: string }) => each.checkpoint)).toEqual(ofProduct)
+  expect(done.result.prices_found).toBe(9)
+
+  expect(anthropic.sold()).toHaveLength(1)
+  expect(serpapi.sold()).toHaveLength(4)
+  const pages = shop.calls.filter(({ about }) => about.includes('/p/'))
+  expect(pages).toHaveLength(9)
+  for (const ledger of [anthropic, serpapi, shop]) expect(ledger.boughtTwice()).toEqual([])
+  expect(serpapi.calls).toHaveLength(4)
+
+  const vehicle = (await ask('POST', '/api/quotes', { body: { description: 'carro Onix 1.0 2019' } })).body.id
+  await killedAt(vehicle, ['FIPE_SEARCH', 'FINALIZATION'])
+  expect(await read(vehicle)).toMatchObject({ status: 'DONE', kind: 'vehicle', attempt_number: 3 })
+  expect(anthropic.sold()).toHaveLength(2)
+  const asked = fipe.calls.map(({ about }) => about)
+  expect(new Set(asked).size).toBe(asked.length)
+  const kept = JSON.stringify(await sql(`select row_to_json(v) from quotes.quote_requests v`))
+  for (const secret of [anthropic.key, serpapi.key, fipe.token]) expect(kept).not.toContain(secret)
+})

@@ -1,0 +1,55 @@
+/**
+ * Limits the requests at the same time to a provider or to a host, over all workers. A process that dies in the middle loses its turn after
+ * `longest`.
+ */
+import { randomUUID } from 'node:crypto'
+import type { Duration, Engine } from 'retoma'
+import { clockOf } from 'retoma/http'
+import type { HostTurns } from './providers/types.ts'
+import { leaveTurn, takeTurn } from './store/turns.ts'
+
+const firstLook = 20
+const slowestLook = 500
+
+export interface TurnOptions {
+  limit: number
+  /** Longer than any request. */
+  longest: Duration
+  signal: AbortSignal
+}
+
+/** Resolves once there is a turn, with the function that gives the turn back. Rejects with the reason of `signal`. */
+export async function enterTurn(
+  engine: Engine,
+  name: string,
+  { limit, longest, signal }: TurnOptions,
+): Promise<() => Promise<void>> {
+  const holder = randomUUID()
+  for (let pause = firstLook; ; pause = Math.min(pause * 2, slowestLook)) {
+    signal.throwIfAborted()
+    const slot = await takeTurn(engine, name, { limit, holder, longestMs: longest })
+    // A turn that cannot be given back ends by itself.
+    if (slot !== undefined) return () => leaveTurn(engine, name, { slot, holder }).catch(() => {})
+    await clockOf(engine).sleep(pause, signal)
+  }
+}
+
+/** Runs `work` with a turn. */
+export async function withTurn<T>(
+  engine: Engine,
+  name: string,
+  options: TurnOptions,
+  work: () => Promise<T>,
+): Promise<T> {
+  const leave = await enterTurn(engine, name, options)
+  try {
+    return await work()
+  } finally {
+    await leave()
+  }
+}
+
+/** At most two requests at once to each host. */
+export const hostTurns = (engine: () => Engine, longest: Duration): HostTurns => ({
+  enter: (host, signal) => enterTurn(engine(), `host:${host}`.slice(0, 200), { limit: 2, longest, signal }),
+})

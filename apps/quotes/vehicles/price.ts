@@ -1,0 +1,101 @@
+/**
+ * Finds the FIPE price of a vehicle: reference month, brand, model, year, price. Every answer is kept in quotes.fipe for its reference month,
+ * so that a thousand cars cost a few requests: each list is asked once, by one worker, while the others wait for the answer.
+ *
+ * Invariant: no list and no price of a month is asked again after its answer is written.
+ */
+import { type Engine, hours, seconds } from 'retoma'
+import type { Analysis, JsonValue, VehicleEntry, VehiclePrice, VehicleProvider } from '../providers/types.ts'
+import { leastScore, matchVehicle, matchYear, type VehicleMatch } from '../providers/vehicle-match.ts'
+import { readFipe, writeFipe } from '../store/fipe.ts'
+import { withTurn } from '../turns.ts'
+
+type Vehicle = Extract<Analysis, { kind: 'vehicle' }>
+
+export interface VehicleLookup {
+  engine: Engine
+  provider: VehicleProvider
+  /** Sends one request to the provider, within its limits. */
+  ask<T>(request: (signal: AbortSignal) => Promise<T>): Promise<T>
+  signal: AbortSignal
+}
+
+/** `price: null`: FIPE does not have the vehicle, for the reason. */
+export type VehicleFound = {
+  /** The worst score of brand and model. */
+  score: number
+  brand: string | null
+  model: string | null
+} & ({ price: VehiclePrice; reason: null } | { price: null; reason: string })
+
+/** FIPE publishes a month on its first days; a list of the months is good for some hours. */
+const monthsFor = hours(6)
+/** The code of a new vehicle begins with this number. */
+const newYear = 32_000
+
+export async function findVehicle(look: VehicleLookup, vehicle: Vehicle): Promise<VehicleFound> {
+  const { provider } = look
+  const { vehicleType: type } = vehicle
+  const months = await kept(look, '', 'references', monthsFor / 1000, signal => provider.references(signal))
+  const month = months[0]?.code
+  if (month === undefined) return nothing('a FIPE não informou nenhum mês de referência')
+  const brands = await kept(look, month, `${type}/brands`, null, signal => provider.brands(type, month, signal))
+  const [brand] = matchVehicle(vehicle.brand, brands)
+  if (brand === undefined || brand.score < leastScore) return nothing(`a FIPE não tem a marca "${vehicle.brand}"`)
+  const ofBrand = `${type}/brands/${brand.code}/models`
+  const models = await kept(look, month, ofBrand, null, signal => provider.models(type, brand.code, month, signal))
+  const [model] = matchVehicle(vehicle.model, models)
+  if (model === undefined || model.score < leastScore)
+    return nothing(`a FIPE não tem o modelo "${vehicle.model}" da marca ${brand.name}`, brand)
+  const ofModel = `${ofBrand}/${model.code}/years`
+  const years = await kept(look, month, ofModel, null, signal =>
+    provider.years(type, brand.code, model.code, month, signal),
+  )
+  const year = matchYear(vehicle, years)
+  if (year === null) return nothing(noYear(vehicle, model, years), brand, model)
+  const price = await kept(look, month, `${ofModel}/${year.code}`, null, signal =>
+    provider.price(type, brand.code, model.code, year.code, month, signal),
+  )
+  return { ...seen(brand, model), price, reason: null }
+}
+
+const seen = (brand?: VehicleMatch, model?: VehicleMatch) => ({
+  brand: brand?.name ?? null,
+  model: model?.name ?? null,
+  score: brand === undefined ? 0 : Math.min(brand.score, model?.score ?? 0),
+})
+
+const nothing = (reason: string, brand?: VehicleMatch, model?: VehicleMatch): VehicleFound => ({
+  ...seen(brand, model),
+  price: null,
+  reason,
+})
+
+const yearIn = ({ code }: VehicleEntry) => Number.parseInt(code, 10)
+
+function noYear({ year }: Vehicle, model: VehicleEntry, years: readonly VehicleEntry[]): string {
+  const known = years.map(yearIn).filter(each => each < newYear)
+  const there = known.length === 0 ? '' : ` (tem de ${Math.min(...known)} a ${Math.max(...known)})`
+  return `a FIPE não tem o ano ${year ?? 'zero km'} para ${model.name}${there}`
+}
+
+/** The kept answer; otherwise the provider's answer, which is kept. `seconds`: how long the answer is good; null: for ever. */
+async function kept<T extends VehicleEntry[] | VehiclePrice>(
+  { engine, ask, signal }: VehicleLookup,
+  month: string,
+  path: string,
+  goodFor: number | null,
+  request: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const read = () => readFipe(engine, month, path, goodFor) as Promise<JsonValue | undefined>
+  const before = await read()
+  if (before !== undefined) return before as unknown as T
+  const turn = { limit: 1, longest: seconds(60), signal }
+  return withTurn(engine, `fipe:${month}/${path}`.slice(0, 300), turn, async () => {
+    const meanwhile = await read()
+    if (meanwhile !== undefined) return meanwhile as unknown as T
+    const answer = await ask(request)
+    await writeFipe(engine, month, path, answer)
+    return answer
+  })
+}

@@ -1,0 +1,108 @@
+/**
+ * 10,000 quotes with simulated providers, over a server and five worker processes of 20 quotes each, as compose.yaml runs them. The
+ * statistics are sampled while the quotes run, and the connections are counted by the database.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { grouped, round } from '../lib/figures.mjs'
+import { onLeash } from '../lib/leash.mjs'
+import { until } from '../lib/until.mjs'
+
+export const title =
+  '10,000 quotes over 5 workers of 20: all end, by_checkpoint adds up to total_processing in every sample, under 50 connections'
+
+const cli = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+/** The config of this repository names the quotes. */
+const config = fileURLToPath(new URL('../../retoma.config.ts', import.meta.url))
+const samples = 200
+
+export async function prove({ room, scale, say, hold, atMost }) {
+  const server = await room.server()
+  const database = await server.database()
+  const total = Math.round(10_000 * scale)
+  const start = args => startProgram(room, database, args)
+  const door = start(['serve'])
+  await until(() => /http:\/\/[\d.]+:\d+/.test(door.told()), { seconds: 120, what: 'the address of the server' })
+  const [address] = /http:\/\/[\d.]+:\d+/.exec(door.told())
+  const ask = async (path, body) => {
+    const init = body && { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
+    const response = await fetch(`${address}${path}`, init)
+    if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`)
+    return response.json()
+  }
+  for (let n = 0; n < 5; n++) start(['worker', '--queues', 'quotes:20'])
+  await until(async () => (await database.sql(`select from retoma.worker where dead_at is null`)).length === 5, {
+    seconds: 120,
+    what: 'five workers',
+  })
+  const quotes = Array.from({ length: total }, (_, n) => ({ description: n % 5 === 0 ? vehicle(n) : `cadeira ${n}` }))
+  const began = performance.now()
+  const { id } = await ask('/api/quotes/batch', { quotes })
+  const status = () => ask(`/api/system/batch-status/${id}`)
+
+  let most = 0
+  let isOver = false
+  const watch = (async () => {
+    while (!isOver) {
+      const [{ n }] = await database.sql(
+        `select count(*)::int as n from pg_stat_activity where datname = current_database() and application_name <> 'bench'`,
+      )
+      most = Math.max(most, n)
+      await sleep(50)
+    }
+  })()
+  let taken = 0
+  let wrong = 0
+  let atWork = 0
+  while (taken < samples) {
+    const { total_processing: all, by_checkpoint: parts } = await ask('/api/system/processing-stats')
+    if (Object.values(parts).reduce((sum, n) => sum + n, 0) !== all) wrong++
+    if (all > 0) atWork++
+    taken++
+    await sleep(50)
+  }
+  let last
+  await until(
+    async () => {
+      last = await status()
+      return last.status === 'DONE' || last.error > 0
+    },
+    { everyMs: 500, seconds: 3600 },
+  )
+  isOver = true
+  await watch
+  const seconds = (performance.now() - began) / 1000
+  say(`${grouped(total)} quotes in ${round(seconds)} s: ${round(total / seconds, 1)} quotes a second`)
+  const stats = await ask('/api/system/processing-stats')
+  say(`a quote takes ${stats.avg_processing_time_seconds} s on average`)
+  hold(`all are DONE: ${grouped(last.done)}`, last.done === total)
+  hold(`samples whose by_checkpoint does not add up: ${wrong} of ${taken} (${atWork} while quotes ran)`, wrong === 0)
+  hold(`stuck at the end: ${stats.stuck_count}`, stats.stuck_count === 0)
+  atMost('connections at any moment', most, 49)
+}
+
+const models = ['Fiat Strada Volcano 1.3', 'Toyota Corolla XEi 2.0', 'Chevrolet Onix LT 1.0', 'VW Gol 1.0 Flex']
+const vehicle = n => `${models[n % models.length]} ${2010 + (n % 15)}`
+
+function startProgram(room, database, args) {
+  let told = ''
+  const leash = onLeash(process.execPath, [cli, ...args, '--config', config], {
+    cwd: room.folder,
+    env: {
+      PATH: process.env.PATH,
+      HOME: room.folder,
+      LANG: 'en_US.UTF-8',
+      DATABASE_URL: database.url,
+      PORT: '0',
+      RETOMA_SUPERVISE: 'off',
+      RETOMA_LIMITS: 'off',
+      RETOMA_CONNECTIONS: '3',
+      LOG_LEVEL: 'warn',
+    },
+    output: text => {
+      told += text
+    },
+  })
+  room.atEnd(() => leash.end())
+  return { told: () => told }
+}
