@@ -145,7 +145,7 @@ describe.skipIf(!isInstalled('oldest'))('on PostgreSQL 14', () => {
     expect(ran.slice(4)).toEqual([undefined, 's', { one: 1 }, 3])
   })
 
-  test('limits hold, a queue is paused and full, and the janitor tends the gates', async () => {
+  test('limits hold, a queue is paused and full, and the janitor tends the limits', async () => {
     const job = defineJob({ kind: 'k', queue: 'q', run: () => 1 })
     const whole = { concurrency: 10, rate: { limit: 1000, per: seconds(60) }, maxDepth: 10 }
     const limits = { q: { ...whole, perGroup: { concurrency: 2, rate: { limit: 3, per: seconds(60) } } } }
@@ -300,7 +300,7 @@ describe.skipIf(!isInstalled('oldest'))('on PostgreSQL 14', () => {
     expect(await t.engine.schedules.list()).toMatchObject([{ name: 'tidy', nextAt: new Date('2030-01-02T07:30:00Z') }])
   })
 
-  test('guards look at a partitioned table, in bites, and make jobs of its rows', async () => {
+  test('guards look at a partitioned table, in chunks, and make jobs of its rows', async () => {
     const again = defineJob({ kind: 'again', run: (_, input: { id: string }) => input.id })
     const guard = defineGuard({
       name: 'docs',

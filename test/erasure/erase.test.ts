@@ -319,7 +319,7 @@ test('what nobody keeps goes after a day, and what broke off too; what is kept s
   expect(await t.engine.files.open(loose.id)).toBeNull()
 })
 
-test('a file of many pieces goes in bites, and cannot be opened from the first on', async () => {
+test('a file of many pieces goes in chunks, and cannot be opened from the first on', async () => {
   const t = await stage()
   const { id } = await put(t, 10)
   await t.engine.query(

@@ -277,7 +277,7 @@ describe('what is removed:', () => {
   const left = async () => (await events()).map(row => row.data.n)
   const removed = async () => Number((await store.sql<{ seq: string }>(`select seq from retoma.event_pruned`))[0]!.seq)
 
-  test('what is too old, up to the first that is not, in bites; and up to where is noted', async () => {
+  test('what is too old, up to the first that is not, in chunks; and up to where is noted', async () => {
     await place(-9, -8, -7, -1, -9, 0)
     const { events: all } = await readEvents(store.db, {}, 0, 10)
     expect(await pruneEvents(store.db, days(5), 2, at(0))).toBe(2)

@@ -93,7 +93,7 @@ test("a row that somebody's transaction holds is passed by, and taken at the nex
   expect(await statuses()).toEqual({ [held!]: 'FAILED', [moved!]: 'PROCESSING', [free!]: 'FAILED' })
 })
 
-test('100,000 rows are marked in bites of a bounded size, over as many ticks as it takes', async () => {
+test('100,000 rows are marked in chunks of a bounded size, over as many ticks as it takes', async () => {
   const { clock, sql, process, put } = await guardStage()
   await put(100_000)
   await clock.advance(minutes(11))

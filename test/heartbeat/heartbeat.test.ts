@@ -181,25 +181,28 @@ together('a process that was stopped as a whole charges nobody for it, not even 
   expect(await engine.job(bad)).toMatchObject({ state: 'succeeded', failures: 0 })
 })
 
-together('a worker that was declared dead starts over under a new id, for which its heart beats', async () => {
-  const { engine, url } = await liveEngine([defineJob({ kind: 'k', run: () => 1 })])
-  const admin = new pg.Client({ connectionString: url })
-  await admin.connect()
-  onTestFinished(() => admin.end())
-  const worker = await engine.work()
-  const first = worker.id
-  const sessions = async () =>
-    (
-      await admin.query(
-        `select application_name as name from pg_stat_activity where application_name like 'retoma w-%'`,
-      )
-    ).rows
-  await until(async () => (await sessions()).some(({ name }) => name === `retoma ${first}`))
-  await admin.query(`update retoma.worker set dead_at = now() where id = $1`, [first])
-  await until(() => worker.id !== first)
-  await until(async () => (await sessions()).some(({ name }) => name === `retoma ${worker.id}`))
-  expect((await engine.workers.list()).find(each => each.id === worker.id)).toMatchObject({ dead: false })
-})
+together(
+  'a worker that was declared dead starts over under a new id, for which its heartbeat thread writes',
+  async () => {
+    const { engine, url } = await liveEngine([defineJob({ kind: 'k', run: () => 1 })])
+    const admin = new pg.Client({ connectionString: url })
+    await admin.connect()
+    onTestFinished(() => admin.end())
+    const worker = await engine.work()
+    const first = worker.id
+    const sessions = async () =>
+      (
+        await admin.query(
+          `select application_name as name from pg_stat_activity where application_name like 'retoma w-%'`,
+        )
+      ).rows
+    await until(async () => (await sessions()).some(({ name }) => name === `retoma ${first}`))
+    await admin.query(`update retoma.worker set dead_at = now() where id = $1`, [first])
+    await until(() => worker.id !== first)
+    await until(async () => (await sessions()).some(({ name }) => name === `retoma ${worker.id}`))
+    expect((await engine.workers.list()).find(each => each.id === worker.id)).toMatchObject({ dead: false })
+  },
+)
 
 together('where a heart cannot beat, the main loop does, and says so once', async () => {
   const lines: string[] = []

@@ -127,7 +127,7 @@ test('an attempt past what its batch expects is told as slow, and one of its kin
 })
 
 describe('of a worker that is gone', () => {
-  test('without a certificate, an item becomes what its batch says, in its words', async () => {
+  test('without a crash report, an item becomes what its batch says, in its words', async () => {
     await kind({})
     const { alone, plain, own } = await three('running', { onOrphan: 'fail', messages: { orphan: 'morreu' } })
     await store.sql(`update retoma.worker set dead_at = $1, suspected_at = $1`, [at(21)])
@@ -183,14 +183,14 @@ describe('of a worker that is gone', () => {
     ['maxAttempts', { maxAttempts: 1 }, { state: 'failed', error: { what: 'crash' } }],
     ['maxCrashes', { maxCrashes: 1 }, { state: 'failed', error: { code: 'poison' } }],
     ['backoff', { backoff: { ...defaultPolicy.backoff, first: seconds(77) } }, { state: 'waiting', run_at: at(87) }],
-  ])('its culprit pays by what its batch says: %s', async (_, items, row) => {
+  ])('its suspected job pays by what its batch says: %s', async (_, items, row) => {
     await kind({})
     const { own } = await three('running', items)
     await bury([own], own)
     expect(await store.job(own)).toMatchObject({ crashes: 1, ...row })
   })
 
-  test('a culprit of no such batch pays by its kind', async () => {
+  test('a suspected job of no such batch pays by its kind', async () => {
     await kind({})
     const { plain } = await three('running', { maxCrashes: 1, maxAttempts: 1 })
     await bury([plain], plain)

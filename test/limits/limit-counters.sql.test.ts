@@ -153,7 +153,7 @@ test('many claims within one part of the time are noted at its end, and not beyo
   }
 })
 
-test('eight claimers at once let no more through than the gates allow', async () => {
+test('eight claimers at once let no more through than the limits allow', async () => {
   await limit({ concurrency: 10, perGroup: { concurrency: 2 } })
   const keys = Array.from({ length: 8 }, (_, i) => `g${i}`)
   await addLimitCounters(store.db, 'q', keys, at(0))
@@ -246,7 +246,7 @@ test('the open way takes nothing of a queue with limits, the gated way nothing o
   expect(await claimIds(1)).toEqual([])
 })
 
-test('a worker that was declared dead gets nothing through a gate', async () => {
+test('a worker that was declared dead gets nothing through a limit', async () => {
   await limit({ concurrency: 1 })
   await enqueue({})
   await store.sql(`update retoma.worker set dead_at = now()`)
@@ -310,7 +310,7 @@ test('a gate that counts wrong is put right, and only that one', async () => {
   ])
 })
 
-test("gates of groups that are no longer used are taken away; those in use, and the queue's own, stay", async () => {
+test("limit counters of groups that are no longer used are taken away; those in use, and the queue's own, stay", async () => {
   await limit({ perGroup: { concurrency: 5 } })
   await addLimitCounters(store.db, 'q', ['old'], at(-26 * 3600))
   await addLimitCounters(store.db, 'q', ['new', 'busy'], at(0))

@@ -135,7 +135,7 @@ test('two who ask for the same of many, in opposite order, do not wait for each 
   expect(answers.filter(each => each.every(one => one.granted))).toHaveLength(15)
 })
 
-test('when nothing counts any more its row goes, in bites, and not before', async () => {
+test('when nothing counts any more its row goes, in chunks, and not before', async () => {
   for (const who of ['a', 'b', 'c']) await take(1, at(0), { who, per: seconds(10) })
   await take(1, at(15), { who: 'c', per: seconds(10) })
   expect(await pruneExpiredRows(store.db, 1000, at(10))).toEqual({ most: 0, files: false })

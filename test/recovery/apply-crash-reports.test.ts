@@ -41,7 +41,7 @@ beforeEach(() => {
 
 const job = defineJob({ kind: 'k', queue: 'q', run: ctx => ctx.attempt })
 
-test('a worker that begins first buries those before it: what they held runs at once', async () => {
+test('a worker that begins first recovers the jobs of the workers before it: what they held runs at once', async () => {
   await store.worker('w-dead', systemClock.now())
   const id = await store.put('running', { worker: 'w-dead' })
   writePendingCrashReport(folder, { worker: 'w-dead', crashReport })
@@ -53,7 +53,7 @@ test('a worker that begins first buries those before it: what they held runs at 
   expect(row).toMatchObject({ dead_at: expect.any(Date), crash_report: crashReport })
 })
 
-test('a certificate stays until what it says is committed, and is used at the next try', async () => {
+test('a crash report stays until what it says is committed, and is used at the next try', async () => {
   await store.worker('w-dead')
   const id = await store.put('running', { worker: 'w-dead' })
   writePendingCrashReport(folder, { worker: 'w-dead', crashReport: { ...crashReport, started: [`${id}/1`] } })
@@ -77,7 +77,7 @@ test('a certificate stays until what it says is committed, and is used at the ne
   expect(await store.job(id)).toMatchObject({ state: 'waiting', worker_id: null, restarts: 1 })
 })
 
-test('the certificate of a worker that has no row any more is gone with it', async () => {
+test('the crash report of a worker that has no row any more is gone with it', async () => {
   writePendingCrashReport(folder, { worker: 'w-forgotten', crashReport })
   await applyCrashReports({ db: store.db, clock: systemClock, log: silentLog, supervision, wake: () => {}, crashed })
   expect(readPendingCrashReports(folder)).toEqual([])

@@ -356,7 +356,7 @@ describe('a kind that wants more than the verdict', () => {
     expect(await rowOf(started!)).toMatchObject({ restarts: 1 })
   })
 
-  test('its culprit pays all the same', async () => {
+  test('its suspected job pays all the same', async () => {
     await policy({ onOrphan: 'fail', maxAttempts: 3 })
     await store.worker('w')
     const id = await store.put('running')
@@ -430,7 +430,7 @@ describe('restarts in a row', () => {
 })
 
 describe('a burial', () => {
-  test('keeps the certificate with the worker, and what of its notes was still open', async () => {
+  test('keeps the crash report with the worker, and what of its notes was still open', async () => {
     await store.worker('w')
     const [id] = await store.putMany(2, 'running')
     await bury({ ...unexplained([id!]), started: [first(id!), '999/4'], stderr: 'a\u0000b\ud800' }, 10)
@@ -518,7 +518,7 @@ describe('a burial', () => {
     expect(await bury(unexplained(ids))).toHaveLength(10_000)
   })
 
-  test('takes a large worker in bites, and it is dead with the last of them', async () => {
+  test('takes a large worker in chunks, and it is dead with the last of them', async () => {
     await store.worker('w')
     const ids = await store.putMany(2001, 'running')
     const chunks: number[] = []
@@ -537,7 +537,7 @@ describe('a burial', () => {
     expect(new Set(recovered.map(each => each.fate))).toEqual(new Set(['suspect']))
   })
 
-  test('goes on where one that was cut off between two bites has ended, and nobody is charged for being the last', async () => {
+  test('goes on where one that was cut off between two chunks has ended, and nobody is charged for being the last', async () => {
     await store.worker('w')
     const ids = await store.putMany(1001, 'running')
     const db = faulty(store.db)
@@ -548,7 +548,7 @@ describe('a burial', () => {
     expect(await store.sql(sums)).toEqual([{ restarts: 1001, crashes: 0, held: 0 }])
   })
 
-  test('that never gets through leaves its jobs to the watchdog, who takes them in bites of its own', async () => {
+  test('that never gets through leaves its jobs to the watchdog, who takes them in chunks of its own', async () => {
     await store.worker('w')
     const ids = await store.putMany(1001, 'running')
     const db = faulty(store.db)
@@ -591,7 +591,7 @@ describe('a burial', () => {
     expect(await claimJobs(store.db, { wants, kinds: ['k'], worker: 'w' }, at(20))).toEqual([])
   })
 
-  test('notes an event for what it moved, frees gates and counts the batch', async () => {
+  test('notes an event for what it moved, releases limit counters and counts the batch', async () => {
     await store.worker('w')
     const [suspectedJob, other] = await store.putMany(2, 'running')
     await store.sql(`update retoma.queue set limits = '{"concurrency": 5}', limited = true where name = 'q'`)

@@ -448,7 +448,7 @@ describe('jobs older than maxAge', () => {
     expect(await failOverdue(store.db, 10, at(10_800))).toMatchObject([{ id: later }, { id: limited }])
   })
 
-  test('go in bites, once by rivals, those that are locked at the next look', async () => {
+  test('go in chunks, once by rivals, those that are locked at the next look', async () => {
     await kind({ maxAge: hours(1) })
     const ids = await store.putMany(500, 'waiting')
     const first = await failOverdue(store.db, 50, at(3600))

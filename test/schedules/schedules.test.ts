@@ -145,7 +145,7 @@ describe('after being off from noon to a quarter past four', () => {
     )
   })
 
-  test('all works off a long list in bites, without a gap or a repeat', async () => {
+  test('all works off a long list in chunks, without a gap or a repeat', async () => {
     const every = defineSchedule({ name: 'tidy', job: tidy, every: seconds(10), catchUp: 'all' })
     const { jobs, engine, row } = await off(every)
     expect((await row()).nextAt).toEqual(new Date('2030-01-01T14:46:50Z'))

@@ -100,7 +100,7 @@ test.each([
   ['somebody else’s', '{"job":{"id":1},"attempt":"x"}'],
   ['no number', '{"job":"a","attempt":1,"how":"exit","message":"m","stack":null}'],
   ['nothing', 'null'],
-])('a culprit whose file is %s is none: the death is unexplained', (_, text) => {
+])('a suspected job whose file is %s is none: the death is unexplained', (_, text) => {
   const folder = scratch()
   writeFileSync(join(folder, 'suspected-job.json'), text)
   openInFlightJournal(folder, 'w-1').note('1/1')
@@ -110,7 +110,7 @@ test.each([
   })
 })
 
-test('what a culprit said may be of any length: not all of it is kept', () => {
+test('what a suspected job said may be of any length: not all of it is kept', () => {
   const folder = scratch()
   const long = 'x'.repeat(5_000_000)
   recordSuspectedJob(folder, { job: '1', attempt: 1, how: 'uncaught', message: long, stack: long })
@@ -121,7 +121,7 @@ test('what a culprit said may be of any length: not all of it is kept', () => {
 
 const nothing = { memoryBytes: null, oomBefore: null, oomAfter: null, stderr: null }
 
-test('an inquest makes a certificate for each worker of the process, with the same cause', () => {
+test('an inquest makes a crash report for each worker of the process, with the same cause', () => {
   const folder = scratch()
   openInFlightJournal(folder, 'w-1').note('1/1')
   openInFlightJournal(folder, 'w-2').note('2/3')
@@ -141,7 +141,7 @@ test('a process that had heard that it shall stop was asked to, whatever ended i
   expect(buildCrashReports(folder, { ...nothing, exitCode: null, signal: 'SIGSEGV' }).crashReport.how).toBe('asked')
 })
 
-test('a certificate waits until it is removed, and one half-written is none', () => {
+test('a crash report waits until it is removed, and one half-written is none', () => {
   const folder = scratch()
   const { crashReport } = buildCrashReports(folder, { ...nothing, exitCode: 1, signal: null })
   writePendingCrashReport(folder, { worker: 'w-1', crashReport })

@@ -92,7 +92,7 @@ togetherEach<[string, string | RegExp]>([
 })
 
 together(
-  'who aborts is not named: those that had started are in the certificate, with what they said last',
+  'who aborts is not named: those that had started are in the crash report, with what they said last',
   async () => {
     const { crashReport, id, other, line } = await bringDown('abort')
     expect(crashReport).toMatchObject({ how: 'unexplained', signal: 'SIGABRT', exitCode: null, suspectedJob: null })
