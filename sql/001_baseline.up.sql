@@ -42,8 +42,9 @@ create table retoma.queue (
   paused boolean not null default false,      -- true: no worker claims jobs of this queue
   limits jsonb not null default '{}',         -- concurrency, rate and depth, as configured
   full_scan_at timestamptz not null default '-infinity', -- time of the last full scan: a claim from the start of the queue
-  limited boolean not null default false,     -- the queue has a concurrency or a rate: its jobs are limited
-  grouped boolean not null default false,     -- the limits also count for each group_key
+  limited boolean not null default false,     -- the queue has a concurrency, a rate or fair turns: its jobs are limited
+  limit_key_from text collate "C",            -- source of the limit_key of its jobs: 'group', 'batch', or null
+  turn_keys text[] not null default '{}',     -- by priority, the key whose turn is next; a moment old, and only the start of a new worker
   unblock_seq integer not null default 0      -- increases when blocked jobs become claimable: each worker then claims once from the start
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 200, fillfactor = 50);
 
@@ -118,7 +119,7 @@ create table retoma.job (
   error jsonb,                                -- last error, or the reason of a skip
   created_at timestamptz not null,
   finished_at timestamptz,                    -- time of the final state
-  limit_key text collate "C" not null default '', -- group_key if the queue is grouped; '' otherwise
+  limit_key text collate "C" not null default '', -- the group_key or the batch_id, as limit_key_from of the queue says; '' otherwise
   checkpoint_data json,                       -- data of the last ctx.checkpoint
   version integer,                            -- version of the kind's code that enqueued the job; null: 1, as for most kinds
   crash_suspicion jsonb,                      -- crash suspicion (src/jobs/model/crash-suspicion.ts); null for nearly every job
@@ -134,7 +135,7 @@ create table retoma.job (
 
 -- Claims of queues without limits, and of queues with limits.
 create index job_ready on retoma.job (queue, claim_rank, run_at, id) where state = 'waiting' and not limited;
-create index job_limited on retoma.job (queue, limit_key, claim_rank, run_at, id) where state = 'waiting' and limited;
+create index job_limited on retoma.job (queue, claim_rank, limit_key, run_at, id) where state = 'waiting' and limited;
 -- Unique keys.
 create unique index job_key on retoma.job (kind, key) where unique_until is not null;
 -- Running jobs are read worker by worker, from the oldest attempt of the worker.

@@ -257,7 +257,7 @@ CREATE INDEX job_finished ON retoma.job USING btree (finished_at, id) WHERE ((fi
 
 CREATE UNIQUE INDEX job_key ON retoma.job USING btree (kind, key) WHERE (unique_until IS NOT NULL);
 
-CREATE INDEX job_limited ON retoma.job USING btree (queue, limit_key, claim_rank, run_at, id) WHERE ((state = 'waiting'::text) AND limited);
+CREATE INDEX job_limited ON retoma.job USING btree (queue, claim_rank, limit_key, run_at, id) WHERE ((state = 'waiting'::text) AND limited);
 
 CREATE INDEX job_poison ON retoma.job USING btree (finished_at) WHERE ((state = 'failed'::text) AND ((error ->> 'code'::text) = 'poison'::text));
 
@@ -357,7 +357,8 @@ create table retoma.queue (
   limits jsonb not null default '{}'::jsonb,
   full_scan_at timestamp with time zone not null default '-infinity'::timestamp with time zone,
   limited boolean not null default false,
-  grouped boolean not null default false,
+  limit_key_from text collate "C",
+  turn_keys text[] not null default '{}'::text[],
   unblock_seq integer not null default 0,
   constraint queue_pkey PRIMARY KEY (name)
 );

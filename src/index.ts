@@ -143,7 +143,15 @@ export type { Log } from './lib/logging/log.ts'
 export { megabytes } from './lib/values/bytes.ts'
 export { type Duration, days, hours, milliseconds, minutes, seconds } from './lib/values/duration.ts'
 export type { ListPage, ListPageOptions } from './lib/values/page.ts'
-export type { GroupLimits, LimitsByQueue, PerGroupLimits, QueueLimits, QueueRate } from './limits/model/queue-limits.ts'
+export type {
+  EachGroupLimits,
+  FairTurns,
+  GroupLimits,
+  LimitsByQueue,
+  PerGroupLimits,
+  QueueLimits,
+  QueueRate,
+} from './limits/model/queue-limits.ts'
 export type { LimitOptions, RateAllowance } from './limits/model/rate-window.ts'
 export type { QueueLimitsResult, QueuesApi } from './limits/queue-actions.ts'
 export type { UpstashAccess } from './limits/upstash.ts'

@@ -30,6 +30,7 @@ import type {
 import { attemptsOf } from './jobs/model/attempt-history.ts'
 import { timelineOf } from './jobs/model/timeline.ts'
 import { readableValue } from './lib/values/value-codec.ts'
+import { namedGroups } from './limits/model/queue-limits.ts'
 
 /** Converts the names of the first level only: the inside of an input or a result belongs to the user. */
 export const snakeCase = (view: object): Record<string, unknown> =>
@@ -135,10 +136,18 @@ export const guardWire = ({ after, every, lastError, warnings, ...guard }: Guard
 })
 
 /** Only limits with a value; `{}` for a queue without limits. */
-export const limitsWire = ({ perGroup, maxDepth, ...whole }: QueueLimits) => ({
+export const limitsWire = ({ perGroup, maxDepth, fair, weights, ...whole }: QueueLimits) => ({
   ...gateWire(whole),
-  ...(perGroup === undefined ? {} : { per_group: { ...gateWire(perGroup), ...admitWire(perGroup) } }),
+  ...(perGroup === undefined ? {} : { per_group: perGroupWire(perGroup) }),
+  ...(fair === undefined ? {} : { fair }),
+  ...(weights === undefined ? {} : { weights }),
   ...(maxDepth === undefined ? {} : { max_depth: maxDepth }),
+})
+
+const perGroupWire = (perGroup: PerGroupLimits) => ({
+  ...Object.fromEntries(namedGroups(perGroup).map(([group, limits]) => [group, gateWire(limits)])),
+  ...gateWire(perGroup),
+  ...admitWire(perGroup),
 })
 
 const gateWire = ({ concurrency, rate }: GroupLimits) => ({

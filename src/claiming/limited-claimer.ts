@@ -1,29 +1,37 @@
 /**
- * Claims jobs of queues with limits, taking the limit keys in turn.
+ * Claims jobs of queues with limits or fair turns, taking the limit keys in turn.
  *
- * Invariant: a claim with fewer jobs than wanted has visited all keys once, or the limit of the queue allows no more. So every remaining
- * job waits for its limit, for an instant, or for a worker with other kinds.
+ * Invariant: a claim with fewer jobs than wanted has visited all lanes once, or the limit of the queue allows no more. So every remaining
+ * job waits for its limit, for an instant, or for a worker with other kinds. The turns are in the memory of each worker: each worker
+ * shares its own starts fairly, so all workers together do, and a dead worker leaves nothing behind. The saved turns are only the start of
+ * a new worker: any value is right.
  */
 
 import type { Db } from '../database/db.ts'
 import type { ClaimableKinds } from '../jobs/model/kind-version.ts'
 import type { Clock } from '../lib/clock.ts'
 import { addLimitCounters } from '../limits/sql/limit-counters.ts'
+import { readTurnKeys, saveTurnKeys } from '../limits/sql/queue.ts'
 import { BatchOverrideCache } from './batch-overrides.ts'
 import type { ClaimedJob } from './sql/claim.ts'
-import { type ClaimTurn, claimLimited, claimTurnAfter, firstTurn, type LimitedClaim } from './sql/claim-limited.ts'
+import { beforeLanes, type ClaimTurn, claimLimited, type LimitedClaim } from './sql/claim-limited.ts'
 
 /** The maximum of lanes per statement. */
 const mostLanes = 1000
 /** A bound for the loop. A limit counter that was just added and is missing again was pruned in between; 1000 times is a bug. */
 const mostRounds = 1000
+const priorities = 10
+const saveEveryMs = 1000
+const noKey = { key: '', left: 0 }
 
 export class LimitedClaimer {
   readonly #db: Db
   readonly #clock: Clock
   readonly #takes: ClaimableKinds
   readonly #overrides: BatchOverrideCache
-  readonly #turns = new Map<string, ClaimTurn>()
+  /** By queue: the next turn of each priority. */
+  readonly #turns = new Map<string, ClaimTurn[]>()
+  #savedAt = Number.NEGATIVE_INFINITY
 
   constructor(db: Db, clock: Clock, takes: ClaimableKinds, overrides = new BatchOverrideCache(db)) {
     this.#db = db
@@ -39,18 +47,19 @@ export class LimitedClaimer {
     want: number,
     took: (claimed: readonly ClaimedJob[]) => void,
   ): Promise<number> {
+    const turns = await this.#turnsOf(queue)
     let missing = want
     let nextMs = Number.POSITIVE_INFINITY
-    let from = this.#turns.get(queue) ?? firstTurn
-    let fromStart = from === firstTurn
-    let lanes = want * 2 + 10
+    let after = beforeLanes
+    let lanes = want + 10
     for (let round = 0; round < mostRounds; round++) {
       const asked = {
         queue,
         want: missing,
         worker,
         ...this.#takes,
-        from,
+        after,
+        turns,
         lanes: Math.min(lanes, mostLanes),
       }
       const answer = await claimLimited(this.#db, asked, this.#clock.instant())
@@ -59,31 +68,41 @@ export class LimitedClaimer {
       missing -= answer.claimed.length
       nextMs = Math.min(nextMs, answer.nextMs ?? nextMs)
       if (missing <= 0 || answer.allowed <= answer.claimed.length) {
-        if (answer.claimed.length > 0) this.#turns.set(queue, turnAfter(answer, asked.lanes))
+        if (answer.turn !== null) await this.#endTurn(queue, turns, answer.turn)
         break
       }
       if (answer.missing.length > 0) {
         await addLimitCounters(this.#db, queue, answer.missing, this.#clock.instant())
         continue
       }
-      const wasLast = answer.lanes < asked.lanes
-      if (wasLast && fromStart) {
-        this.#turns.delete(queue)
-        break
-      }
-      fromStart ||= wasLast
-      from = wasLast ? firstTurn : answer.last!
+      if (answer.last === null) break
+      after = answer.last
       lanes *= 4
     }
     return nextMs
   }
+
+  /** A new worker continues where another worker was: a worker that lives for a few jobs would start with the first keys for ever. */
+  async #turnsOf(queue: string): Promise<ClaimTurn[]> {
+    const known = this.#turns.get(queue)
+    if (known !== undefined) return known
+    const keys = await readTurnKeys(this.#db, queue)
+    const turns = Array.from({ length: priorities }, (_, priority) => ({ key: keys[priority] ?? '', left: 0 }))
+    this.#turns.set(queue, turns)
+    return turns
+  }
+
+  /** Saves the turns at most once a second. The turns of a queue without keys stay at the first key. */
+  async #endTurn(queue: string, turns: ClaimTurn[], turn: NonNullable<LimitedClaim['turn']>): Promise<void> {
+    turns[turn.priority] = turnAfter(turn)
+    const at = this.#clock.elapsed()
+    if (turns.every(each => each.key <= turnAfter(noKey).key) || at - this.#savedAt < saveEveryMs) return
+    this.#savedAt = at
+    const keys = turns.map(each => each.key)
+    // Without the keys a new worker begins with older keys.
+    await saveTurnKeys(this.#db, queue, keys).catch(() => {})
+  }
 }
 
-/** Keys that received jobs come last in the next claim; but if no other key waits, the same keys are not visited twice. */
-function turnAfter({ claimed, last, lanes }: LimitedClaim, asked: number): ClaimTurn {
-  const key = claimed.map(each => each.limit_key).reduce((a, b) => (isBefore(a, b) ? b : a))
-  return lanes < asked && key === last?.key ? firstTurn : claimTurnAfter(key)
-}
-
-/** Compares keys by bytes, as the database does. */
-const isBefore = (a: string, b: string): boolean => Buffer.compare(Buffer.from(a), Buffer.from(b)) < 0
+/** A key that has not used its whole turn is first in the next claim. Otherwise the next key is first: no text lies between the two. */
+const turnAfter = ({ key, left }: ClaimTurn): ClaimTurn => (left > 0 ? { key, left } : { key: `${key}\u0001`, left: 0 })

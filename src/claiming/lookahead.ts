@@ -8,7 +8,7 @@
 
 import type { Db } from '../database/db.ts'
 import type { Clock } from '../lib/clock.ts'
-import { lookAhead } from './sql/claim.ts'
+import { type LookaheadResult, lookAhead } from './sql/claim.ts'
 
 export class Lookahead {
   readonly #db: Db
@@ -50,24 +50,26 @@ export class Lookahead {
     this.#askedAt = Number.NEGATIVE_INFINITY
   }
 
-  /** `limited`: the queues with limits. `anew`: the queues with outdated claim cursors. */
-  async look(): Promise<{ limited: readonly string[]; anew: readonly string[] }> {
+  /** `limited`: the queues with limits or fair turns; `counted`: with a concurrency or a rate. `anew`: the queues with outdated claim cursors. */
+  async look(): Promise<Pick<LookaheadResult, 'limited' | 'counted'> & { anew: readonly string[] }> {
     const before = this.#askedAt
     // Set before the answer arrives, so that a `forget` during the query causes another lookahead.
     this.#askedAt = this.#clock.elapsed()
     this.#dueAt = Number.POSITIVE_INFINITY
-    const { dueMs, limited, seen, unblockSeq } = await lookAhead(this.#db, this.#queues, this.#clock.instant()).catch(
-      error => {
-        this.#askedAt = Math.min(before, this.#askedAt)
-        throw error
-      },
-    )
+    const { dueMs, limited, counted, seen, unblockSeq } = await lookAhead(
+      this.#db,
+      this.#queues,
+      this.#clock.instant(),
+    ).catch(error => {
+      this.#askedAt = Math.min(before, this.#askedAt)
+      throw error
+    })
     // After a failover to a slower clock, new jobs may sort before every job seen so far.
     const back = this.#seen !== undefined && seen < this.#seen
     const anew = this.#queues.filter(queue => back || unblockSeq[queue] !== this.#unblockSeq[queue])
     this.#seen = seen
     this.#unblockSeq = unblockSeq
     if (dueMs !== null) this.dueIn(dueMs)
-    return { limited, anew }
+    return { limited, counted, anew }
   }
 }

@@ -16,8 +16,10 @@ export class Slots {
   readonly size: number
   /** True if the last claim received all wanted jobs, or this queue was not part of the claim. A freed slot is then worth another claim. */
   more = false
-  /** The queue has limits. */
+  /** The queue has limits or fair turns. */
   limited = false
+  /** The queue has a concurrency or a rate. */
+  counted = false
   /** Separate for each queue: the durations of one queue say nothing about another queue. */
   readonly #prefetch = new PrefetchSizing()
   #used = 0
@@ -49,9 +51,9 @@ export class Slots {
 
   /** The number of jobs to claim now: for the free slots, and for the prefetch once at least half of the prefetch has started. */
   want(): number {
-    // No prefetch of limited jobs, because a limited job should run at once; and none while slots are paused, because ready jobs may be
+    // No prefetch of jobs that count against a limit, because such a job should run at once; and none while slots are paused, because ready jobs may be
     // deferred too.
-    const ahead = this.#blocked || this.limited || this.#resting > 0 ? 0 : this.#prefetch.ahead(this.size, mostAhead)
+    const ahead = this.#blocked || this.counted || this.#resting > 0 ? 0 : this.#prefetch.ahead(this.size, mostAhead)
     const missing = this.free + ahead - this.waiting
     if (missing <= 0 || (this.waiting > 0 && missing < ahead / 2)) return 0
     const fitting = this.#largest === 0 ? missing : Math.max(this.free, Math.floor(maxBytes / this.#largest))

@@ -352,7 +352,7 @@ const namespaces: { readonly [Name in Namespace]: ParametersOf<Engine[Name]> } =
       named('queue'),
       object<QueueLimits>(
         'limits',
-        { concurrency: left, rate: left, perGroup: left, maxDepth: left },
+        { concurrency: left, rate: left, perGroup: left, fair: left, weights: left, maxDepth: left },
         { required: true },
       ),
       by,

@@ -7,6 +7,7 @@
 
 import type { Run } from '../database/db.ts'
 import { storedVersion } from '../jobs/model/kind-version.ts'
+import { limitKeyOf } from '../jobs/sql/transition.ts'
 
 export interface NewJob {
   queue: string
@@ -46,7 +47,7 @@ const insertJobs = {
       insert into retoma.job (id, queue, kind, key, unique_until, ref, state, claim_rank, run_at, input, group_key, limited, limit_key, version, trace, created_at)
       select id, queue, kind, key, unique_until, ref, 'waiting', priority * 2 + 1,
         greatest(coalesce(run_at, coalesce($11::timestamptz, now())) + make_interval(secs => delay_ms / 1000), coalesce($11::timestamptz, now())),
-        input, group_key, coalesce(q.limited, false), case when q.grouped then coalesce(group_key, '') else '' end, version, trace, coalesce($11::timestamptz, now())
+        input, group_key, coalesce(q.limited, false), ${limitKeyOf('q', 'group_key', 'null')}, version, trace, coalesce($11::timestamptz, now())
       from given left join retoma.queue q on q.name = given.queue
       order by kind, key, ord
       on conflict (kind, key) where unique_until is not null do nothing
@@ -66,7 +67,7 @@ const insertAlike = {
       greatest(coalesce($4::timestamptz, coalesce($8::timestamptz, now())) + make_interval(secs => $5::float8 / 1000), coalesce($8::timestamptz, now())),
       input, $6,
       coalesce((select limited from retoma.queue where name = $1), false),
-      coalesce((select $6::text from retoma.queue where name = $1 and grouped), ''),
+      coalesce((select $6::text from retoma.queue where name = $1 and limit_key_from = 'group'), ''),
       $9::int,
       $10::text,
       coalesce($8::timestamptz, now())

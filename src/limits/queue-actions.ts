@@ -59,9 +59,10 @@ export function createQueues(given: { db: Db; clock: Clock; wake: (queue: string
       checkLimits({ [name]: limits })
       const applied = await changeQueueLimits(db, name, limits, clock.instant(), by)
       if (applied === undefined) throw noSuchQueue(name)
-      // Also on a repeated call: the first caller may have crashed before this point.
-      await relimit(db, [name], clock.instant())
+      // Workers apply the limits from here on, also while waiting jobs are still moved.
       if (applied.changed) wake(name)
+      // Also on a repeated call: the first caller may have crashed before this point.
+      await relimit(db, [name], clock.instant(), () => wake(name))
       return { queue: name, limits, changed: applied.changed }
     },
   }
@@ -75,8 +76,8 @@ export async function applyLimits(db: Db, limits: LimitsByQueue, now: Date | nul
   return changed
 }
 
-async function relimit(db: Db, changed: readonly string[], now: Date | null): Promise<void> {
-  await relimitJobs(db, changed, now)
+async function relimit(db: Db, changed: readonly string[], now: Date | null, moved?: () => void): Promise<void> {
+  await relimitJobs(db, changed, now, moved)
   await recountLimits(db)
 }
 

@@ -191,7 +191,7 @@ export class ClaimLoop implements HandlerSlot {
   /** A lease has ended. If the lease counted against a limit, another job may start, here or elsewhere. */
   #leaseEnded(queue: string): void {
     const slots = this.#slotsOf(queue)
-    if (slots?.limited) {
+    if (slots?.counted) {
       slots.more = true
       this.#options.events.released(queue, 0)
     }
@@ -246,9 +246,12 @@ export class ClaimLoop implements HandlerSlot {
   }
 
   async #lookAhead(): Promise<void> {
-    const { limited, anew } = await this.#lookahead.look()
+    const { limited, counted, anew } = await this.#lookahead.look()
     for (const queue of anew) this.#claimer.forget(queue)
-    for (const slots of this.#slots) slots.limited = limited.includes(slots.queue)
+    for (const slots of this.#slots) {
+      slots.limited = limited.includes(slots.queue)
+      slots.counted = counted.includes(slots.queue)
+    }
   }
 
   async #claim(): Promise<number> {

@@ -8,7 +8,7 @@ import { runCascadeChunk } from '../../src/batches/sql/batch-cascade.ts'
 import { readBatchClocks } from '../../src/batches/sql/batch-stall-clock.ts'
 import { armProbes, pauseBatches } from '../../src/batches/sql/provider-pauses.ts'
 import { claimJobs, claimsNotBlocked, isClaimable, releaseClaims } from '../../src/claiming/sql/claim.ts'
-import { claimLimited, firstTurn } from '../../src/claiming/sql/claim-limited.ts'
+import { claimLimited } from '../../src/claiming/sql/claim-limited.ts'
 import { type Db, openDb, type Statement } from '../../src/database/db.ts'
 import { migrate } from '../../src/database/migrate.ts'
 import { findIncidents } from '../../src/incidents/sql/find-incidents.ts'
@@ -138,8 +138,7 @@ describe('in a table with many finished and many running jobs', () => {
     const takes = { kinds: ['k'], worker: 'w' }
     const claims: Record<string, (db: Db) => Promise<unknown>> = {
       job_ready: db => claimJobs(db, { wants: [{ queue: 'q', want: 20 }], ...takes }, at(1)),
-      job_limited: db =>
-        claimLimited(db, { queue: 'q', want: 20, from: firstTurn, lanes: 20, ...takes }, at(1)).catch(() => {}),
+      job_limited: db => claimLimited(db, { queue: 'q', want: 20, lanes: 20, ...takes }, at(1)).catch(() => {}),
     }
     // Of the lane; what was found is then taken by its ids, as "job j", however it likes.
     const sorted = 'Bitmap Heap Scan on job  ('
@@ -147,6 +146,8 @@ describe('in a table with many finished and many running jobs', () => {
       const plan = await planOf(claim)
       expect(plan, index).toContain(`Index Scan using ${index} on job`)
       expect(plan, index).not.toContain(sorted)
+      // A lane of the limited index has a key besides: its plan does not depend on the filter.
+      if (index === 'job_limited') continue
       const careless = await planOf(claim, text =>
         text.replaceAll(isClaimable, claimsNotBlocked).replaceAll('coalesce(batch_id, 0)', 'batch_id'),
       )

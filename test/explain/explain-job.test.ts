@@ -225,12 +225,27 @@ test('a limit in the way is named with how much of it is used: of the queue, of 
   const other = await t.put('ok', { groupKey: 'bia' })
   expect(await t.said(other)).toMatchObject({
     verdict: 'waiting',
-    sentence: `job ${other} is ready and the next of its group; the groups of queue "mail" take turns`,
+    sentence: `job ${other} is ready and the next of its group in queue "mail"; the groups of a priority take turns`,
   })
   const next = await t.put('ok', { groupKey: 'bia' })
-  expect((await t.said(next)).sentence).toBe(`job ${next} is ready and behind 1 other of its group in queue "mail"`)
+  expect((await t.said(next)).sentence).toBe(
+    `job ${next} is ready and behind 1 other of its group in queue "mail"; the groups of a priority take turns`,
+  )
   await t.sql(`update retoma.limit_counter set running = 2 where group_key = ''`)
   expect((await t.said(other)).sentence).toContain('queue "mail" may run 2 at once and 2 run')
+})
+
+test('a named group is explained by its own limit, and fair turns by the jobs of its batch', async () => {
+  const t = await here({ limits: { mail: { perGroup: { concurrency: 9, ana: { concurrency: 1 } } } } })
+  await t.worker('w')
+  const id = await t.put('ok', { groupKey: 'ana' })
+  await t.sql(`insert into retoma.limit_counter (queue, group_key, running, used_at) values ('mail', 'ana', 1, now())`)
+  expect((await t.said(id)).sentence).toBe(`job ${id} waits for a limit: its group "ana" may run 1 at once and 1 runs`)
+  await t.engine.queues.setLimits('mail', { fair: 'batch' })
+  const next = await t.put('ok', { groupKey: 'bia' })
+  expect((await t.said(next)).sentence).toBe(
+    `job ${next} is ready and behind 1 other of its batch in queue "mail"; the batches of a priority take turns`,
+  )
 })
 
 test('a suspect is told as one, and how it runs next', async () => {

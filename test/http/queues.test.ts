@@ -57,7 +57,13 @@ test('the limits of a queue are replaced, for jobs that wait too, and {} removes
   const set = (body: object) => ask('PUT', '/api/v1/queues/post/limits', { body })
   const limits = {
     rate: { limit: 1, per_ms: 60_000 },
-    per_group: { concurrency: 1, admit: { limit: 3, per_ms: 120_000 } },
+    per_group: {
+      concurrency: 1,
+      admit: { limit: 3, per_ms: 120_000 },
+      'tenant-7': { concurrency: 10, rate: { limit: 5, per_ms: 1000 } },
+    },
+    fair: 'group',
+    weights: { 'tenant-7': 3 },
     max_depth: 9,
   }
   expect(await set(limits)).toMatchObject({ status: 200, body: { queue: 'post', limits, changed: true } })
@@ -77,6 +83,13 @@ test('limits that cannot be are 400 with the field, and nothing changes', async 
     { rate: { limit: 1 } },
     { rate: { limit: 1, per_ms: 1 } },
     { max_depth: -1 },
+    { per_group: { concurency: 1 } },
+    { per_group: { 'tenant-7': { concurrency: 0 } } },
+    { per_group: { 'tenant-7': { admit: { limit: 3, per_ms: 120_000 } } } },
+    { fair: 'tenant' },
+    { fair: 'batch', per_group: { concurrency: 1 } },
+    { fair: 'group', weights: { a: 0 } },
+    { weights: { a: 2 } },
   ])
     expect(await set(body), JSON.stringify(body)).toMatchObject({ status: 400 })
   expect((await ask('GET', '/api/v1/queues')).body.items).toMatchObject([{ limits: { concurrency: 2 } }])

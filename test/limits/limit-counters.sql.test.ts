@@ -2,7 +2,7 @@
 import pg from 'pg'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { claimJobs, releaseClaims } from '../../src/claiming/sql/claim.ts'
-import { claimLimited, firstTurn } from '../../src/claiming/sql/claim-limited.ts'
+import { claimLimited } from '../../src/claiming/sql/claim-limited.ts'
 import { enqueueJobs, enqueueUniform } from '../../src/enqueue/enqueue.sql.ts'
 import { applyJobAction } from '../../src/jobs/sql/job-actions.ts'
 import { minutes, seconds } from '../../src/lib/values/duration.ts'
@@ -22,7 +22,7 @@ const enqueue = async (...jobs: Parameters<typeof newJob>[0][]) =>
   (await enqueueJobs(store.db.run, jobs.map(newJob), at(0))).map(each => each.id)
 const claim = (want: number, given: { now?: Date; kinds?: string[]; worker?: string; lanes?: number } = {}) => {
   const { now = at(0), kinds = ['k'], worker = 'w', lanes = 100 } = given
-  return claimLimited(store.db, { queue: 'q', want, worker, kinds, from: firstTurn, lanes }, now)
+  return claimLimited(store.db, { queue: 'q', want, worker, kinds, lanes }, now)
 }
 const claimIds = async (...given: Parameters<typeof claim>) => (await claim(...given)).claimed.map(each => each.id)
 const gates = () =>
@@ -163,7 +163,7 @@ test('eight claimers at once let no more through than the limits allow', async (
   let [most, mostOfOne, ended] = [0, 0, 0]
   const work = async (db: (typeof pools)[number]) => {
     while (ended < 400) {
-      const given = { queue: 'q', want: 3, worker: 'w', kinds: ['k'], from: firstTurn, lanes: 100 }
+      const given = { queue: 'q', want: 3, worker: 'w', kinds: ['k'], lanes: 100 }
       const { claimed } = await claimLimited(db, given, at(0))
       for (const { limit_key } of claimed) running.set(limit_key, (running.get(limit_key) ?? 0) + 1)
       mostOfOne = Math.max(mostOfOne, ...running.values())

@@ -174,6 +174,17 @@ test('limits that are none are refused with their name, and nothing is written',
     [{ q: { rate: { limit: 5, per: 60 } } }, 'limits.q.rate.per'],
     [{ q: { rate: { limit: 5, per: minutes(60 * 25) } } }, 'limits.q.rate.per'],
     [{ q: { perGroup: { maxDepth: 5 } } }, 'limits.q.perGroup.maxDepth'],
+    [{ q: { perGroup: { concurency: 5 } } }, 'limits.q.perGroup.concurency'],
+    [{ q: { perGroup: { a: { concurrency: 0 } } } }, 'limits.q.perGroup.a.concurrency'],
+    [{ q: { perGroup: { a: { admit: { limit: 5, per: 60_000 } } } } }, 'limits.q.perGroup.a.admit'],
+    [{ q: { perGroup: { a: { rate: { limit: 5 } } } } }, 'limits.q.perGroup.a.rate'],
+    [{ q: { perGroup: { 'x\0': { concurrency: 1 } } } }, 'limits.q.perGroup'],
+    [{ q: { fair: 'tenant' } }, 'limits.q.fair'],
+    [{ q: { fair: 'batch', perGroup: { a: { concurrency: 1 } } } }, 'limits.q.fair'],
+    [{ q: { weights: { a: 2 } } }, 'limits.q.weights'],
+    [{ q: { fair: 'group', weights: { a: 0 } } }, 'limits.q.weights.a'],
+    [{ q: { fair: 'group', weights: { a: 101 } } }, 'limits.q.weights.a'],
+    [{ q: { fair: 'group', weights: 2 } }, 'limits.q.weights'],
     [{ q: { concurency: 5 } }, 'limits.q.concurency'],
     [{ q: { maxDepth: '5' } }, 'limits.q.maxDepth'],
     [{ q: 5 }, 'limits.q'],
@@ -205,4 +216,77 @@ test('groups have their turns, whatever the limit of the queue and whatever thei
     await run()
     expect(order.indexOf(second)).toBeLessThan(5)
   }
+})
+
+test('the ten jobs of one tenant start while thousands of another wait, and weights share the slots', async () => {
+  const started: string[] = []
+  const hold = gate()
+  const job = defineJob({
+    kind: 'k',
+    queue: 'q',
+    run: async (_, group: string) => {
+      started.push(group)
+      await hold.passed
+    },
+  })
+  const { engine } = await liveEngine([job], { limits: { q: { fair: 'group', weights: { big: 3 } } } })
+  await engine.enqueueMany(
+    job,
+    Array.from({ length: 2000 }, () => 'big'),
+    { groupKey: 'big' },
+  )
+  await engine.enqueueMany(
+    job,
+    Array.from({ length: 10 }, () => 'small'),
+    { groupKey: 'small' },
+  )
+  await engine.work({ queues: { q: 20 } })
+  await until(() => started.length === 20)
+  expect(started.filter(group => group === 'small')).toHaveLength(5)
+  hold.open()
+  await until(() => started.filter(group => group === 'small').length === 10)
+  expect(started.length).toBeLessThan(2010)
+})
+
+test('limits that change while a worker of another process is idle or full hold there at once, without a poll', async () => {
+  const running = new Map<string, number>()
+  let hold = gate()
+  const job = defineJob({
+    kind: 'k',
+    queue: 'q',
+    run: async (_, group: string) => {
+      running.set(group, (running.get(group) ?? 0) + 1)
+      await hold.passed
+      running.set(group, running.get(group)! - 1)
+    },
+  })
+  const url = await shareDatabase()
+  // The clock stands still, so nobody polls: who hears nothing does nothing.
+  const clock = new VirtualClock()
+  const [{ engine: a }, { engine: b }] = [
+    await liveEngine([job], { clock, connections: 4 }, url),
+    await liveEngine([job], { clock, connections: 4 }, url),
+  ]
+  await b.work({ queues: { q: 100 } })
+  // Idle: the queue gets its first limit before its first jobs.
+  await a.queues.setLimits('q', { perGroup: { 'tenant-7': { concurrency: 2 } } })
+  const inputs = Array.from({ length: 40 }, (_, i) => (i % 2 ? 'tenant-7' : 'tenant-8'))
+  await a.enqueueMany(job, inputs, { each: group => ({ groupKey: group }) })
+  await until(() => running.get('tenant-8') === 20)
+  expect(running.get('tenant-7')).toBe(2)
+  // Full: the limit rises while no job ends.
+  await a.queues.setLimits('q', { perGroup: { 'tenant-7': { concurrency: 5 } } })
+  await until(() => running.get('tenant-7') === 5)
+  const passed = hold
+  hold = gate()
+  // The limit falls: as jobs end, no more than two start.
+  await a.queues.setLimits('q', { perGroup: { 'tenant-7': { concurrency: 2 } } })
+  passed.open()
+  await until(() => running.get('tenant-7') === 2)
+  expect(running.get('tenant-8')).toBe(0)
+  // No limit at all: the rest starts.
+  await a.queues.setLimits('q', {})
+  await until(() => running.get('tenant-7') === 15)
+  hold.open()
+  await until(async () => (await a.queues.list())[0]?.running === 0)
 })

@@ -7,6 +7,7 @@
 
 import type { Db } from '../../database/db.ts'
 import { defaultPolicy } from '../../jobs/model/policy.ts'
+import { groupLimits } from '../../jobs/sql/group-limits.ts'
 import { inOpenLane, leasedByWorker } from '../../jobs/sql/job-floor.ts'
 import type { BatchPolicy } from '../model/batch.ts'
 import type { BatchFacts } from '../model/batch-stall-verdict.ts'
@@ -38,7 +39,7 @@ const depth = 1000
 const groupHasRoom = `(
   j.limit_key = '' or not exists (
     select from retoma.queue q join retoma.limit_counter g on g.queue = q.name and g.group_key = j.limit_key
-    where q.name = t.queue and g.running >= (q.limits #>> '{perGroup,concurrency}')::int
+    where q.name = t.queue and g.running >= (select l.concurrency from (${groupLimits('q.limits', 'j.limit_key')}) l)
   )
 )`
 

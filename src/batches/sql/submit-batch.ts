@@ -10,6 +10,7 @@
 import type { Db } from '../../database/db.ts'
 import { freeOldKeys } from '../../enqueue/enqueue.sql.ts'
 import { storedVersion } from '../../jobs/model/kind-version.ts'
+import { limitKeyOf } from '../../jobs/sql/transition.ts'
 import type { BatchPolicy } from '../model/batch.ts'
 import type { BatchState } from '../model/batch-state.ts'
 
@@ -115,7 +116,7 @@ const alike = {
       insert into retoma.job (queue, kind, batch_id, ref, state, claim_rank, run_at, input, group_key, limited, limit_key, version, trace, created_at)
       select o.queue, o.kind, o.id, i.ref, 'waiting', o.priority * 2 + 1, ${runAt}, i.input, $7::text,
         coalesce((select limited from retoma.queue where name = o.queue), false),
-        coalesce((select $7::text from retoma.queue where name = o.queue and grouped), ''), $10::int, $11::text,
+        coalesce((select ${limitKeyOf('q', '$7::text', 'o.id')} from retoma.queue q where q.name = o.queue), ''), $10::int, $11::text,
         coalesce($5::timestamptz, now())
       from open o cross join rows from (jsonb_array_elements($8::jsonb), unnest($9::text[])) as i (input, ref)
       returning id
@@ -131,7 +132,7 @@ const different = {
       insert into retoma.job (queue, kind, batch_id, key, unique_until, ref, state, claim_rank, run_at, input, group_key, limited, limit_key, version, trace, created_at)
       select o.queue, o.kind, o.id, i.key, i.unique_until, i.ref, 'waiting', coalesce(i.priority, o.priority) * 2 + 1,
         greatest(coalesce(i.run_at, coalesce($5::timestamptz, now())) + make_interval(secs => i.delay_ms / 1000), coalesce($5::timestamptz, now())),
-        i.input, i.group_key, coalesce(q.limited, false), case when q.grouped then coalesce(i.group_key, '') else '' end, $13::int, $14::text,
+        i.input, i.group_key, coalesce(q.limited, false), ${limitKeyOf('q', 'i.group_key', 'o.id')}, $13::int, $14::text,
         coalesce($5::timestamptz, now())
       from open o
         left join retoma.queue q on q.name = any (array[o.queue])

@@ -1,31 +1,45 @@
 /**
- * Claims limited jobs, key by key in turn: the statement visits the lanes (limit_key, rank) with waiting jobs, one index probe per lane,
- * and continues from the lane where this worker stopped.
+ * Claims the jobs of queues with limits or with fair turns. A lane is a priority and a limit key: the group or the batch of the job, or ''.
+ * The statement visits the lanes with waiting jobs, two index probes per lane: the lowest priority number first, and within a priority
+ * the keys in turn, from the key where this worker stopped.
  *
  * Invariant: the claim counts each started job in every limit counter of the job, in the same statement, under the lock of the counter
  * and against the newest version of its row. Limit counters are locked in the order of the keys, the counter of the queue ('') first, and
- * the claim waits for no job. Claims and settles cannot deadlock.
+ * the claim waits for no job. Claims and settles cannot deadlock. No job of a lane starts while a visited lane of a better priority has a
+ * job that this worker may start (docs/adr/0046-fair-turns.md).
  */
 
 import { claimShardOf, countStarted } from '../../batches/sql/batch-counters.ts'
 import type { Db } from '../../database/db.ts'
 import type { ClaimableKinds } from '../../jobs/model/kind-version.ts'
+import { groupLimits } from '../../jobs/sql/group-limits.ts'
 import { countedHits, notedAt } from '../../limits/sql/rate-window-rows.ts'
 import { type ClaimedJob, claimedColumns, isClaimable, isTaken, unpackClaimed } from './claim.ts'
 
-/** A position among the lanes; the lanes after this position come next. */
+/** A position among the lanes of a queue: the first key from `low` on comes next. */
+export interface LanePosition {
+  priority: number
+  low: string
+  /** The visit of this priority has passed the last key and continues with the first key. */
+  wrapped: boolean
+}
+
+/** The position before every lane. */
+export const beforeLanes: LanePosition = { priority: -1, low: '', wrapped: true }
+
+/** The next turn within a priority: the first key from `key` on. If `key` itself has not used its whole turn, `left` jobs are left. */
 export interface ClaimTurn {
   key: string
-  claim_rank: number
+  left: number
 }
 
 export interface LimitedClaim {
   claimed: ClaimedJob[]
-  /** Number of visited lanes. If fewer than requested, no lane is left. */
-  lanes: number
-  /** The last visited lane. */
-  last: ClaimTurn | null
-  /** Keys without a limit counter. */
+  /** The last visited lane; null: no lane is left. */
+  last: LanePosition | null
+  /** The lane of the last turn, and the number of jobs that the lane may still start in this turn. */
+  turn: { priority: number; key: string; left: number } | null
+  /** Keys without a limit counter. The claim took no job after the first of them. */
   missing: string[]
   /** Number of jobs the limit of the whole queue allowed. */
   allowed: number
@@ -33,21 +47,65 @@ export interface LimitedClaim {
   nextMs: number | null
 }
 
-export const firstTurn: ClaimTurn = { key: '', claim_rank: -1 }
-/** Returns the position after every lane of a key. */
-export const claimTurnAfter = (key: string): ClaimTurn => ({ key, claim_rank: 32_767 })
-
-const now = `coalesce($8::timestamptz, now())`
+const now = `coalesce($4::timestamptz, now())`
 /** Hits that a rate window still counts, and the instant at which the first of these hits expires. */
 const counts = (per: string) => countedHits('g', per, now)
 const used = (per: string) => `(select coalesce(sum(h.n), 0) from ${counts(per)})`
 const frees = (per: string) => `coalesce((select min(h.at) from ${counts(per)}), ${now}) + ${per}`
-const nextLane = (after: string) => `
-  select j.limit_key, j.claim_rank, j.run_at
-  from retoma.job j
-  where j.queue = $1 and j.state = 'waiting' and j.limited and (j.limit_key, j.claim_rank) > ${after}
-  order by j.limit_key, j.claim_rank, j.run_at, j.id
+const isFull = (of: string) =>
+  `(coalesce(g.running >= ${of}.concurrency, false) or case when ${of}.rate is null then false else ${used(`${of}.per`)} >= ${of}.rate end)`
+
+const waits = `j.queue = $1 and j.state = 'waiting' and j.limited`
+const turnKey = (priority: string) => `coalesce(($8::text[])[${priority} + 1], '')`
+
+// The next lane: the first key from `low` on; or, after the last key, the first of the keys before the key of the turn; or else the next
+// priority, as a row without a key. The bound `high` is compared outside of the probe: inside, the probe would read on to the end of the
+// lanes. `limit 1` outside: PostgreSQL tries a way only if the ways before gave no row. A key has two lanes in the index, because jobs
+// that come back have a claim rank of their own.
+const nextLane = `
+  select * from (
+    select w.priority, k.key, k.key || chr(1) as low, way.wrapped, k.run_at, k.due_at
+    from (
+        values (w.low, case when w.wrapped then ${turnKey('w.priority')} end, w.wrapped),
+          ('', case when w.wrapped then '' else ${turnKey('w.priority')} end, true)
+      ) as way (low, high, wrapped)
+      cross join lateral (
+        select head.limit_key as key, min(head.run_at) as run_at, min(head.run_at) filter (where head.run_at > ${now}) as due_at
+        from (values (0), (1)) as r (fresh)
+          cross join lateral (
+            select j.limit_key, j.run_at from retoma.job j
+            where ${waits} and j.claim_rank = (w.priority * 2 + r.fresh)::smallint and j.limit_key >= way.low
+            order by j.limit_key, j.run_at, j.id
+            limit 1
+          ) head
+        group by head.limit_key
+        order by head.limit_key
+        limit 1
+      ) k
+    where way.high is null or k.key < way.high
+    union all
+    select p.priority, null, ${turnKey('p.priority')}, false, null, null
+    from (
+        select (j.claim_rank / 2)::int as priority from retoma.job j
+        where ${waits} and j.claim_rank >= ((w.priority + 1) * 2)::smallint
+        order by j.claim_rank
+        limit 1
+      ) p
+  ) way
   limit 1`
+
+/** The jobs of the lane `s` that may start now, in order: first the jobs that come back. */
+const startable = (columns: string, lock: string, limit: string) => `
+  select found.* from (values (0), (1)) as r (fresh)
+    cross join lateral (
+      select ${columns} from retoma.job
+      where queue = $1 and limit_key = s.key and claim_rank = (s.priority * 2 + r.fresh)::smallint and state = 'waiting' and limited
+        and run_at <= ${now} and ${isTaken('$9', '$10')}
+        and ${isClaimable}
+      order by run_at, id
+      limit ${limit}
+      ${lock}
+    ) found`
 
 // The new hits of a limit counter with a rate. The instant is read behind the lock, which the claim may have waited for, and never goes
 // back.
@@ -63,7 +121,13 @@ const hits = `
   ) u
   group by u.at`
 
-// Limit counters are looked up one by one: a join would read all counters while the planner takes the table for small.
+// A lane takes part if its first job is due, its limit counter is not full, and its batch is not blocked: about as many lanes as jobs are
+// wanted, because the claim locks their limit counters. In the first pass a lane starts the jobs of its turn: its weight, or more if the turns of the priority do not use all free
+// places. The second pass gives the places that other lanes left unused. If a limited key takes part with two priorities, the jobs of
+// the better priority count first. A lane without a limit counter ends the claim: the caller adds the counter and claims again, so that
+// no job behind this lane starts first. Limit counters are looked up one by one: a join would read all counters while the planner takes the
+// table for small.
+const taking = `greatest((select n from allowed), $11::int / 4)`
 const claim = {
   name: 'claim_limited',
   text: `
@@ -71,9 +135,7 @@ const claim = {
       select (limits ->> 'concurrency')::int as concurrency,
         (limits #>> '{rate,limit}')::int as rate,
         make_interval(secs => (limits #>> '{rate,per}')::float8 / 1000) as per,
-        (limits #>> '{perGroup,concurrency}')::int as group_concurrency,
-        (limits #>> '{perGroup,rate,limit}')::int as group_rate,
-        make_interval(secs => (limits #>> '{perGroup,rate,per}')::float8 / 1000) as group_per
+        limits, limits ->> 'fair' = 'batch' as by_batch
       from retoma.queue
       where name = $1 and limited and not paused
         and exists (select from retoma.worker where id = $3 and dead_at is null)
@@ -86,38 +148,84 @@ const claim = {
       select greatest(case when coalesce(r.concurrency, r.rate) is null then $2::bigint else coalesce((select free from whole), 0) end, 0) as n
       from rule r
     ), walk as (
-      select lane.*, 1 as n from (${nextLane('($4::text, $5::smallint)')}) lane where (select n from allowed) > 0
+      select $5::int as priority, null::text collate "C" as key, $6::text collate "C" as low, $7::bool as wrapped,
+        null::timestamptz as run_at, null::timestamptz as due_at, 0 as n
+      where (select n from allowed) > 0
       union all
-      select lane.*, w.n + 1 from walk w cross join lateral (${nextLane('(w.limit_key, w.claim_rank)')}) lane where w.n < $6
+      select lane.*, w.n + (lane.key is not null)::int from walk w cross join lateral (${nextLane}) lane where w.n < $11::int
+    ), lane as materialized (
+      select w.*, l.concurrency, l.rate, l.per
+      from walk w
+        cross join rule r
+        cross join lateral (${groupLimits('r.limits', 'w.key')}) l
+      where w.key is not null
     ), ripe as materialized (
-      select limit_key, array_agg(claim_rank order by claim_rank) as ranks from walk where run_at <= ${now} group by 1 order by 1
+      select l.*, coalesce(l.concurrency, l.rate) is not null as limited,
+        coalesce(l.concurrency, l.rate) is not null and g.is_full is null as uncounted
+      from lane l
+        cross join rule r
+        left join lateral (
+          select ${isFull('l')} as is_full from retoma.limit_counter g
+          where g.queue = $1 and g.group_key = l.key and coalesce(l.concurrency, l.rate) is not null
+        ) g on true
+      where l.run_at <= ${now}
+        and (
+          not coalesce(r.by_batch, false) or l.key <> all (array(select id::text from retoma.batch where claims_blocked))
+          or l.key = any (array(
+            select (select batch_id::text from retoma.job where id = p.probe_job) from retoma.provider p where p.probe_job is not null
+          ))
+        )
+        and not coalesce(g.is_full, false)
+      order by l.n
+      limit ${taking}
+    ), limited_key as materialized (
+      select distinct key, concurrency, rate, per from ripe where limited and not uncounted order by key
+    ), counter as materialized (
+      select k.key, g.free
+      from limited_key k
+        cross join lateral (
+          select least(k.concurrency - g.running, case when k.rate is not null then k.rate - ${used('k.per')} end) as free
+          from retoma.limit_counter g
+          where g.queue = $1 and g.group_key = k.key and not (${isFull('k')})
+          for update of g
+        ) g
+    ), weighted as materialized (
+      select l.n, l.priority, l.key, l.limited,
+        coalesce((r.limits #>> array['weights', case when r.by_batch
+          then coalesce((select b.name from retoma.batch b where b.id = case when l.key ~ '^[0-9]{1,18}$' then l.key::bigint end), '') else l.key end])::int, 1) as weight
+      from ripe l cross join rule r
+      where l.n < all (array(select n from ripe where uncounted))
+    ), share as materialized (
+      select s.n, s.priority, s.key, s.limited,
+        case when s.key = ${turnKey('s.priority')} and coalesce(($12::int[])[s.priority + 1], 0) > 0 then ($12::int[])[s.priority + 1]
+          else s.weight * ceil((select n from allowed)::numeric / sum(s.weight) over (partition by s.priority))::int end as turn
+      from weighted s
+    ), pass as materialized (
+      select s.n, s.priority, s.key, f.free, p.n as pass,
+        case p.n when 1 then 0 else s.turn end as skip,
+        greatest(case p.n when 1 then least(s.turn, f.free) else f.free - s.turn end, 0) as most
+      from share s
+        cross join lateral (
+          select c.free - case when exists (select from share e where e.key = s.key and e.n < s.n) then (
+              select count(*) from share e cross join lateral (
+                select from (select e.priority, e.key) s cross join lateral (${startable('id', '', 'c.free')} limit c.free) j
+              ) x
+              where e.key = s.key and e.n < s.n
+            ) else 0 end as free
+          from counter c where s.limited and c.key = s.key
+          union all
+          select (select n from allowed) where not s.limited
+        ) f
+        cross join (values (1), (2)) as p (n)
+      where p.n = 1 or s.turn < least(f.free, (select n from allowed))
+      order by s.priority, p.n, s.n
     ), picked as materialized (
       select job.id
-      from ripe k
-        cross join rule r
+      from pass s
         cross join lateral (
-          select s.free from (
-            select least(r.group_concurrency - g.running, r.group_rate - ${used('r.group_per')}) as free
-            from retoma.limit_counter g
-            where g.queue = $1 and g.group_key = k.limit_key and k.limit_key <> '' and coalesce(r.group_concurrency, r.group_rate) is not null
-              and coalesce(g.running < r.group_concurrency, true) and coalesce(${used('r.group_per')} < r.group_rate, true)
-            for update of g
-          ) s
-          union all select $2::bigint where k.limit_key = '' or coalesce(r.group_concurrency, r.group_rate) is null
-        ) gate
-        cross join lateral (
-          select found.id
-          from unnest(k.ranks) as lane (claim_rank)
-            cross join lateral (
-              select id from retoma.job
-              where queue = $1 and limit_key = k.limit_key and claim_rank = lane.claim_rank and state = 'waiting' and limited
-                and run_at <= ${now} and ${isTaken('$7', '$9')}
-                and ${isClaimable}
-              order by run_at, id
-              limit greatest(gate.free, 0)
-              for update skip locked
-            ) found
-          limit greatest(gate.free, 0)
+          ${startable('id', 'for update skip locked', 's.skip + s.most')}
+          offset s.skip
+          limit s.most
         ) job
       limit (select n from allowed)
     ), taken as (
@@ -125,8 +233,8 @@ const claim = {
       set state = 'running', attempt = attempt + 1, worker_id = $3, started_at = ${now}
       where j.id = any (array(select id from picked))
       returning ${claimedColumns}
-    ), ${countStarted('taken', '$10::smallint')}, started as materialized (
-      select $1::text as queue, key, n, (select coalesce($8::timestamptz, clock_timestamp())) as at
+    ), ${countStarted('taken', '$13::smallint')}, started as materialized (
+      select $1::text as queue, key, n, (select coalesce($4::timestamptz, clock_timestamp())) as at
       from (
         select limit_key as key, count(*)::int as n from taken where limit_key <> '' group by 1
         union all
@@ -141,46 +249,77 @@ const claim = {
       from started s
         cross join rule r
         cross join lateral (
-          select r.concurrency, r.rate, r.per where s.key = '' and coalesce(r.concurrency, r.rate) is not null
+          select r.concurrency, r.rate, r.per where s.key = ''
           union all
-          select r.group_concurrency, r.group_rate, r.group_per where s.key <> '' and coalesce(r.group_concurrency, r.group_rate) is not null
+          select e.* from (${groupLimits('r.limits', 's.key')}) e where s.key <> ''
         ) l
-      where g.queue = any (array[s.queue]) and g.group_key = any (array[s.key])
+      where coalesce(l.concurrency, l.rate) is not null and g.queue = any (array[s.queue]) and g.group_key = any (array[s.key])
     ), walked as (
-      select count(*)::int as lanes,
-        (select to_jsonb(w) from (select limit_key as key, claim_rank from walk order by n desc limit 1) w) as last,
-        (select coalesce(array_agg(k.limit_key), '{}') from ripe k, rule r
-          where k.limit_key <> '' and coalesce(r.group_concurrency, r.group_rate) is not null
-            and (select true from retoma.limit_counter g where g.queue = $1 and g.group_key = k.limit_key) is null) as missing,
+      select (
+          select jsonb_build_object('priority', l.priority, 'low', l.low, 'wrapped', l.wrapped)
+          from (select count(*) >= ${taking} as cut, max(n) as n from ripe) t
+            join lane l on l.n = case when t.cut then t.n else $11::int end
+        ) as last,
+        (
+          select jsonb_build_object('priority', s.priority, 'key', s.key, 'left', greatest(s.turn - t.n, 0))
+          from share s
+            cross join lateral (
+              select count(*)::int as n from taken t where t.limit_key = s.key and t.claim_rank / 2 = s.priority
+            ) t
+          where t.n > 0
+          order by t.n > s.turn desc, s.n desc
+          limit 1
+        ) as turn,
+        (select coalesce(array_agg(distinct key), '{}') from ripe where uncounted) as missing,
         coalesce((select n from allowed), 0)::int as allowed,
         extract(epoch from least(
-          min(run_at) filter (where run_at > ${now}),
+          min(l.due_at),
           (select w.frees from whole w, rule r where w.used + (select count(*) from taken) >= r.rate),
-          (select min((
-              select ${frees('r.group_per')} from retoma.limit_counter g
-              where g.queue = $1 and g.group_key = k.limit_key
-                and ${used('r.group_per')} + coalesce((select s.n from started s where s.key = k.limit_key), 0) >= r.group_rate
-            ))
-            from rule r, ripe k where r.group_rate is not null and k.limit_key <> '')
+          min((
+              select ${frees('l.per')} from retoma.limit_counter g
+              where g.queue = $1 and g.group_key = l.key
+                and ${used('l.per')} + coalesce((select s.n from started s where s.key = l.key), 0) >= l.rate
+            )) filter (where l.run_at <= ${now} and l.rate is not null and l.key <> '')
         ) - ${now})::float8 * 1000 as "nextMs"
-      from walk
+      from lane l
     )
-    select w.lanes, w.last, w.missing, w.allowed, w."nextMs", t.* from walked w left join taken t on true`,
+    select w.last, w.turn, w.missing, w.allowed, w."nextMs", t.* from walked w left join taken t on true`,
 }
 
-export async function claimLimited(
-  db: Db,
-  given: { queue: string; want: number; worker: string; from: ClaimTurn; lanes: number } & ClaimableKinds,
-  now: Date | null,
-): Promise<LimitedClaim> {
-  const { queue, want, worker, kinds, versions = '{}', from, lanes } = given
-  const values = [queue, want, worker, from.key, from.claim_rank, lanes, kinds, now, versions, claimShardOf(worker)]
-  const rows = await db.run<Omit<LimitedClaim, 'claimed'> & ClaimedJob & { id: string | null }>(claim, values)
-  const { lanes: seen, last, missing, allowed, nextMs } = rows[0]!
+export interface LimitedClaimRequest extends ClaimableKinds {
+  queue: string
+  want: number
+  worker: string
+  /** The visit continues here; default: before the first lane. */
+  after?: LanePosition
+  /** The next turn of each priority; default: the first key. */
+  turns?: readonly ClaimTurn[]
+  /** Number of lanes to visit at most. */
+  lanes: number
+}
+
+export async function claimLimited(db: Db, given: LimitedClaimRequest, now: Date | null): Promise<LimitedClaim> {
+  const { queue, want, worker, kinds, versions = '{}', after = beforeLanes, turns = [], lanes } = given
+  const rows = await db.run<Omit<LimitedClaim, 'claimed'> & ClaimedJob & { id: string | null }>(claim, [
+    queue,
+    want,
+    worker,
+    now,
+    after.priority,
+    after.low,
+    after.wrapped,
+    turns.map(turn => turn.key),
+    kinds,
+    versions,
+    lanes,
+    turns.map(turn => turn.left),
+    claimShardOf(worker),
+  ])
+  const { last, turn, missing, allowed, nextMs } = rows[0]!
   return {
     claimed: rows.filter(row => row.id !== null).map(unpackClaimed),
-    lanes: seen,
     last,
+    turn,
     missing,
     allowed,
     nextMs,

@@ -180,6 +180,10 @@ const ahead = {
   text: `
     select extract(epoch from min(j.run_at) - coalesce($2::timestamptz, now()))::float8 * 1000 as "dueMs",
       array(select name from retoma.queue where limited and name = any ($1::text[])) as limited,
+      array(
+        select name from retoma.queue
+        where limited and name = any ($1::text[]) and (limits - 'weights')::text ~ '"(concurrency|rate)"'
+      ) as counted,
       ((coalesce($2::timestamptz, now()) - interval '${lookBackMs} milliseconds') at time zone 'UTC')::text as seen,
       coalesce((select jsonb_object_agg(name, unblock_seq) from retoma.queue where name = any ($1::text[])), '{}') as "unblockSeq"
     from unnest($1::text[]) as q (name), generate_series(0, 19) as r (claim_rank)
@@ -195,8 +199,10 @@ const ahead = {
 export interface LookaheadResult {
   /** Milliseconds until the next job of the queues is due; null if no job waits for an instant. */
   dueMs: number | null
-  /** The queues with limits. */
+  /** The queues with limits or fair turns: claim-limited.ts claims their jobs. */
   limited: string[]
+  /** The queues among them with a concurrency or a rate. */
+  counted: string[]
   /**
    * An instant `lookBackMs` before now, as text. Once a later claim returns fewer jobs than wanted, no job before this instant waits for
    * the worker.

@@ -4,6 +4,7 @@ import type { BatchState, BatchView, Engine, GroupLimits, QueueLimits, QueueView
 import { batchWire, findingWire, queueWire, workerWire } from '../../json-views.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { formatDuration } from '../../lib/values/duration.ts'
+import { namedGroups } from '../../limits/model/queue-limits.ts'
 import type { Context } from '../command-context.ts'
 import { refuseWithoutData, withEngine } from '../command-database.ts'
 import { batchTable } from '../format/batch-lines.ts'
@@ -88,7 +89,7 @@ export function queueLines(queues: readonly QueueView[], { word }: Output): stri
 }
 
 /** The limits of a queue in a single line; '' without limits. */
-function limitsText({ perGroup = {}, maxDepth, ...whole }: QueueLimits, { status }: CliMessages): string {
+function limitsText({ perGroup = {}, fair, maxDepth, ...whole }: QueueLimits, { status }: CliMessages): string {
   const groupLimits = ({ concurrency, rate }: GroupLimits): string[] => [
     ...(concurrency === undefined ? [] : [status.atOnce(concurrency)]),
     ...(rate === undefined ? [] : [status.rate(rate.limit, formatDuration(rate.per))]),
@@ -101,6 +102,8 @@ function limitsText({ perGroup = {}, maxDepth, ...whole }: QueueLimits, { status
   const all = [
     ...groupLimits(whole),
     ...(group === '' ? [] : [status.perGroup(group)]),
+    ...namedGroups(perGroup).map(([name, limits]) => status.ofGroup(groupLimits(limits).join(', '), name)),
+    ...(fair === undefined ? [] : [status.fair(fair)]),
     ...(maxDepth === undefined ? [] : [status.maxDepth(maxDepth)]),
   ]
   return all.length === 0 ? '' : status.limits(all.join(', '))

@@ -262,6 +262,8 @@ export const en = {
     paused: 'paused',
     limits: (limits: string) => `limits: ${limits}`,
     perGroup: (limits: string) => `each group ${limits}`,
+    ofGroup: (limits: string, group: string) => `group "${group}" ${limits}`,
+    fair: (of: 'group' | 'batch'): string => (of === 'group' ? 'groups take turns' : 'batches take turns'),
     atOnce: (n: number) => `${n} at once`,
     rate: (n: number, per: string) => `${n} starts in ${per}`,
     admit: (n: number, per: string) => `${n} enqueued in ${per}`,

@@ -254,6 +254,8 @@ export const pt: CliMessages = {
     paused: 'pausada',
     limits: limits => `limites: ${limits}`,
     perGroup: limits => `cada grupo ${limits}`,
+    ofGroup: (limits, group) => `grupo "${group}" ${limits}`,
+    fair: of => (of === 'group' ? 'os grupos se revezam' : 'os lotes se revezam'),
     atOnce: n => `${n} ao mesmo tempo`,
     rate: (n, per) => `${n} inícios em ${per}`,
     admit: (n, per) => `${n} entradas em ${per}`,

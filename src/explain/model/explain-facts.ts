@@ -7,6 +7,7 @@ import type { BatchState } from '../../batches/model/batch-state.ts'
 import type { CrashSuspicion } from '../../jobs/model/crash-suspicion.ts'
 import type { JobPolicy } from '../../jobs/model/policy.ts'
 import type { JobState } from '../../jobs/model/state.ts'
+import type { FairTurns } from '../../limits/model/queue-limits.ts'
 
 /** Counts stop here: the exact number above does not matter. */
 export const most = 10_000
@@ -138,9 +139,9 @@ export interface JobFacts {
   lastFailure: FailureFacts | null
   /** Name of the current `ctx.sleep`. */
   sleep: string | null
-  /** Ready jobs before this waiting job; in a queue with turns for groups, only jobs of the same group. */
+  /** Ready jobs before this waiting job; in a queue with turns, only jobs of the same group or batch. */
   ahead: Count
-  turns: boolean
+  turns: FairTurns | null
   /** A provider used by this kind that currently waits or is stopped. */
   provider: ProviderFacts | null
   limits: LimitFacts[]

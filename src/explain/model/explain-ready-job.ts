@@ -1,5 +1,6 @@
 /** Explains a ready job with an eligible worker: the job waits for its turn, a slot, or a limit. */
 import { type LocalizedText, localized } from '../../errors/errors.ts'
+import type { FairTurns } from '../../limits/model/queue-limits.ts'
 import type { JobFacts } from './explain-facts.ts'
 import { whyLimited } from './explain-limits.ts'
 import type { LocalizedExplanation } from './explanation.ts'
@@ -51,8 +52,8 @@ export function explainReadyJob(job: JobFacts): LocalizedExplanation {
   return explained(
     'waiting',
     localized(
-      `job ${id} is ready and behind ${n.en} ${others(job).en} of ${job.turns ? 'its group in ' : ''}queue ${quoted(queue)}`,
-      `o job ${id} está pronto, atrás de ${n.pt} ${others(job).pt} ${job.turns ? 'do seu grupo na' : 'da'} fila ${quoted(queue)}`,
+      `job ${id} is ready and behind ${n.en} ${others(job).en} of ${job.turns ? `${own(job.turns).en} in ` : ''}queue ${quoted(queue)}${inTurn(job.turns).en}`,
+      `o job ${id} está pronto, atrás de ${n.pt} ${others(job).pt} ${job.turns ? `${own(job.turns).pt} na` : 'da'} fila ${quoted(queue)}${inTurn(job.turns).pt}`,
     ),
     'wait',
     wait,
@@ -67,8 +68,8 @@ function next({ id, queue, runAt, now, turns }: JobFacts): LocalizedExplanation 
     return explained(
       'waiting',
       localized(
-        `job ${id} is ready and the next of its group; the groups of queue ${quoted(queue)} take turns`,
-        `o job ${id} está pronto e é o próximo do seu grupo; os grupos da fila ${quoted(queue)} se revezam`,
+        `job ${id} is ready and the next of ${own(turns).en} in queue ${quoted(queue)}${inTurn(turns).en}`,
+        `o job ${id} está pronto e é o próximo ${own(turns).pt} na fila ${quoted(queue)}${inTurn(turns).pt}`,
       ),
       'wait',
       wait,
@@ -114,6 +115,16 @@ function suspect({ id, crashSuspicion }: JobFacts): LocalizedExplanation {
   )
 }
 
+const own = (turns: FairTurns): LocalizedText =>
+  turns === 'group' ? localized('its group', 'do seu grupo') : localized('its batch', 'do seu lote')
+
+function inTurn(turns: FairTurns | null): LocalizedText {
+  if (turns === null) return nothing
+  return turns === 'group'
+    ? localized('; the groups of a priority take turns', '; os grupos de uma prioridade se revezam')
+    : localized('; the batches of a priority take turns', '; os lotes de uma prioridade se revezam')
+}
+
 const others = ({ ahead }: JobFacts): LocalizedText =>
   ahead.jobs === 1 && !ahead.more ? localized('other', 'outro') : localized('others', 'outros')
 
@@ -121,8 +132,8 @@ function andBehind(job: JobFacts): LocalizedText {
   if (job.ahead.jobs === 0 && !job.ahead.more) return job.turns ? nothing : localized('; it is next', '; é o próximo')
   const n = upToMost(job.ahead)
   return localized(
-    `; ${n.en} ${others(job).en} ${job.turns ? 'of its group ' : ''}come before it`,
-    `; ${n.pt} ${others(job).pt} ${job.turns ? 'do seu grupo ' : ''}antes dele`,
+    `; ${n.en} ${others(job).en} ${job.turns ? `of ${own(job.turns).en} ` : ''}come before it`,
+    `; ${n.pt} ${others(job).pt} ${job.turns ? `${own(job.turns).pt} ` : ''}antes dele`,
   )
 }
 

@@ -167,7 +167,7 @@ const job: fc.Arbitrary<JobFacts> = fc.record({
   ),
   sleep: maybe(hostile),
   ahead: count,
-  turns: fc.boolean(),
+  turns: fc.constantFrom('group' as const, 'batch' as const, null),
 })
 
 const batch: fc.Arbitrary<BatchFacts> = fc.record({

@@ -5,6 +5,7 @@
 
 import { defaultPolicy } from '../../jobs/model/policy.ts'
 import { takesVersion } from '../../jobs/sql/claimable-kinds.ts'
+import { groupLimits } from '../../jobs/sql/group-limits.ts'
 import { leasedByWorker } from '../../jobs/sql/job-floor.ts'
 import { most } from '../model/explain-facts.ts'
 
@@ -71,9 +72,7 @@ export const limitsOf = (q: string, key = `''`): string => `(
       select '' as key, (${q}.limits ->> 'concurrency')::int as concurrency, (${q}.limits #>> '{rate,limit}')::int as rate,
         make_interval(secs => (${q}.limits #>> '{rate,per}')::float8 / 1000) as per
       union all
-      select ${key}, (${q}.limits #>> '{perGroup,concurrency}')::int, (${q}.limits #>> '{perGroup,rate,limit}')::int,
-        make_interval(secs => (${q}.limits #>> '{perGroup,rate,per}')::float8 / 1000)
-      where ${key} <> ''
+      select ${key}, e.* from (${groupLimits(`${q}.limits`, key)}) e where ${key} <> ''
     ) l
       left join lateral (
         select running, hit_at, hit_n from retoma.limit_counter where queue = ${q}.name and group_key = l.key

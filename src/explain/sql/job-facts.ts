@@ -70,7 +70,7 @@ const job = {
         limit 1
       ) end as sleep,
       case when j.state = 'waiting' then ${ahead} else '{"jobs":0,"more":false}' end as ahead,
-      j.limited and coalesce(q.grouped, false) as turns, ${providerOf('j.kind = any (p.kinds)', pausedBy)} as provider,
+      case when j.limited then q.limit_key_from end as turns, ${providerOf('j.kind = any (p.kinds)', pausedBy)} as provider,
       case when j.state = 'waiting' and j.limited then ${limitsOf('q', 'j.limit_key')} else '[]' end as limits,
       ${eligibleWorkersOf('j.queue', 'j.kind', 'coalesce(j.version, 1)')} as "eligibleWorkers",
       ${watch} as watch

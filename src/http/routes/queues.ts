@@ -17,21 +17,34 @@ const rate = z.strictObject({ limit: most, per_ms: z.number().min(1000).max(86_4
 const groupLimits = { concurrency: most.optional(), rate: rate.optional() }
 const limits = z.strictObject({
   ...groupLimits,
-  per_group: z.strictObject({ ...groupLimits, admit: rate.optional() }).optional(),
+  per_group: z
+    .object({ ...groupLimits, admit: rate.optional() })
+    .catchall(z.strictObject(groupLimits))
+    .optional()
+    .meta({ description: 'every other property is the name of a group with its own limits' }),
+  fair: z.enum(['group', 'batch']).optional().meta({ description: 'the groups, or the batches, take turns' }),
+  weights: z
+    .record(z.string(), upTo(100))
+    .optional()
+    .meta({ description: 'jobs in one turn, by group or by name of the batch; 1 if not given' }),
   max_depth: upTo(100_000_000).optional(),
 })
 
 type Rate = z.output<typeof rate> | undefined
 const rateOf = (given: Rate) => given && { limit: given.limit, per: given.per_ms as Duration }
 
-const limitsOf = ({ concurrency, rate, per_group: group, max_depth: maxDepth }: z.output<typeof limits>) =>
+const groupLimitsOf = ({ concurrency, rate }: { concurrency?: number | undefined; rate?: Rate }) =>
+  omitUndefined({ concurrency, rate: rateOf(rate) })
+
+const perGroupOf = ({ concurrency, rate, admit, ...named }: NonNullable<z.output<typeof limits>['per_group']>) =>
   omitUndefined({
-    concurrency,
-    rate: rateOf(rate),
-    perGroup:
-      group && omitUndefined({ concurrency: group.concurrency, rate: rateOf(group.rate), admit: rateOf(group.admit) }),
-    maxDepth,
+    ...Object.fromEntries(Object.entries(named).map(([group, given]) => [group, groupLimitsOf(given)])),
+    ...groupLimitsOf({ concurrency, rate }),
+    admit: rateOf(admit),
   })
+
+const limitsOf = ({ per_group: group, max_depth: maxDepth, fair, weights, ...whole }: z.output<typeof limits>) =>
+  omitUndefined({ ...groupLimitsOf(whole), perGroup: group && perGroupOf(group), fair, weights, maxDepth })
 
 const queue = z
   .object({
@@ -97,7 +110,7 @@ export const queueRoutes: readonly Route[] = [
     params: nameParams,
     body: limits,
     answer: z.object({ queue: z.string(), limits, changed: z.boolean() }),
-    errors: ['not_found'],
+    errors: ['not_found', 'bad_option'],
     async run({ engine, params, body, who }) {
       const set = await engine.queues.setLimits(params.name, limitsOf(body), { by: who.user })
       return { ...set, limits: limitsWire(set.limits) }

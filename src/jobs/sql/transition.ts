@@ -5,6 +5,8 @@
  * writes the event of the move. Every such statement builds on the fragments of this file, so that no statement forgets one of them.
  */
 
+import { groupHasConcurrency } from './group-limits.ts'
+
 /**
  * Returns the parts of a `with` that release the limit counters of the jobs in `moved` (queue, limited, limit_key). All of
  * these jobs were running. The statement looks up each counter by key: a join could read all counters.
@@ -18,7 +20,7 @@ export const releaseLimits = (moved: string, now: string): string => `
         join retoma.queue q on q.name = any (array[m.queue])
         cross join lateral (
           select '' as key where q.limits ? 'concurrency'
-          union all select m.limit_key where m.limit_key <> '' and q.limits -> 'perGroup' ? 'concurrency'
+          union all select m.limit_key where m.limit_key <> '' and ${groupHasConcurrency('q.limits', 'm.limit_key')}
         ) k
       where m.limited
     ) f
@@ -174,10 +176,14 @@ export const noteBatchActions = (what: string, of: string, now: string, who: str
     now,
   )
 
+/** The limit key of a job in the queue `q`, which may be missing. */
+export const limitKeyOf = (q: string, group: string, batch: string): string =>
+  `case ${q}.limit_key_from when 'group' then coalesce(${group}, '') when 'batch' then coalesce(${batch}::text, '') else '' end`
+
 // The limits of the queue may have changed since the enqueue.
 export const limitsOfItsQueue = `
   limited = coalesce((select q.limited from retoma.queue q where q.name = j.queue), false),
-  limit_key = coalesce((select j.group_key from retoma.queue q where q.name = j.queue and q.grouped), '')`
+  limit_key = coalesce((select ${limitKeyOf('q', 'j.group_key', 'j.batch_id')} from retoma.queue q where q.name = j.queue), '')`
 
 /** True if another job has the unique key that this job has given up. Looked up per job, because a join could read all keys. */
 export const keyTakenByAnother = (job: string): string => `coalesce((

@@ -2,7 +2,7 @@
 
 import { refuseOption, refuseUnknownOptions } from '../../errors/invalid-option.ts'
 import { type Duration, hours, seconds } from '../../lib/values/duration.ts'
-import { asText } from '../../lib/values/json.ts'
+import { asText, isStorableText } from '../../lib/values/json.ts'
 import { namePattern, nameRule } from '../../lib/values/name.ts'
 
 /** At most `limit` in any period of length `per`. */
@@ -19,21 +19,32 @@ export interface GroupLimits {
   rate?: QueueRate
 }
 
-/** Limits of each group of a queue. */
-export interface PerGroupLimits extends GroupLimits {
-  /**
-   * At most `limit` jobs per period `per` through enqueue and enqueueMany; above the limit: `rate_limited`. Default:
-   * no limit.
-   */
+/** The limits of each groupKey. Every other property is the name of a group with its own limits. */
+export interface EachGroupLimits extends GroupLimits {
+  /** At most `limit` jobs per period `per` through enqueue and enqueueMany; above the limit: `rate_limited`. Default: no limit. */
   admit?: QueueRate
 }
+
+/** A named group replaces each of the two limits that it gives; the other limit stays the limit of every group. */
+export type PerGroupLimits = EachGroupLimits & { [group: string]: GroupLimits | QueueRate | number | undefined }
+
+/** The part of a queue that takes turns: `group`, the jobs with the same groupKey; `batch`, the items of the same batch. */
+export type FairTurns = 'group' | 'batch'
 
 /** Limits of a queue over all workers. */
 export interface QueueLimits extends GroupLimits {
   /**
-   * The same limits for each groupKey separately; jobs without a groupKey are free of the limits. Default: no limits.
+   * The same limits for each groupKey separately, or for a group by its name; jobs without a groupKey are free of the limits.
+   * Default: no limits.
    */
   perGroup?: PerGroupLimits
+  /**
+   * Within a priority, the groups or the batches of the queue take turns to start jobs, so that a million jobs of one group do not
+   * delay another group. Default: jobs start in the order of their time. With limits in `perGroup` the groups always take turns.
+   */
+  fair?: FairTurns
+  /** Jobs in one turn, by groupKey or by name of the batch: a whole number from 1 to 100. Default: 1. */
+  weights?: Readonly<Record<string, number>>
   /** If so many jobs wait, enqueue fails with `queue_full`. Default: no limit. */
   maxDepth?: number
 }
@@ -42,6 +53,11 @@ export interface QueueLimits extends GroupLimits {
 export type LimitsByQueue = Readonly<Record<string, QueueLimits>>
 
 const most = 1_000_000
+const mostWeight = 100
+/** Every claim reads the row of the queue, so the row must stay small. */
+const mostNames = 1000
+const limitNames = ['concurrency', 'rate'] as const
+const groupNames = [...limitNames, 'admit'] as const
 // A number meant as seconds would be too short by a factor of 1,000.
 const shortestPer = seconds(1)
 const longestPer = hours(24)
@@ -51,15 +67,73 @@ export function checkLimits(limits: LimitsByQueue): LimitsByQueue {
     const at = `limits.${queue}`
     if (!namePattern.test(queue))
       refuseOption(at, `a queue's name is ${nameRule.en}`, `o nome de uma fila tem ${nameRule.pt}`)
-    refuseUnknownOptions(object(at, asked), ['concurrency', 'rate', 'perGroup', 'maxDepth'], `${at}.`)
+    refuseUnknownOptions(object(at, asked), [...limitNames, 'perGroup', 'fair', 'weights', 'maxDepth'], `${at}.`)
     checkConcurrencyAndRate(at, asked)
     whole(`${at}.maxDepth`, asked.maxDepth, 100_000_000)
-    if (asked.perGroup === undefined) continue
-    refuseUnknownOptions(object(`${at}.perGroup`, asked.perGroup), ['concurrency', 'rate', 'admit'], `${at}.perGroup.`)
-    checkConcurrencyAndRate(`${at}.perGroup`, asked.perGroup)
-    if (asked.perGroup.admit !== undefined) rateAt(`${at}.perGroup.admit`, asked.perGroup.admit)
+    if (asked.perGroup !== undefined) perGroupAt(`${at}.perGroup`, asked.perGroup)
+    turnsAt(at, asked)
   }
   return limits
+}
+
+function perGroupAt(at: string, asked: PerGroupLimits): void {
+  checkConcurrencyAndRate(at, object(at, asked))
+  if (asked.admit !== undefined) rateAt(`${at}.admit`, asked.admit)
+  const named = namedGroups(asked)
+  checkNames(
+    at,
+    named.map(([group]) => group),
+  )
+  for (const [group, limits] of named) {
+    // A misspelt option is more likely than a group of this name with a limit that is no object.
+    if (typeof limits !== 'object' || limits === null) refuseUnknownOptions({ [group]: 0 }, groupNames, `${at}.`)
+    refuseUnknownOptions(object(`${at}.${group}`, limits), limitNames, `${at}.${group}.`)
+    checkConcurrencyAndRate(`${at}.${group}`, limits)
+  }
+}
+
+function turnsAt(at: string, { fair, weights, perGroup }: QueueLimits): void {
+  if (fair !== undefined && fair !== 'group' && fair !== 'batch')
+    refuseOption(
+      `${at}.fair`,
+      `it is 'group' or 'batch', not ${asText(fair)}`,
+      `é 'group' ou 'batch', não ${asText(fair)}`,
+    )
+  if (fair === 'batch' && limitsGroups(perGroup))
+    refuseOption(
+      `${at}.fair`,
+      `with limits in perGroup the groups take turns: 'batch' needs a queue without concurrency and rate in perGroup`,
+      `com limites em perGroup os grupos se revezam: 'batch' pede uma fila sem concurrency e rate em perGroup`,
+    )
+  if (weights === undefined) return
+  const all = Object.entries(object(`${at}.weights`, weights))
+  if (fair === undefined)
+    refuseOption(
+      `${at}.weights`,
+      `it needs fair: 'group' or fair: 'batch' beside it`,
+      `precisa de fair: 'group' ou fair: 'batch' ao lado`,
+    )
+  checkNames(
+    `${at}.weights`,
+    all.map(([name]) => name),
+  )
+  for (const [name, weight] of all) whole(`${at}.weights.${name}`, weight, mostWeight)
+}
+
+function checkNames(at: string, names: readonly string[]): void {
+  if (names.length > mostNames)
+    refuseOption(
+      at,
+      `it has at most ${mostNames} names, not ${names.length}`,
+      `tem no máximo ${mostNames} nomes, não ${names.length}`,
+    )
+  for (const name of names)
+    if (name === '' || name.length > 500 || !isStorableText(name))
+      refuseOption(
+        at,
+        'each name is a text of 1 to 500 characters that PostgreSQL can store',
+        'cada nome é um texto de 1 a 500 caracteres que o PostgreSQL consegue guardar',
+      )
 }
 
 function checkConcurrencyAndRate(at: string, { concurrency, rate }: GroupLimits): void {
@@ -101,9 +175,16 @@ function object<T extends object>(at: string, value: T): T {
   return value
 }
 
-const limits = ({ concurrency, rate }: GroupLimits = {}): boolean => concurrency !== undefined || rate !== undefined
+const hasLimit = ({ concurrency, rate }: GroupLimits = {}): boolean => concurrency !== undefined || rate !== undefined
 
-/** The jobs of the queue are limited jobs. */
-export const isLimited = (of: QueueLimits): boolean => limits(of) || limits(of.perGroup)
-/** The queue has a limit for each groupKey. */
-export const isGrouped = (of: QueueLimits): boolean => limits(of.perGroup)
+/** The groups with limits of their own. */
+export const namedGroups = (perGroup: PerGroupLimits = {}): [string, GroupLimits][] =>
+  Object.entries(perGroup).filter(([name]) => !groupNames.includes(name as 'rate')) as [string, GroupLimits][]
+
+const limitsGroups = (perGroup: PerGroupLimits | undefined): boolean =>
+  hasLimit(perGroup) || namedGroups(perGroup).some(([, limits]) => hasLimit(limits))
+
+/** The jobs of the queue are limited jobs: a claim takes them key by key. */
+export const isLimited = (of: QueueLimits): boolean => hasLimit(of) || turnsOf(of) !== null
+/** The source of the limit key of each job: the groupKey or the batch; null: all jobs of the queue have the same key. */
+export const turnsOf = (of: QueueLimits): FairTurns | null => of.fair ?? (limitsGroups(of.perGroup) ? 'group' : null)

@@ -7,6 +7,7 @@
  * their keys. A claim locks counters before any job, and never waits for a job.
  */
 import type { Db } from '../../database/db.ts'
+import { groupHasConcurrency } from '../../jobs/sql/group-limits.ts'
 
 const add = {
   name: 'limit_counter_add',
@@ -46,7 +47,7 @@ const recount = {
         join retoma.queue q on q.name = any (array[g.queue])
         left join counted c on c.queue = g.queue and c.key = g.group_key
       where g.running <> coalesce(c.running, 0)
-        and case when g.group_key = '' then q.limits else q.limits -> 'perGroup' end ? 'concurrency'
+        and case when g.group_key = '' then q.limits ? 'concurrency' else ${groupHasConcurrency('q.limits', 'g.group_key')} end
       order by 1, 2
       limit 1000
     ), locked as materialized (

@@ -2,25 +2,25 @@
 
 import type { Db } from '../../database/db.ts'
 import { inOpenLane } from '../../jobs/sql/job-floor.ts'
-import { limitsOfItsQueue, noteEvents } from '../../jobs/sql/transition.ts'
-import { isGrouped, isLimited, type LimitsByQueue, type QueueLimits, type QueueRate } from '../model/queue-limits.ts'
+import { limitKeyOf, limitsOfItsQueue, noteEvents } from '../../jobs/sql/transition.ts'
+import { isLimited, type LimitsByQueue, type QueueLimits, type QueueRate, turnsOf } from '../model/queue-limits.ts'
 
 // Inserts the limit counter of the queue too, so no claim has to add the counter.
 const setLimits = {
   name: 'queue_set_limits',
   text: `
     with given as materialized (
-      select * from unnest($1::text[], $2::jsonb[], $3::bool[], $4::bool[]) as g (name, limits, limited, grouped)
+      select * from unnest($1::text[], $2::jsonb[], $3::bool[], $4::text[]) as g (name, limits, limited, limit_key_from)
     ), gate as (
       insert into retoma.limit_counter (queue, group_key, used_at)
       select name, '', coalesce($5::timestamptz, now()) from given where limited order by name
       on conflict do nothing
     )
-    insert into retoma.queue (name, limits, limited, grouped)
-    select name, limits, limited, grouped from given order by name
+    insert into retoma.queue (name, limits, limited, limit_key_from)
+    select name, limits, limited, limit_key_from from given order by name
     on conflict (name) do update
-      set limits = excluded.limits, limited = excluded.limited, grouped = excluded.grouped
-      where (queue.limits, queue.limited, queue.grouped) is distinct from (excluded.limits, excluded.limited, excluded.grouped)
+      set limits = excluded.limits, limited = excluded.limited, limit_key_from = excluded.limit_key_from
+      where (queue.limits, queue.limited, queue.limit_key_from) is distinct from (excluded.limits, excluded.limited, excluded.limit_key_from)
     returning name`,
 }
 
@@ -31,7 +31,7 @@ export async function saveLimits(db: Db, limits: LimitsByQueue, now: Date | null
     all.map(([name]) => name),
     all.map(([, of]) => JSON.stringify(of)),
     all.map(([, of]) => isLimited(of)),
-    all.map(([, of]) => isGrouped(of)),
+    all.map(([, of]) => turnsOf(of)),
     now,
   ])
   return rows.map(row => row.name)
@@ -48,8 +48,8 @@ const changeLimits = {
       select name, '', coalesce($5::timestamptz, now()) from known where $3::bool
       on conflict do nothing
     ), moved as (
-      update retoma.queue set limits = $2::jsonb, limited = $3::bool, grouped = $4::bool
-      where name = $1 and (limits, limited, grouped) is distinct from ($2::jsonb, $3::bool, $4::bool)
+      update retoma.queue set limits = $2::jsonb, limited = $3::bool, limit_key_from = $4::text
+      where name = $1 and (limits, limited, limit_key_from) is distinct from ($2::jsonb, $3::bool, $4::text)
       returning name
     ),
     ${noteEvents({ of: 'moved', type: 'action', data: changedLimits }, 'coalesce($5::timestamptz, now())')}
@@ -64,13 +64,13 @@ export async function changeQueueLimits(
   now: Date | null,
   by?: string,
 ): Promise<{ changed: boolean } | undefined> {
-  const values = [name, JSON.stringify(limits), isLimited(limits), isGrouped(limits), now, by ?? null]
+  const values = [name, JSON.stringify(limits), isLimited(limits), turnsOf(limits), now, by ?? null]
   return (await db.run<{ changed: boolean }>(changeLimits, values))[0]
 }
 
 // The index shows the wrong jobs: a limited queue must have no job in the open index, an open queue none in the limited
 // index. A job that enters the open index gets a `run_at` of now, which lies after every claim cursor.
-const regate = {
+const relimit = {
   name: 'queue_update_limited',
   text: `
     with wrong as materialized (
@@ -97,19 +97,31 @@ const regate = {
     returning j.queue`,
 }
 
-// Jobs under a key that the queue no longer has are found by the key. Jobs that miss a key are in no index, so the
-// statement looks for them only right after the queue got groups.
-const regroup = {
+// Jobs under a key that the queue no longer has are found by the key. Jobs that miss a key, or have a key of another kind, are in no
+// index, so the statement looks for them only right after a change of the queue.
+const rekey = {
   name: 'queue_update_limit_keys',
   text: `
     with wrong as materialized (
-      select j.id
+      select w.id
       from retoma.queue q
-        join retoma.job j on j.queue = q.name and j.state = 'waiting' and j.limited
-          and j.limit_key <> case when q.grouped then coalesce(j.group_key, '') else '' end
-      where q.limited and (q.name = any ($1::text[]) or not q.grouped and j.limit_key > '')
-      limit $2
-      for update of j skip locked
+        cross join lateral (
+          select id from retoma.job
+          where queue = q.name and state = 'waiting' and limited and limit_key <> ${limitKeyOf('q', 'group_key', 'batch_id')}
+          limit $2
+          for update skip locked
+        ) w
+      where q.limited and q.name = any ($1::text[])
+      union all
+      select w.id
+      from retoma.queue q cross join generate_series(0, 19) as r (claim_rank)
+        cross join lateral (
+          select id from retoma.job
+          where queue = q.name and claim_rank = r.claim_rank::smallint and state = 'waiting' and limited and limit_key > ''
+          limit $2
+          for update skip locked
+        ) w
+      where q.limited and q.limit_key_from is null
     )
     update retoma.job j set ${limitsOfItsQueue}
     where j.id = any (array(select id from wrong))
@@ -118,10 +130,23 @@ const regroup = {
 
 const chunkSize = 5000
 
-/** Updates waiting jobs to the current limits of their queues. */
-export async function relimitJobs(db: Db, changed: readonly string[], now: Date | null): Promise<void> {
-  while ((await db.run(regate, [chunkSize, now])).length >= chunkSize);
-  while ((await db.run(regroup, [changed, chunkSize])).length >= chunkSize);
+/** Updates waiting jobs to the current limits of their queues, in chunks; calls `moved` after each chunk with jobs. */
+export async function relimitJobs(
+  db: Db,
+  changed: readonly string[],
+  now: Date | null,
+  moved: () => void = () => {},
+): Promise<void> {
+  for (const [statement, values] of [
+    [relimit, [chunkSize, now]],
+    [rekey, [changed, chunkSize]],
+  ] as const) {
+    let jobs: number
+    do {
+      jobs = (await db.run(statement, [...values])).length
+      if (jobs > 0) moved()
+    } while (jobs >= chunkSize)
+  }
 }
 
 const pressedQueue = `jsonb_build_object('who', $4::text, 'what', case when m.paused then 'pause queue' else 'resume queue' end, 'queue', m.name)`
@@ -169,6 +194,24 @@ export async function takeFullScanTurns(
 ): Promise<string[]> {
   const rows = await db.run<{ name: string }>(turn, [queues, everyMs, now])
   return rows.map(row => row.name)
+}
+
+const readTurns = { name: 'queue_read_turns', text: `select turn_keys as keys from retoma.queue where name = $1` }
+
+const saveTurns = {
+  name: 'queue_save_turns',
+  text: `update retoma.queue set turn_keys = $2::text[] where name = $1 and limit_key_from is not null`,
+}
+
+/** Returns the keys whose turn is next, by priority, as the last worker that shared the queue's turns saved the keys. */
+export async function readTurnKeys(db: Db, name: string): Promise<string[]> {
+  const [row] = await db.run<{ keys: string[] }>(readTurns, [name])
+  return row?.keys ?? []
+}
+
+/** Saves the keys whose turn is next: a new worker begins there, and not at the first key as all others did. */
+export async function saveTurnKeys(db: Db, name: string, keys: readonly string[]): Promise<void> {
+  await db.run(saveTurns, [name, keys])
 }
 
 // Counts no further than `maxDepth`, by index only; counts nothing if the queue has no `maxDepth`.

@@ -40,17 +40,17 @@ const starved = {
       where dead_at is null and heartbeat_at > ${now} - make_interval(secs => ${defaultPolicy.orphanAfter / 1000})
     ), gated_lane as (
       (
-        select queue, limit_key, claim_rank, 1 as n from retoma.job
+        select queue, claim_rank, limit_key, 1 as n from retoma.job
         where state = 'waiting' and limited
-        order by queue, limit_key, claim_rank
+        order by queue, claim_rank, limit_key
         limit 1
       )
       union all
       select next.*, l.n + 1
       from gated_lane l cross join lateral (
-        select j.queue, j.limit_key, j.claim_rank from retoma.job j
-        where j.state = 'waiting' and j.limited and (j.queue, j.limit_key, j.claim_rank) > (l.queue, l.limit_key, l.claim_rank)
-        order by j.queue, j.limit_key, j.claim_rank
+        select j.queue, j.claim_rank, j.limit_key from retoma.job j
+        where j.state = 'waiting' and j.limited and (j.queue, j.claim_rank, j.limit_key) > (l.queue, l.claim_rank, l.limit_key)
+        order by j.queue, j.claim_rank, j.limit_key
         limit 1
       ) next
       where l.n < 1000
