@@ -9,7 +9,7 @@ import { setup } from '../scripts/setup.mjs'
 import { createVerdict } from './lib/verdict.mjs'
 
 const names = [
-  ...['pinned', 'tables', 'limits', 'memory', 'idle', 'deploy'],
+  ...['pinned', 'tables', 'limits', 'fair', 'memory', 'idle', 'deploy'],
   ...['million', 'storm', 'pairs', 'resume', 'fivesteps'],
   ...['sse', 'http', 'ratelimit', 'metrics', 'reads', 'upload', 'classifier', 'quotes', 'attack'],
 ]
