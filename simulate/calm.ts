@@ -39,7 +39,7 @@ export async function calm(world: World): Promise<void> {
   await gates(world)
 }
 
-const isEnded = (state: string) => ['succeeded', 'failed', 'cancelled'].includes(state)
+const isEnded = (state: string) => ['succeeded', 'completed_with_failures', 'failed', 'cancelled'].includes(state)
 
 /** A person presses, and time goes on until it is answered. */
 async function pressed(world: World, press: () => Promise<unknown>): Promise<unknown> {

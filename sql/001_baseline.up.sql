@@ -260,9 +260,9 @@ create table retoma.batch (
   finished_at timestamptz,                    -- time of the final state
   stall_clock_started_at timestamptz not null default 'infinity', -- start of the stall clock; infinity: stopped (all items wait for run_at, paused, final)
   streak jsonb,                               -- last failures in a row with one cause, for stopAfter.sameCause: { "cause", "answered", "jobs" }
-  constraint batch_state check (state in ('submitting', 'running', 'paused', 'stalled', 'succeeded', 'failed', 'cancelled')),
+  constraint batch_state check (state in ('submitting', 'running', 'paused', 'stalled', 'succeeded', 'completed_with_failures', 'failed', 'cancelled')),
   constraint batch_claims_blocked_by_state check (claims_blocked or state not in ('paused', 'stalled')),
-  constraint batch_finished_when_final check ((finished_at is not null) = (state in ('succeeded', 'failed', 'cancelled'))),
+  constraint batch_finished_when_final check ((finished_at is not null) = (state in ('succeeded', 'completed_with_failures', 'failed', 'cancelled'))),
   constraint batch_cascade check (cascade is null or cascade in ('cancel', 'fail', 'retry', 'prune'))
 ) with (fillfactor = 50);
 

@@ -39,8 +39,8 @@ create table retoma.batch (
   streak jsonb,
   constraint batch_cascade CHECK (((cascade IS NULL) OR (cascade = ANY (ARRAY['cancel'::text, 'fail'::text, 'retry'::text, 'prune'::text])))),
   constraint batch_claims_blocked_by_state CHECK ((claims_blocked OR (state <> ALL (ARRAY['paused'::text, 'stalled'::text])))),
-  constraint batch_finished_when_final CHECK (((finished_at IS NOT NULL) = (state = ANY (ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text])))),
-  constraint batch_state CHECK ((state = ANY (ARRAY['submitting'::text, 'running'::text, 'paused'::text, 'stalled'::text, 'succeeded'::text, 'failed'::text, 'cancelled'::text]))),
+  constraint batch_finished_when_final CHECK (((finished_at IS NOT NULL) = (state = ANY (ARRAY['succeeded'::text, 'completed_with_failures'::text, 'failed'::text, 'cancelled'::text])))),
+  constraint batch_state CHECK ((state = ANY (ARRAY['submitting'::text, 'running'::text, 'paused'::text, 'stalled'::text, 'succeeded'::text, 'completed_with_failures'::text, 'failed'::text, 'cancelled'::text]))),
   constraint batch_pkey PRIMARY KEY (id)
 );
 

@@ -15,6 +15,7 @@ export const statusOf: Readonly<Record<BatchState, Status>> = {
   paused: 'PAUSADO',
   stalled: 'TRAVADO',
   succeeded: 'CONCLUIDO',
+  completed_with_failures: 'CONCLUIDO',
   failed: 'ERRO',
   cancelled: 'CANCELADO',
 }

@@ -91,7 +91,7 @@ const maxConflictRetries = 20
 const noOpStates: Record<BatchActionName, readonly BatchState[]> = {
   pause: ['paused'],
   resumePaused: ['submitting', 'waiting', 'running'],
-  resumeStalled: ['submitting', 'waiting', 'running', 'succeeded'],
+  resumeStalled: ['submitting', 'waiting', 'running', 'succeeded', 'completed_with_failures'],
   cancel: ['cancelled'],
 }
 

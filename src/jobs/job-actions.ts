@@ -2,6 +2,7 @@
 
 import { continueCascade } from '../batches/batch-tick.ts'
 import { isFinalBatch } from '../batches/model/batch-state.ts'
+import { succeedWithoutFailures } from '../batches/sql/batch-finish.ts'
 import type { BatchView } from '../batches/sql/batch-view.ts'
 import type { Db } from '../database/db.ts'
 import { isTransient } from '../database/pg-errors.ts'
@@ -266,7 +267,12 @@ export function createJobActions(given: {
       retry: (id, by) => applyAction('retry', id, ['waiting', 'running'], by),
       rerun: (id, by) => applyAction('rerun', id, ['waiting', 'running'], by),
       resume: (id, by) => applyAction('resume', id, ['waiting', 'running'], by),
-      skip: async (id, reason, by) => applyAction('skip', id, ['skipped'], { ...by, reason: checkReason(reason) }),
+      async skip(id, reason, by) {
+        const skipped = await applyAction('skip', id, ['skipped'], { ...by, reason: checkReason(reason) })
+        const batch = (await viewJobListed(db, id))?.batchId
+        if (batch) await succeedWithoutFailures(db, batch, clock.instant())
+        return skipped
+      },
       fail: async (id, reason, options) =>
         applyAction('fail', id, ['failed'], { ...options, reason: checkReason(reason) }),
     },

@@ -62,7 +62,8 @@ async function pruneBatches(
   now: Date | null,
 ): Promise<void> {
   for (const [duration, states] of byDuration(retention)) {
-    const old = await markOldBatches(db, states, duration, chunkSize, now)
+    const batchStates = states.includes('failed') ? [...states, 'completed_with_failures'] : states
+    const old = await markOldBatches(db, batchStates, duration, chunkSize, now)
     if (old.length > 0) log.info({ batches: old.length, sample: old.slice(0, 5) }, 'old batches are removed')
   }
 }

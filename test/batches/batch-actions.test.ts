@@ -68,6 +68,11 @@ async function batchIn(state: BatchState, { engine, run, db, clock }: World): Pr
       return id
     }
     case 'succeeded': {
+      const id = await submit([0])
+      await run()
+      return id
+    }
+    case 'completed_with_failures': {
       const id = await submit([0, 1])
       await run()
       return id
@@ -94,10 +99,16 @@ const verbs: Record<string, (id: string, world: World) => Promise<unknown>> = {
 }
 
 const refusals: Record<string, Partial<Record<BatchState, string>>> = {
-  pause: { stalled: 'batch_state', succeeded: 'batch_state', failed: 'batch_state', cancelled: 'batch_cancelled' },
+  pause: {
+    stalled: 'batch_state',
+    succeeded: 'batch_state',
+    completed_with_failures: 'batch_state',
+    failed: 'batch_state',
+    cancelled: 'batch_cancelled',
+  },
   resume: { failed: 'resumes_spent', cancelled: 'batch_cancelled' },
   'retry failed': { cancelled: 'batch_cancelled' },
-  cancel: { succeeded: 'batch_state', failed: 'batch_state' },
+  cancel: { succeeded: 'batch_state', completed_with_failures: 'batch_state', failed: 'batch_state' },
 }
 
 test('every verb that a person presses is tried, and no other', () => {
@@ -231,7 +242,7 @@ test('a stall with the resumes spent makes it failed, and what had not ended fai
     })
     expect(await engine.batch(id)).toMatchObject({ resumes: 0, succeeded: 1, failed: 0, waiting: 2 })
     await run()
-    expect(await engine.batch(id)).toMatchObject({ state: 'succeeded', succeeded: 2, failed: 1 })
+    expect(await engine.batch(id)).toMatchObject({ state: 'completed_with_failures', succeeded: 2, failed: 1 })
   }))
 
 test('retryFailed of one cause leaves the others, and keeps checkpoints', () =>
@@ -262,7 +273,7 @@ test('retryFailed of one cause leaves the others, and keeps checkpoints', () =>
       state: 'running',
     })
     await run()
-    expect(await engine.batch(id)).toMatchObject({ state: 'succeeded', succeeded: 3, failed: 2 })
+    expect(await engine.batch(id)).toMatchObject({ state: 'completed_with_failures', succeeded: 3, failed: 2 })
     expect(ran).toEqual(['a', 'aa', 'aaa', 'b', 'bb'])
     expect(await engine.batches.failures(id)).toMatchObject([{ count: 2, refs: ['b', 'bb'] }])
     expect(await auditBatches(made.databaseUrl)).toEqual([])
@@ -292,7 +303,7 @@ test('retryFailed pressed by ten at once moves each item once', () =>
     expect(answers.reduce((sum, each) => sum + each.retried, 0)).toBe(3000)
     expect(await engine.batch(id)).toMatchObject({ state: 'running', failed: 0, waiting: 3000 })
     await run()
-    expect(await engine.batch(id)).toMatchObject({ state: 'succeeded', failed: 3000 })
+    expect(await engine.batch(id)).toMatchObject({ state: 'completed_with_failures', failed: 3000 })
   }))
 
 test('a retry that waited for the last bite of another begins none: each is told what it moved', () =>
@@ -442,6 +453,16 @@ describe('one item', () => {
       expect(await engine.batch(id)).toMatchObject({ state: 'succeeded', skipped: 2 })
     }))
 
+  test('that failed last of a batch and is skipped makes the batch succeeded, also if two people skip at the same time', () =>
+    inWorld(async ({ engine, run }) => {
+      const { id } = await engine.submit(define(3), [0, 1, 1])
+      await run()
+      expect(await engine.batch(id)).toMatchObject({ state: 'completed_with_failures', failed: 2 })
+      const { items } = await engine.batches.items(id, { state: 'failed' })
+      await Promise.all(items.map(item => engine.jobs.skip(item.id, 'known')))
+      expect(await engine.batch(id)).toMatchObject({ state: 'succeeded', failed: 0, skipped: 2 })
+    }))
+
   test('that was skipped, cancelled or failed and runs again counts as waiting, and no longer as what it was', () =>
     inWorld(async ({ engine, run, databaseUrl }) => {
       const { id } = await engine.submit(define(3), [2, 2, 1, 2], later)
@@ -474,7 +495,7 @@ describe('one item', () => {
       expect(await engine.jobs.retry(item!.id)).toMatchObject({ state: 'waiting', changed: true })
       expect(await engine.batch(id)).toMatchObject({ state: 'running', failed: 0, finishedAt: null })
       await run()
-      expect(await engine.batch(id)).toMatchObject({ state: 'succeeded', failed: 1 })
+      expect(await engine.batch(id)).toMatchObject({ state: 'completed_with_failures', failed: 1 })
       expect(reports).toEqual([
         [1, 1],
         [2, 1],
@@ -577,7 +598,7 @@ test('a whole batch goes when its time has come, never a single item of it', () 
     await run()
     await clean()
     await tick()
-    expect(await engine.batch(id)).toMatchObject({ state: 'succeeded', total: 3 })
+    expect(await engine.batch(id)).toMatchObject({ state: 'completed_with_failures', total: 3 })
     await clock.advance(seconds(91 * 86_400))
     await clean()
     expect(await engine.batch(id)).toBeNull()

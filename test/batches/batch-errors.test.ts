@@ -43,11 +43,11 @@ test('two failed items with one key: one of them is retried, the other is held, 
   const { id, duplicates } = await engine.submit(batch, stream(), { each: (_, index) => key(index) })
   await run()
   expect(duplicates).toBe(0)
-  expect(await engine.batch(id)).toMatchObject({ state: 'succeeded', failed: 1002 })
+  expect(await engine.batch(id)).toMatchObject({ state: 'completed_with_failures', failed: 1002 })
   expect(await engine.batches.retryFailed(id)).toMatchObject({ retried: 1001, conflicts: 1, state: 'running' })
   await tick()
   await run()
-  expect(await engine.batch(id)).toMatchObject({ state: 'succeeded', failed: 1002, following: false })
+  expect(await engine.batch(id)).toMatchObject({ state: 'completed_with_failures', failed: 1002, following: false })
   expect(await auditBatches(databaseUrl)).toEqual([])
 })
 
@@ -63,7 +63,7 @@ test('a retry that can run nothing leaves the batch ended as it was: no end more
       retried: 0,
       conflicts: 1,
       changed: false,
-      state: 'succeeded',
+      state: 'completed_with_failures',
     })
   await run()
   expect(ends).toMatchObject([{ batch: id, end: 1 }])
@@ -163,7 +163,7 @@ test('what is no list, no batch or no function is refused at the door, before a 
       error => (isRetomaError(error) ? error.code : error),
     )
   for (const list of [undefined, null, 5, {}]) expect(await refused(batch, list)).toBe('bad_option')
-  for (const wrong of [undefined, null, {}, work]) expect(await refused(wrong, [1])).toBe('bad_definition')
+  for (const wrong of [undefined, null, {}, work]) expect(await refused(wrong, [1])).toBe('bad_option')
   for (const options of [null, { ref: 'r' }, { each: {} }, { signal: {} }, { keys: 'k' }, { key: 5 }])
     expect(await refused(batch, [1], options)).toBe('bad_option')
   expect((await engine.batches.list()).items).toEqual([])

@@ -55,10 +55,10 @@ test('tells what failed in it, how far it is and that it is over, and ends', asy
       'item bad1 failed',
       'item bad2 failed',
       'progress',
-      'running -> succeeded',
+      'running -> completed_with_failures',
     ].toSorted(),
   )
-  expect(brief(stream.seen.at(-1)!)).toBe('running -> succeeded')
+  expect(brief(stream.seen.at(-1)!)).toBe('running -> completed_with_failures')
   expect(counts(stream.seen[1])).toEqual([4, 0, 0])
   expect(counts(stream.seen.findLast(({ type }) => type === 'progress'))).toEqual([4, 2, 2])
   const item = stream.seen.find(({ type }) => type === 'item')!
@@ -72,7 +72,12 @@ test('goes on after each of its events without a gap, and repeats none, its prog
   await t.run()
   const rest = follow(t.events(first!.position))
   await rest.ended
-  expect(rest.brief()).toEqual(['progress', 'item bad1 failed', 'item bad2 failed', 'running -> succeeded'])
+  expect(rest.brief()).toEqual([
+    'progress',
+    'item bad1 failed',
+    'item bad2 failed',
+    'running -> completed_with_failures',
+  ])
   for (const [place, { position }] of rest.seen.entries()) {
     const later = follow(t.events(position))
     await later.ended
@@ -224,9 +229,9 @@ test('what somebody presses on it, and what the engine does to it, is stored onc
     ['action', 'resume', 'paused', 'running'],
     ['state', 'stop_after', 'running', 'paused'],
     ['action', 'resume', 'paused', 'running'],
-    ['state', null, 'running', 'succeeded'],
-    ['action', 'retry failed', 'succeeded', 'succeeded'],
-    ['state', null, 'succeeded', 'running'],
+    ['state', null, 'running', 'completed_with_failures'],
+    ['action', 'retry failed', 'completed_with_failures', 'completed_with_failures'],
+    ['state', null, 'completed_with_failures', 'running'],
     ['action', 'cancel', 'running', 'cancelled'],
   ])
 })
@@ -240,7 +245,7 @@ test('an item that is run again opens its batch anew, and that is told', async (
   await t.engine.jobs.retry(items[0]!.id)
   const stream = t.events(after.seen.at(-1)!.position)
   const told = (await take(t, stream, 3)).map(brief)
-  expect(told.toSorted()).toEqual(['action retry', 'progress', 'succeeded -> running'])
+  expect(told.toSorted()).toEqual(['action retry', 'completed_with_failures -> running', 'progress'])
 })
 
 describe('its states are a chain, each told once and in order,', () => {

@@ -221,7 +221,12 @@ test('a verdict of stall that meets the last outcome leaves nothing for a person
   await end(id, 'failed', 1)
   expect(await stallBatch(db, id, { code: 'no_progress' }, clock.instant())).toBe('stalled')
   await tick()
-  expect(await desk.batch(id)).toMatchObject({ state: 'succeeded', succeeded: 1, failed: 1, reason: null })
+  expect(await desk.batch(id)).toMatchObject({
+    state: 'completed_with_failures',
+    succeeded: 1,
+    failed: 1,
+    reason: null,
+  })
   expect(await sql(`select claims_blocked from retoma.batch where id = $1`, [id])).toEqual([{ claims_blocked: false }])
   expect(await auditBatches(url)).toEqual([])
 })

@@ -118,7 +118,7 @@ describe('a batch that is over with failures', () => {
       key: null,
       kind: 'classify',
       queue: 'classifier',
-      state: 'succeeded',
+      state: 'completed_with_failures',
       reason: null,
       priority: 4,
       total: 6,
@@ -159,11 +159,13 @@ describe('a batch that is over with failures', () => {
 
   test('is in the list, which is filtered by name and state', async () => {
     expect(await said('batch', 'list')).toMatch(
-      new RegExp(`^id +batch +state +done +items +failed +created\\n${id} +classification +succeeded +100.0 % +6 +3 `),
+      new RegExp(
+        `^id +batch +state +done +items +failed +created\\n${id} +classification +completed_with_failures +100.0 % +6 +3 `,
+      ),
     )
     expect(await said('batch', 'list', '--state', 'paused')).toBe('no batches with that filter')
     expect(await json('batch', 'list', '--name', 'other')).toEqual({ items: [], next: null })
-    expect(await json('batch', 'list', '--state', 'succeeded')).toMatchObject({
+    expect(await json('batch', 'list', '--state', 'completed_with_failures')).toMatchObject({
       items: [{ id, failed: 3 }],
       next: null,
     })
@@ -219,7 +221,7 @@ describe('a batch that is over with failures', () => {
     })
     expect(await said('batch', 'retry-failed', id)).toBe(`batch ${id} has no failed items; nothing to do`)
     await work()
-    expect(await json('batch', 'show', id)).toMatchObject({ state: 'succeeded', failed: 3 })
+    expect(await json('batch', 'show', id)).toMatchObject({ state: 'completed_with_failures', failed: 3 })
   })
 })
 

@@ -48,7 +48,7 @@ async function over(t: TestEngine) {
   await t.tick()
   await t.notify()
   await t.run()
-  expect((await engine.batch(id))!.state).toBe('succeeded')
+  expect((await engine.batch(id))!.state).toBe('completed_with_failures')
   return { id, items, files }
 }
 
@@ -154,7 +154,7 @@ test('what belongs to others stays', async () => {
   await t.engine.batches.erase(one.id)
   expect(await counts()).toEqual([{ jobs: 3, files: 4 }])
   expect((await t.engine.files.open(loose.id))?.id).toBe(loose.id)
-  expect((await t.engine.batch(other.id))?.state).toBe('succeeded')
+  expect((await t.engine.batch(other.id))?.state).toBe('completed_with_failures')
 })
 
 test('it is pressed again, by many at once, and where there is none, without an error', async () => {
@@ -267,8 +267,8 @@ test('an item goes alone, with its name; its batch goes on counting it', async (
   await t.engine.query(`update retoma.batch_count set last_ref = $1`, [item.ref])
   expect(await t.engine.jobs.erase(item.id)).toEqual({ id: item.id, erased: true })
   expect(await traces(t, { batch: '0', jobs: [item.id], files: [] })).toEqual([])
-  expect(await t.engine.batch(id)).toMatchObject({ state: 'succeeded', total: 2, failed: 1 })
-  expect(await t.engine.batches.retryFailed(id)).toMatchObject({ retried: 0, state: 'succeeded' })
+  expect(await t.engine.batch(id)).toMatchObject({ state: 'completed_with_failures', total: 2, failed: 1 })
+  expect(await t.engine.batches.retryFailed(id)).toMatchObject({ retried: 0, state: 'completed_with_failures' })
 })
 
 test('what the watchdog found of an item of an erased batch goes with it', async () => {

@@ -29,7 +29,7 @@ test('all that failed are run again, those of batches too, and their counters st
   await engine.enqueueMany(fails, times(30))
   const batch = await engine.submit(pile, times(20))
   await run()
-  expect(await engine.batch(batch.id)).toMatchObject({ state: 'succeeded', failed: 20 })
+  expect(await engine.batch(batch.id)).toMatchObject({ state: 'completed_with_failures', failed: 20 })
   expect(await ask('POST', '/api/v1/jobs/retry', { body: { state: 'failed' } })).toMatchObject({
     status: 200,
     body: { changed: 50, conflicts: 0, done: true, next: null },
@@ -39,7 +39,7 @@ test('all that failed are run again, those of batches too, and their counters st
   expect(await auditBatches(databaseUrl)).toEqual([])
   expect((await ask('POST', '/api/v1/jobs/retry', { body: { state: 'failed' } })).body).toMatchObject({ changed: 0 })
   await run()
-  expect(await engine.batch(batch.id)).toMatchObject({ state: 'succeeded', failed: 20 })
+  expect(await engine.batch(batch.id)).toMatchObject({ state: 'completed_with_failures', failed: 20 })
   expect(await auditBatches(databaseUrl)).toEqual([])
 })
 

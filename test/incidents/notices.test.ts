@@ -186,7 +186,7 @@ test('that a batch is done is told with its errors, unsigned without a secret, a
   await pass(t, 3)
   await t.run()
   expect(hook.posts.map(each => [each.notice.event, each.notice.sentence, each.notice.link])).toEqual([
-    ['batch.succeeded', `Batch ${id} (execution) is done with errors: 1 of 2 failed.`, null],
+    ['batch.completed_with_failures', `Batch ${id} (execution) is done with errors: 1 of 2 failed.`, null],
   ])
   expect(hook.posts[0]!.headers['x-retoma-signature']).toBeUndefined()
   await pass(t, 150)

@@ -398,7 +398,7 @@ describe('a provider that stops', () => {
     const { t, outside, id } = await stopped(1)
     outside.says = () => doNotRetry(new Error('400'))
     for (let minute = 0; minute < 4; minute++) await passes(t, seconds(61))
-    expect(await t.engine.batch(id)).toMatchObject({ state: 'succeeded', failed: 1, reason: null })
+    expect(await t.engine.batch(id)).toMatchObject({ state: 'completed_with_failures', failed: 1, reason: null })
   })
 
   test('is asked at once when a person has a batch go on that waited for another reason', async () => {

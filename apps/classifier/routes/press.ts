@@ -73,7 +73,7 @@ const verbs: readonly Verb[] = [
     name: 'retryDocumentErrors',
     summary: 'Its documents with an error run again with new tries; what was bought for them is not bought again',
     more: { reprocessados: count.meta({ description: 'documents that wait again' }) },
-    goesOnFrom: [...atWork, 'paused', 'stalled', 'succeeded', 'failed'],
+    goesOnFrom: [...atWork, 'paused', 'stalled', 'completed_with_failures', 'failed'],
     async apply({ engine, id, batch, by }) {
       await noteStarted(engine, id, ['TRAVADO', 'ERRO', 'CONCLUIDO'])
       const { retried, ...applied } = await engine.batches.retryFailed(batch, by)
@@ -126,7 +126,7 @@ async function refused(error: unknown, call: Call<{ id: string }>, verb: string)
 }
 
 function statusAfter({ state, changed }: Applied, read: Status): Status {
-  const isAtWork = ['submitting', 'waiting', 'running', 'succeeded'].includes(state)
+  const isAtWork = ['submitting', 'waiting', 'running', 'succeeded', 'completed_with_failures'].includes(state)
   return changed && isAtWork ? 'EM_ANDAMENTO' : read
 }
 

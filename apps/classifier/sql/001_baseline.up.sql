@@ -113,7 +113,7 @@ select
     when b.id is null then 'PENDENTE'
     when b.state = 'paused' then 'PAUSADO'
     when b.state = 'stalled' then 'TRAVADO'
-    when b.state = 'succeeded' then 'CONCLUIDO'
+    when b.state in ('succeeded', 'completed_with_failures') then 'CONCLUIDO'
     when b.state = 'failed' then 'ERRO'
     when b.state = 'cancelled' then 'CANCELADO'
     when r.started or c.started > 0 then 'EM_ANDAMENTO'

@@ -114,7 +114,7 @@ create view classifier.execucoes_classificacao as
             WHEN b.id IS NULL THEN 'PENDENTE'::text
             WHEN b.state = 'paused'::text THEN 'PAUSADO'::text
             WHEN b.state = 'stalled'::text THEN 'TRAVADO'::text
-            WHEN b.state = 'succeeded'::text THEN 'CONCLUIDO'::text
+            WHEN b.state = ANY (ARRAY['succeeded'::text, 'completed_with_failures'::text]) THEN 'CONCLUIDO'::text
             WHEN b.state = 'failed'::text THEN 'ERRO'::text
             WHEN b.state = 'cancelled'::text THEN 'CANCELADO'::text
             WHEN r.started OR c.started > 0 THEN 'EM_ANDAMENTO'::text

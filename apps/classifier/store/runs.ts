@@ -214,7 +214,7 @@ const hide = `
   update classifier.run r
   set deleted_at = coalesce($2::timestamptz, now())
   from retoma.batch b
-  where r.id = $1 and b.id = any (array[r.batch_id]) and b.state in ('succeeded', 'failed', 'cancelled') and r.deleted_at is null
+  where r.id = $1 and b.id = any (array[r.batch_id]) and b.state in ('succeeded', 'completed_with_failures', 'failed', 'cancelled') and r.deleted_at is null
   returning r.batch_id::text as batch`
 
 /** Hides the execution from all readers. Returns the batch; undefined: the execution is not in a final state, or already hidden. */

@@ -12,6 +12,7 @@ export const batchStates = [
   'paused',
   'stalled',
   'succeeded',
+  'completed_with_failures',
   'failed',
   'cancelled',
 ] as const
@@ -19,7 +20,12 @@ export const batchStates = [
 export type BatchState = (typeof batchStates)[number]
 
 /** @public for scripts/docs */
-export const finalBatchStates = ['succeeded', 'failed', 'cancelled'] as const satisfies readonly BatchState[]
+export const finalBatchStates = [
+  'succeeded',
+  'completed_with_failures',
+  'failed',
+  'cancelled',
+] as const satisfies readonly BatchState[]
 
 export const isFinalBatch = (state: BatchState): boolean => (finalBatchStates as readonly BatchState[]).includes(state)
 
@@ -41,7 +47,14 @@ export const batchTransitions: readonly BatchTransition[] = [
     from: ['waiting', 'running', 'stalled'],
     to: 'succeeded',
     by: 'engine',
-    when: 'every job of it is final; its onComplete job comes in',
+    when: 'every job of the batch is final and none failed; the onComplete job is enqueued',
+  },
+  {
+    verb: 'finish',
+    from: ['waiting', 'running', 'stalled'],
+    to: 'completed_with_failures',
+    by: 'engine',
+    when: 'every job of the batch is final and at least one failed; the onComplete job is enqueued',
   },
   {
     verb: 'stop',
@@ -74,14 +87,21 @@ export const batchTransitions: readonly BatchTransition[] = [
     when: 'goes on; submitting where its list was not over',
   },
   { verb: 'resume', from: ['stalled'], to: 'running', by: 'person', when: 'counted; its stalled jobs wait again' },
-  { verb: 'resume', from: [...open, 'succeeded'], to: 'the same', by: 'person', when: 'nothing to resume' },
+  {
+    verb: 'resume',
+    from: [...open, 'succeeded', 'completed_with_failures'],
+    to: 'the same',
+    by: 'person',
+    when: 'nothing to resume',
+  },
   {
     verb: 'retry failed',
-    from: ['stalled', 'failed', 'succeeded'],
+    from: ['stalled', 'failed', 'completed_with_failures'],
     to: 'running',
     by: 'person',
-    when: 'its failed jobs wait again; of stalled counted as a resume, of failed with new resumes, of succeeded if there were any',
+    when: 'its failed jobs wait again; of stalled counted as a resume, of failed with new resumes',
   },
+  { verb: 'retry failed', from: ['succeeded'], to: 'the same', by: 'person', when: 'no job failed' },
   { verb: 'retry failed', from: [...open, 'paused'], to: 'the same', by: 'person', when: 'its failed jobs wait again' },
   {
     verb: 'cancel',
@@ -89,6 +109,13 @@ export const batchTransitions: readonly BatchTransition[] = [
     to: 'cancelled',
     by: 'person',
     when: 'at once; its jobs follow in chunks, running attempts lose their lease',
+  },
+  {
+    verb: 'skip the failed',
+    from: ['completed_with_failures'],
+    to: 'succeeded',
+    by: 'engine',
+    when: 'a person skipped the last failed job',
   },
   { verb: 'cancel', from: ['cancelled'], to: 'the same', by: 'person', when: 'it is' },
 ]

@@ -43,7 +43,7 @@ export interface BatchEnd {
 }
 
 /** Incidents of a batch with a notice (docs/notify.md). `paused`: by the engine, not by a person. */
-const tellable = ['stalled', 'failed', 'paused', 'succeeded'] as const
+const tellable = ['stalled', 'failed', 'paused', 'succeeded', 'completed_with_failures'] as const
 /** An incident of a batch with a notice. */
 export type BatchNotice = (typeof tellable)[number]
 
@@ -101,7 +101,7 @@ export interface BatchOptions<Input, End = any> {
       : [NoInfer<End>] extends [undefined]
         ? unknown
         : { readonly 'its input is not what a batch gives it: a BatchEnd': never })
-  /** Notices about the batch, if a webhook is set. Default: stalled, failed, paused by the engine, succeeded. */
+  /** Notices about the batch, if a webhook is set. Default: stalled, failed, paused by the engine, succeeded, completed_with_failures. */
   notify?: readonly BatchNotice[]
 }
 

@@ -128,7 +128,7 @@ export async function applyBatchAction(
   return (await db.run(verbs[verb], [id, now, by ?? null])).length > 0
 }
 
-// A `succeeded` batch is retried only if a matching failed job exists, and becomes `running` with the first retried job. A `stalled`
+// A `completed_with_failures` batch is retried only if a matching failed job exists, and becomes `running` with the first retried job. A `stalled`
 // batch must be resumed first.
 const retryFailed = {
   name: 'batch_retry_failed',
@@ -146,7 +146,7 @@ const retryFailed = {
     ), pressed as (
       update retoma.batch b
       set state = case when h.state = 'failed' then ${resumedState} else h.state end,
-        finished_at = case when h.state = 'succeeded' then h.finished_at end, reopen_count = reopen_count + 1,
+        finished_at = case when h.state = 'completed_with_failures' then h.finished_at end, reopen_count = reopen_count + 1,
         resumes = case when h.state = 'failed' then 0 else resumes end,
         reason = case when h.state = 'failed' then null else reason end,
         retries = retries + 1, retried = 0, retry_conflicts = 0,

@@ -141,7 +141,7 @@ const retry = {
     ${countMoves('moved')}, followed as (
       update retoma.batch b
       set reopen_count = b.reopen_count + 1,
-        state = case when h.state = 'succeeded' and exists (select from moved) then 'running' else h.state end,
+        state = case when h.state = 'completed_with_failures' and exists (select from moved) then 'running' else h.state end,
         claims_blocked = h.claims_blocked,
         finished_at = case when not exists (select from moved) then h.finished_at end,
         retried = b.retried + (select count(*) from moved)::int,

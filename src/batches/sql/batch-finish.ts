@@ -51,7 +51,7 @@ const finish = {
         ) b
     ), ended as (
       update retoma.batch b
-      set state = 'succeeded', claims_blocked = false, finished_at = ${now}, completions = b.completions + 1, reason = null, stall_clock_started_at = 'infinity',
+      set state = case when h.failed > 0 then 'completed_with_failures' else 'succeeded' end, claims_blocked = false, finished_at = ${now}, completions = b.completions + 1, reason = null, stall_clock_started_at = 'infinity',
         complete_job = case when b.policy -> 'onComplete' ->> 'kind' is not null then nextval('retoma.job_id_seq') end
       from locked h
       where b.id = any (array[h.id])
@@ -76,6 +76,30 @@ const finish = {
 /** Checks the batches in `ids`. Returns the batches that were open before this call. */
 export const finishBatches = (db: Db, ids: readonly string[], now: Date | null): Promise<BatchCheck[]> =>
   db.run<BatchCheck>(finish, [ids, now])
+
+const succeed = {
+  name: 'batch_succeed',
+  text: `
+    with found as materialized (
+      select b.id from retoma.batch b cross join lateral (${batchSums('b.id')}) s
+      where b.id = $1 and b.state = 'completed_with_failures' and b.cascade is null and s.failed = 0
+    ), ended as (
+      update retoma.batch b
+      set state = 'succeeded'
+      from found f
+      where b.id = any (array[f.id]) and b.state = 'completed_with_failures' and b.cascade is null
+      returning b.id, 'completed_with_failures' as was, b.state, b.reason
+    ), ${noteBatchStates('ended', now)}
+    select from ended`,
+}
+
+/**
+ * Makes a `completed_with_failures` batch `succeeded` if no failed job is left. Called after the commit of a skip: of two people who skip
+ * the last two failed jobs at the same time, the later call finds both skips.
+ */
+export const succeedWithoutFailures = async (db: Db, id: string, now: Date | null): Promise<void> => {
+  await db.run(succeed, [id, now])
+}
 
 /** A failure percentage of fewer finished items is not meaningful. */
 const leastEnded = 20

@@ -29,8 +29,9 @@ export function stateSentence(batch: BatchView, { word }: Output): string {
     case 'failed':
       return code === '' || code === 'resumes_spent' ? state.failed(batch.resumes) : state.failedBecause(code)
     case 'succeeded':
-      if (batch.total === 0) return state.empty
-      return batch.failed === 0 ? state.succeeded : state.succeededWithFailures(batch.failed)
+      return batch.total === 0 ? state.empty : state.succeeded
+    case 'completed_with_failures':
+      return state.completedWithFailures(batch.failed)
     case 'cancelled':
       return batch.following ? state.cancelling : state.cancelled
     default:

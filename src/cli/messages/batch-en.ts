@@ -70,7 +70,7 @@ export const batch = {
     failedBecause: (code: string) => `failed (${code})`,
     empty: 'over: it had no items',
     succeeded: 'over: every item has ended',
-    succeededWithFailures: (failed: number) => `over: every item has ended, ${n(failed)} of them failed`,
+    completedWithFailures: (failed: number) => `over: every item has ended, ${n(failed)} of them failed`,
     cancelled: 'cancelled',
     cancelling: 'cancelled: the last of its items follow',
   },

@@ -72,7 +72,7 @@ export const batch: CliMessages['batch'] = {
     failedBecause: code => `falhou (${code})`,
     empty: 'terminado: não tinha itens',
     succeeded: 'terminado: todos os itens chegaram ao fim',
-    succeededWithFailures: failed => `terminado: todos os itens chegaram ao fim, ${n(failed)} deles com erro`,
+    completedWithFailures: failed => `terminado: todos os itens chegaram ao fim, ${n(failed)} deles com erro`,
     cancelled: 'cancelado',
     cancelling: 'cancelado: os últimos itens dele ainda seguem',
   },

@@ -12,7 +12,7 @@ export interface EventPosition {
   half?: boolean
 }
 
-const form = /^(\d{1,16})(h?)(?:~([a-z\d.]*)~([\d.]*))?$/
+const form = /^(\d{1,16})(h?)(?:~([a-z_\d.]*)~([\d.]*))?$/
 
 export const cursorOf = ({ seq, phase, stamp, half }: EventPosition): string => {
   const place = half ? `${seq}h` : String(seq)

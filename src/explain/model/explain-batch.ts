@@ -16,6 +16,7 @@ export function explainBatch(batch: BatchFacts): LocalizedExplanation {
     case 'stalled':
       return stalled(batch)
     case 'succeeded':
+    case 'completed_with_failures':
       return over(batch)
     case 'failed':
       return failed(batch)

@@ -53,6 +53,7 @@ export function sentenceOf(event: IncidentEvent, facts: IncidentFacts): Localize
         ),
       ])
     case 'batch.succeeded':
+    case 'batch.completed_with_failures':
       return join([batchIn(facts), succeeded(facts)])
     case 'batch.paused':
       return join([
@@ -86,6 +87,7 @@ export function sentenceOfEnd(event: IncidentEvent, facts: IncidentFacts): Local
       return join([batchIn(facts), localized(' is not stalled any more.', ' não está mais travado.')])
     case 'batch.failed':
     case 'batch.succeeded':
+    case 'batch.completed_with_failures':
       return join([batchIn(facts), localized(' runs again.', ' voltou a rodar.')])
     case 'batch.paused':
       return join([batchIn(facts), localized(' is not paused any more.', ' não está mais pausado.')])

@@ -8,7 +8,7 @@ import type { Language } from '../../errors/errors.ts'
 import { type IncidentFacts, sentenceOf, sentenceOfEnd, sentenceOfMany } from './notice-sentences.ts'
 
 export const incidentEvents = [
-  'batch.stalled', 'batch.failed', 'batch.succeeded', 'batch.paused', 'job.poison', 'queue.starved', 'jobs.stuck', 'watchdog.late',
+  'batch.stalled', 'batch.failed', 'batch.succeeded', 'batch.completed_with_failures', 'batch.paused', 'job.poison', 'queue.starved', 'jobs.stuck', 'watchdog.late',
 ] as const // biome-ignore format: read as one list
 export type IncidentEvent = (typeof incidentEvents)[number]
 
@@ -19,6 +19,7 @@ const severities: Record<IncidentEvent, NoticeSeverity> = {
   'batch.stalled': 'critical',
   'batch.failed': 'critical',
   'batch.succeeded': 'info',
+  'batch.completed_with_failures': 'warning',
   'batch.paused': 'warning',
   'job.poison': 'warning',
   'queue.starved': 'critical',

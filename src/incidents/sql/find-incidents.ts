@@ -93,7 +93,8 @@ const look = {
             select b.*, case when b.state = 'failed' then 'batch:' || b.id else 'batch:' || b.id || '/end:' || b.completions end as subject
             from retoma.batch b
             where b.finished_at > since.from and b.cascade is distinct from 'prune'
-              and (b.state = 'failed' and ${wants('failed')} or b.state = 'succeeded' and ${wants('succeeded')})
+              and (b.state = 'failed' and ${wants('failed')} or b.state = 'succeeded' and ${wants('succeeded')}
+                or b.state = 'completed_with_failures' and ${wants('completed_with_failures')})
               and not exists (
                 select from retoma.incident i
                 where i.resolved_at is null and i.event = 'batch.' || b.state

@@ -95,7 +95,7 @@ const retry = {
         stop_baseline_failed = greatest(b.stop_baseline_failed - m.failed, 0),
         stop_baseline_finished = greatest(b.stop_baseline_finished - m.ended, 0),
         state = case
-          when h.state not in ('succeeded', 'failed') then h.state
+          when h.state not in ('succeeded', 'completed_with_failures', 'failed') then h.state
           when b.submitted_at is null then 'submitting'
           else 'running'
         end,

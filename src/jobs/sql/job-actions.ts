@@ -93,7 +93,7 @@ const again = (verb: string, states: string, more = '') => `
         stop_baseline_failed = greatest(b.stop_baseline_failed - (m.was = 'failed')::int, 0),
         stop_baseline_finished = greatest(b.stop_baseline_finished - 1, 0),
         state = case
-          when b.state not in ('succeeded', 'failed') then b.state
+          when b.state not in ('succeeded', 'completed_with_failures', 'failed') then b.state
           when b.submitted_at is null then 'submitting'
           else 'running'
         end
