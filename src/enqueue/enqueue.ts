@@ -12,6 +12,7 @@ import type { AnyJob, InputOf, Job, NoInputNeeded, OutputOf } from '../jobs/mode
 import type { JobHandle, WaitOptions } from '../jobs/model/job-handle.ts'
 import type { Clock } from '../lib/clock.ts'
 import { traceparent } from '../lib/trace.ts'
+import { storedForm } from '../lib/values/value-codec.ts'
 import type { Admission } from './admission.ts'
 import { type Enqueued, enqueueUniform, type NewJob } from './enqueue.sql.ts'
 import type { InsertBatcher } from './insert-batcher.ts'
@@ -97,11 +98,25 @@ export function createEnqueuer(given: {
 
   // biome-ignore lint/suspicious/noExplicitAny: the caller's type of the job says what the result is
   type AnyHandle = JobHandle<any>
-  /** `result` is not enumerable: a handle prints and compares as its id and `created`. */
-  const handleOf = (enqueued: Enqueued): AnyHandle => {
-    const value: AnyHandle['result'] = options => resultOf(enqueued.id, options)
-    return Object.defineProperty(enqueued, 'result', { value }) as AnyHandle
+  /** A handle prints and compares as its id and `created`, and is stored so if a step returns a handle. */
+  class EnqueuedJob implements AnyHandle {
+    readonly id: string
+    readonly created: boolean
+
+    constructor({ id, created }: Enqueued) {
+      this.id = id
+      this.created = created
+    }
+
+    result(options?: WaitOptions) {
+      return resultOf(this.id, options)
+    }
+
+    get [storedForm](): Enqueued {
+      return { ...this }
+    }
   }
+  const handleOf = (enqueued: Enqueued): AnyHandle => new EnqueuedJob(enqueued)
 
   const write = (jobs: NewJob[], run: Run) => insertJobs(run, jobs, clock.instant())
 

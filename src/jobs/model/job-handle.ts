@@ -10,7 +10,7 @@ import type { JobState } from './state.ts'
 /** The stored form of a handler's result: `undefined` is stored as null. */
 export type StoredResult<Output> = undefined extends Output ? Exclude<Output, void> | null : Output
 
-/** The answer of `enqueue`. */
+/** The answer of `enqueue`. A step that returns a handle stores `id` and `created`: after a restart the step has no `result`; use `engine.wait({ job: id })`. */
 export interface JobHandle<Output = unknown> {
   /** The id of the job. */
   readonly id: string

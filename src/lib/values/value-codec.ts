@@ -31,6 +31,9 @@ export interface EncodeOptions {
 
 export const mark = '$retoma'
 
+/** An object of our own with this property is stored as the value of the property: the handle of an enqueued job as its id and `created`. */
+export const storedForm = Symbol('retoma.storedForm')
+
 /**
  * Checkpoint of `ctx.sleep`: the time to wake up, in milliseconds by the clock of the database. A class, to differ from a number
  * of the user.
@@ -224,6 +227,7 @@ class Conversion {
     }
     if (Buffer.isBuffer(value)) return this.#bytes(value, at, 'buffer')
     if (value instanceof Uint8Array && prototype === Uint8Array.prototype) return this.#bytes(value, at, 'bytes')
+    if (storedForm in value) return this.#convert((value as { [storedForm]: unknown })[storedForm], at)
     if (value instanceof Sleep) return this.#tag(at, 'sleep', 'sleep', value.until)
     return this.#refuseInstance(at, prototype)
   }
