@@ -25,6 +25,7 @@ export const batchStatusOf: Readonly<Record<BatchState, BatchStatus>> = {
   paused: 'PAUSED',
   stalled: 'PAUSED',
   succeeded: 'DONE',
+  completed_with_failures: 'DONE',
   failed: 'ERROR',
   cancelled: 'CANCELLED',
 }

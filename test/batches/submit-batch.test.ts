@@ -211,7 +211,7 @@ test('a full queue stops a submit at its chunk; when some have run it can be con
 test('what is no batch, no list or no function of an item is refused, and leaves no batch behind', async () => {
   const { engine } = await engineWith()
   const submit = (...given: unknown[]) => code(engine.submit(...(given as unknown as Parameters<typeof engine.submit>)))
-  expect(await submit(double, list(1))).toBe('bad_definition')
+  expect(await submit(double, list(1))).toBe('bad_option')
   for (const items of [undefined, null, 7, 'abc', {}]) expect(await submit(numbers, items)).toBe('bad_option')
   expect(await submit(numbers, list(1), { ref: 'r' })).toBe('bad_option')
   expect(await submit(numbers, list(1), { each: {} })).toBe('bad_option')

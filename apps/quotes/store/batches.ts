@@ -155,7 +155,7 @@ export async function readBatchResults(
 const hide = `
   update quotes.batch b set deleted_at = coalesce($2::timestamptz, now())
   from retoma.batch e
-  where b.id = $1 and b.deleted_at is null and e.id = any (array[b.batch_id]) and e.state in ('succeeded', 'failed', 'cancelled')
+  where b.id = $1 and b.deleted_at is null and e.id = any (array[b.batch_id]) and e.state in ('succeeded', 'completed_with_failures', 'failed', 'cancelled')
   returning b.batch_id::text as batch`
 
 const hideQuotes = `

@@ -129,7 +129,9 @@ function nextLines(batch: BatchView, { word }: Output): string[] {
   const steps = [
     ...(state === 'paused' || state === 'stalled' ? [apply('resume', hints.resume)] : []),
     ...(batch.failed > 0 && state !== 'cancelled' ? [apply('failures', hints.failures)] : []),
-    ...(batch.failed > 0 && ['completed_with_failures', 'failed'].includes(state) ? [apply('retry-failed', hints.retryFailed)] : []),
+    ...(batch.failed > 0 && ['completed_with_failures', 'failed'].includes(state)
+      ? [apply('retry-failed', hints.retryFailed)]
+      : []),
   ]
   if (state === 'submitting')
     return ['', batch.key === null ? hints.giveUpSubmit : hints.continueSubmit, `  retoma batch cancel ${id}`]
