@@ -29,7 +29,8 @@ export async function recount(sql) {
   const rows = await sql(text)
   const sum = list => list.reduce((all, n) => all + n, 0)
   const endedOf = ({ found: [succeeded, failed, skipped, cancelled] }) => succeeded + failed + skipped + cancelled
-  const isOver = ({ state, cascade }) => ['succeeded', 'completed_with_failures', 'failed', 'cancelled'].includes(state) && cascade === null
+  const isOver = ({ state, cascade }) =>
+    ['succeeded', 'completed_with_failures', 'failed', 'cancelled'].includes(state) && cascade === null
   const isRight = row =>
     row.kept.every((n, i) => n === row.found[i]) &&
     row.total === row.foundTotal &&

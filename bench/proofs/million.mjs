@@ -180,9 +180,13 @@ async function beside(proof, { engine, database, total }) {
   const { room, say, hold } = proof
   const began = performance.now()
   const { id, seconds } = await startHelper(room, 'submit', { url: database.url, name: 'beside', total }).reported
-  await until(async () => ['succeeded', 'completed_with_failures', 'failed', 'cancelled'].includes((await engine.batch(id)).state), {
-    what: 'its end',
-  })
+  await until(
+    async () =>
+      ['succeeded', 'completed_with_failures', 'failed', 'cancelled'].includes((await engine.batch(id)).state),
+    {
+      what: 'its end',
+    },
+  )
   const took = (performance.now() - began) / 1000
   const batch = await engine.batch(id)
   say(
