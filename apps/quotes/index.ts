@@ -9,6 +9,7 @@ import { createQuoteJobs, type QuoteProviders, queue } from './jobs.ts'
 import { quoteMetrics } from './metrics.ts'
 import { createPageFetcher, longestTurn } from './price-pages/fetch-page.ts'
 import { priceLimits, priceModule, readLink } from './price-pages/price-reader.ts'
+import { takeScreenshot } from './price-pages/screenshot.ts'
 import { anthropicProvider } from './providers/anthropic.ts'
 import { fipeProvider } from './providers/fipe.ts'
 import { serpApiProvider } from './providers/serpapi.ts'
@@ -83,13 +84,23 @@ function providersOf(settings: QuotesSettings, engine: () => Engine, pause: Paus
     vehicles: fipe.baseUrl === undefined ? simulatedVehicles(pause) : fipeProvider({ ...fipe, baseUrl: fipe.baseUrl }),
     ...(serpapi.key === undefined
       ? simulatedShops(engine, pause)
-      : { shopping: serpApiProvider({ ...serpapi, key: serpapi.key }), readPage: realPages(pages, engine) }),
+      : {
+          shopping: serpApiProvider({ ...serpapi, key: serpapi.key }),
+          readPage: realPages(pages, engine),
+          ...picturesBy(pages),
+        }),
   }
 }
 
 function simulatedShops(engine: () => Engine, pause: Pause): Pick<QuoteProviders, 'shopping' | 'readPage'> {
   const read = simulatedPages(pause, () => clockOf(engine()).now())
   return { shopping: simulatedShopping(pause), readPage: (_ctx, _name, link, signal) => read(link, signal) }
+}
+
+/** With CHROMIUM_PATH: a picture of each page with a price. */
+function picturesBy({ chromium }: QuotesSettings['pages']): Pick<QuoteProviders, 'screenshot'> {
+  if (chromium === undefined) return {}
+  return { screenshot: (page, signal) => takeScreenshot(page, { chromium }, signal) }
 }
 
 /** A page is hostile input: a process of its own parses the page. */

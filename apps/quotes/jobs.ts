@@ -32,6 +32,7 @@ import { centsOf, currency } from './money.ts'
 import type {
   Analysis,
   AnalysisProvider,
+  FetchedPage,
   PageReading,
   Shop,
   ShoppingProduct,
@@ -52,6 +53,8 @@ export interface QuoteProviders {
   vehicles: VehicleProvider
   /** Reads a price page. `name`: a name for a step of this page. */
   readPage(ctx: JobContext, name: string, link: string, signal: AbortSignal): Promise<PageReading>
+  /** Takes a picture of a page, as PNG; null: there is no picture. undefined: no pictures. */
+  screenshot?: ((page: FetchedPage, signal: AbortSignal) => Promise<Uint8Array | null>) | undefined
 }
 
 export interface QuoteJobOptions {
@@ -96,6 +99,7 @@ const pagesAtOnce = 3
 /** Longer than the time limit of a request at any provider. */
 const longestRequest = minutes(2)
 const largestPage = megabytes(6)
+const largestPicture = megabytes(20)
 
 /** The data of the last checkpoint; `resume_data` of the seed. */
 interface Position {
@@ -226,6 +230,7 @@ class QuoteRun {
       reason: null,
       seenAt: clockOf(this.#engine).now(),
       file: null,
+      screenshot: null,
     }
     return this.#finish(result, [{ n: 1, ...reading }], [{ n: 1, used: true, reason: null }])
   }
@@ -289,7 +294,7 @@ class QuoteRun {
       const readings = read.map((each, at) => ({ n: first + at, ...each }))
       await this.#ctx.transaction(`save product ${index + 1}`, async tx => {
         await saveReadings(tx, this.#id, readings)
-        const files = readings.flatMap(({ file }) => (file === null ? [] : [file]))
+        const files = readings.flatMap(({ file, screenshot }) => [file, screenshot]).filter(each => each !== null)
         if (files.length > 0) await this.#engine.files.keep(files, { job: this.#ctx.id, tx })
       })
       all.push(...readings)
@@ -313,11 +318,13 @@ class QuoteRun {
   }
 
   async #readShop(product: ShoppingProduct, shop: Shop, n: number, signal: AbortSignal): Promise<ReadShop> {
-    const { readPage } = this.#options.providers
+    const { readPage, screenshot: takePicture } = this.#options.providers
     const read = await readPage(this.#ctx, `page ${n}`, shop.link, signal)
     const file = read.page === null ? null : await this.#keepPage(read.page, n)
     const { seenAt } = read
-    const seen = { product: product.title, shop: shop.name, seenAt, file }
+    const picture = read.found && takePicture !== undefined ? await takePicture(read, signal) : null
+    const screenshot = picture === null ? null : await this.#keepPicture(picture, n)
+    const seen = { product: product.title, shop: shop.name, seenAt, file, screenshot }
     return read.found
       ? {
           ...seen,
@@ -346,6 +353,11 @@ class QuoteRun {
     const bytes = await promisify(gzip)(page)
     const about = { name: `quote-${this.#id}-page-${n}.html.gz`, type: 'application/gzip', most: largestPage }
     return (await this.#engine.files.put([bytes], about)).id
+  }
+
+  async #keepPicture(picture: Uint8Array, n: number): Promise<string> {
+    const about = { name: `quote-${this.#id}-page-${n}.png`, type: 'image/png', most: largestPicture }
+    return (await this.#engine.files.put([picture], about)).id
   }
 
   async #finish(

@@ -15,7 +15,8 @@ const namesIn = (quote: { resume_data: { checkpoints: { checkpoint: string }[] }
   quote.resume_data.checkpoints.map(each => each.checkpoint)
 
 test('a product passes its checkpoints in order, and its result has prices with their evidence', async () => {
-  const { ask, fetch, run, read } = await quotesDoor()
+  const picture = new TextEncoder().encode('PNG')
+  const { ask, fetch, run, read } = await quotesDoor({ providers: { screenshot: async () => picture } })
   const made = await ask('POST', '/api/quotes', { body: { description: `  ${product}\n` } })
   expect(made).toMatchObject({ status: 201, body: { status: 'PENDING', simulado: true } })
   const { id } = made.body
@@ -61,6 +62,7 @@ test('a product passes its checkpoints in order, and its result has prices with 
   const [first] = done.prices
   const page = await fetch(new Request(`http://127.0.0.1:3000${first.evidence_url}`))
   expect(gunzipSync(Buffer.from(await page.arrayBuffer())).toString()).toContain(first.snippet)
+  expect((await ask('GET', first.screenshot_url)).body).toBe('PNG')
   for (const nowhere of [`/api/quotes/${id}/pages/99`, '/api/quotes/x/pages/1', `/api/quotes/${id}/pages/-1`])
     expect((await ask('GET', nowhere)).status).toBe(404)
 })

@@ -69,6 +69,11 @@ export const settings = {
     absent: 'no private address',
     read: text,
   },
+  CHROMIUM_PATH: {
+    meaning: 'Chromium program that takes a picture of each price page, without network',
+    absent: 'no pictures; the page itself is the evidence',
+    read: text,
+  },
   QUOTES_CONCURRENCY: {
     meaning: 'Quotes that a worker runs at the same time',
     default: '20',
@@ -88,7 +93,7 @@ export interface QuotesSettings {
   serpapi: { key: string | undefined; baseUrl: string } & ProviderLimits
   fipe: { baseUrl: string | undefined; token: string | undefined } & ProviderLimits
   /** `allow`: `host:port` that may be fetched though private. */
-  pages: { allow: readonly string[] }
+  pages: { allow: readonly string[]; chromium: string | undefined }
   concurrency: number
 }
 
@@ -115,7 +120,7 @@ export function readQuotesSettings(environment?: Readonly<Record<string, string 
       concurrency: read.FIPE_CONCURRENCY,
       requestsPerMinute: read.FIPE_REQUESTS_PER_MINUTE,
     },
-    pages: { allow: (read.RETOMA_FETCH_ALLOW ?? '').split(/[\s,]+/).filter(Boolean) },
+    pages: { allow: (read.RETOMA_FETCH_ALLOW ?? '').split(/[\s,]+/).filter(Boolean), chromium: read.CHROMIUM_PATH },
     concurrency: read.QUOTES_CONCURRENCY,
   }
 }

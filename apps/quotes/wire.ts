@@ -63,6 +63,7 @@ const price = z
     used: z.boolean().nullable().meta({ description: 'null: not decided yet' }),
     reason: z.string().nullable().meta({ description: 'why the price does not count' }),
     evidence_url: z.string().nullable().meta({ description: 'the page as it was, compressed' }),
+    screenshot_url: z.string().nullable().meta({ description: 'a picture of the page; null without CHROMIUM_PATH' }),
   })
   .meta({ id: 'QuotePrice' })
 
@@ -143,6 +144,7 @@ export const quoteWire = (row: QuoteRow, readings: readonly StoredReading[]) => 
       used: each.used,
       reason: each.reason,
       evidence_url: evidence(row.id, each),
+      screenshot_url: each.screenshot === null ? null : `/api/quotes/${row.id}/pages/${each.n}/screenshot`,
     })),
   pages_without_price: readings
     .filter(each => each.price === null)

@@ -1,5 +1,5 @@
 /** Creates, lists, shows, cancels and erases quotes. */
-import { type JobTransaction, RetomaError } from 'retoma'
+import { type Engine, type JobTransaction, RetomaError } from 'retoma'
 import { download, once, type Route, route } from 'retoma/http'
 import { z } from 'zod'
 import { errors } from '../errors.ts'
@@ -21,6 +21,17 @@ export const newQuote = z.strictObject({
     .meta({ description: 'the product or the vehicle, in a sentence', examples: ['notebook Dell Inspiron 15, 16 GB'] }),
   kind: kind.optional().meta({ description: 'omitted: the analysis decides' }),
 })
+
+const pageParams = z.object({ id: z.string(), n: z.string() })
+
+async function evidenceOf(engine: Engine, { id, n }: z.output<typeof pageParams>, what: 'page' | 'screenshot') {
+  const isPlace = isId(id) && /^[1-9]\d{0,5}$/.test(n)
+  const files = isPlace ? await readEvidence(engine, id, Number(n)) : undefined
+  const file = files?.[what] ?? null
+  const opened = file === null ? null : await engine.files.open(file)
+  if (opened === null) throw noQuote(`${id}/pages/${n}`)
+  return download(opened)
+}
 
 export const quoteRoutes = (quotes: Quotes): readonly Route[] => [
   route({
@@ -80,16 +91,22 @@ export const quoteRoutes = (quotes: Quotes): readonly Route[] => [
     tag,
     summary: 'A price page as it was when its price was read, compressed with gzip',
     role: 'viewer',
-    params: z.object({ id: z.string(), n: z.string() }),
+    params: pageParams,
     answers: 'application/octet-stream',
     errors: ['not_found'],
-    async run({ engine, params: { id, n } }) {
-      const isPlace = isId(id) && /^[1-9]\d{0,5}$/.test(n)
-      const file = isPlace ? await readEvidence(engine, id, Number(n)) : undefined
-      const opened = file === undefined ? null : await engine.files.open(file)
-      if (opened === null) throw noQuote(`${id}/pages/${n}`)
-      return download(opened)
-    },
+    run: ({ engine, params }) => evidenceOf(engine, params, 'page'),
+  }),
+  route({
+    method: 'get',
+    path: '/api/quotes/{id}/pages/{n}/screenshot',
+    name: 'downloadQuoteScreenshot',
+    tag,
+    summary: 'A picture of a price page, if CHROMIUM_PATH is set',
+    role: 'viewer',
+    params: pageParams,
+    answers: 'application/octet-stream',
+    errors: ['not_found'],
+    run: ({ engine, params }) => evidenceOf(engine, params, 'screenshot'),
   }),
   route({
     method: 'post',

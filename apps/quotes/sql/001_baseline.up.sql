@@ -57,6 +57,7 @@ create table quotes.reading (
   used boolean,                           -- the price counts in the result; null: not decided yet
   seen_at timestamptz not null,           -- time of the reading
   file_id bigint,                         -- page as evidence, compressed; null: no page
+  screenshot_id bigint,                   -- picture of the page; null: none
   primary key (quote_id, n)
 );
 

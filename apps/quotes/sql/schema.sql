@@ -65,6 +65,7 @@ create table quotes.reading (
   used boolean,
   seen_at timestamp with time zone not null,
   file_id bigint,
+  screenshot_id bigint,
   constraint reading_quote_id_fkey FOREIGN KEY (quote_id) REFERENCES quotes.quote(id),
   constraint reading_pkey PRIMARY KEY (quote_id, n)
 );

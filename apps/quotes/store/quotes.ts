@@ -97,15 +97,17 @@ export interface Reading {
   reason: string | null
   seenAt: Date
   file: string | null
+  screenshot: string | null
 }
 
 const insertReadings = `
   insert into quotes.reading
-    (quote_id, n, product, shop, url, title, price, currency, source, snippet, reason, seen_at, file_id)
-  select $1, t.n, t.product, t.shop, t.url, t.title, t.price, t.currency, t.source, t.snippet, t.reason, t.seen_at, t.file_id
+    (quote_id, n, product, shop, url, title, price, currency, source, snippet, reason, seen_at, file_id, screenshot_id)
+  select $1, t.n, t.product, t.shop, t.url, t.title, t.price, t.currency, t.source, t.snippet, t.reason, t.seen_at, t.file_id,
+    t.screenshot_id
   from unnest($2::int[], $3::text[], $4::text[], $5::text[], $6::text[], $7::numeric[], $8::text[], $9::text[], $10::text[],
-      $11::text[], $12::timestamptz[], $13::bigint[])
-    as t (n, product, shop, url, title, price, currency, source, snippet, reason, seen_at, file_id)`
+      $11::text[], $12::timestamptz[], $13::bigint[], $14::bigint[])
+    as t (n, product, shop, url, title, price, currency, source, snippet, reason, seen_at, file_id, screenshot_id)`
 
 export async function saveReadings(tx: JobTransaction, id: string, readings: readonly Reading[]): Promise<void> {
   const of = <K extends keyof Reading>(name: K) => readings.map(each => each[name])
@@ -123,12 +125,13 @@ export async function saveReadings(tx: JobTransaction, id: string, readings: rea
     of('reason'),
     of('seenAt'),
     of('file'),
+    of('screenshot'),
   ])
 }
 
 const readingsOf = `
   select n, product, shop, url, title, price::text as price, currency, source, snippet, reason, used, seen_at as "seenAt",
-    file_id::text as file
+    file_id::text as file, screenshot_id::text as screenshot
   from quotes.reading where quote_id = $1 order by n`
 
 export type StoredReading = Reading & { used: boolean | null }
@@ -236,13 +239,17 @@ export async function listQuotes(
 }
 
 const fileOf = `
-  select r.file_id::text as file
+  select r.file_id::text as page, r.screenshot_id::text as screenshot
   from quotes.reading r join quotes.quote q on q.id = r.quote_id and q.deleted_at is null
   where r.quote_id = $1 and r.n = $2`
 
-/** The evidence of a reading; undefined: no such reading, or no page. */
-export async function readEvidence(home: Pick<Engine, 'query'>, id: string, n: number): Promise<string | undefined> {
-  return (await home.query<{ file: string | null }>(fileOf, [id, n])).rows[0]?.file ?? undefined
+/** The files of a reading; undefined: no such reading. */
+export async function readEvidence(
+  home: Pick<Engine, 'query'>,
+  id: string,
+  n: number,
+): Promise<{ page: string | null; screenshot: string | null } | undefined> {
+  return (await home.query<{ page: string | null; screenshot: string | null }>(fileOf, [id, n])).rows[0]
 }
 
 const hide = `
