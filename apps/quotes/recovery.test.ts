@@ -1,6 +1,6 @@
 /** Quotes that hang, grow old, or wait for a provider; by the virtual clock. */
 import { type Duration, hours, minutes, providerStop, seconds } from 'retoma'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { aborted, type Gate, gate, until } from '../../test/support/engine.ts'
 import { simulatedAnalysis } from './providers/simulated/analysis.ts'
 import { simulatedPages, simulatedShopping } from './providers/simulated/shopping.ts'
@@ -16,8 +16,8 @@ async function passes(
   t: { clock: { advance(by: Duration): Promise<unknown> }; tick(): Promise<void> },
   time: Duration,
 ) {
-  for (let passed = 0; passed < time; passed += 10_000) {
-    await t.clock.advance(seconds(10))
+  for (let passed = 0; passed < time; passed += 5000) {
+    await t.clock.advance(seconds(5))
     await t.tick()
   }
 }
@@ -45,6 +45,8 @@ async function hangingDoor(start?: Date) {
     },
     start === undefined ? {} : { start },
   )
+  // A test that fails must not wait for the hanging attempt.
+  onTestFinished(() => hang.open())
   return { ...door, begun, hang, searches: () => searches }
 }
 
@@ -204,9 +206,9 @@ test('a quote that fails again and again ends after 24 hours; one that waits for
     },
   })
   const [fails, waits] = [await t.quote('falha'), await t.quote('espera')]
-  await t.run()
+  await t.work()
   await t.clock.advance(hours(24.5))
-  await t.run()
+  await t.work()
   expect((await t.ask('POST', '/api/system/cleanup-old')).body).toEqual({ marked: 0 })
   await t.engine.providers.clear('serpapi')
   expect((await t.ask('POST', '/api/system/cleanup-old')).body).toEqual({ marked: 1 })
@@ -260,7 +262,7 @@ test('SerpApi out of searches in mid-batch: PAUSED with its words, nothing is ER
   for (let minute = 0; minute < 5; minute++) {
     await t.clock.advance(minutes(1))
     await t.tick()
-    await t.run()
+    await t.work()
   }
   expect(refused - before).toBeGreaterThanOrEqual(4)
   expect(refused - before).toBeLessThanOrEqual(5)
