@@ -44,8 +44,11 @@ export interface ConnectionConfig {
 
 /** The part of a Pool of pg that the engine uses. */
 export interface ConnectionPool {
+  /** Lends a connection; the engine returns the connection after each statement or transaction. */
   connect(): Promise<unknown>
+  /** The options of the pool: the engine opens its connection for LISTEN and for heartbeats with the same options. */
   readonly options: object
+  /** Open connections of the pool. */
   readonly totalCount: number
 }
 

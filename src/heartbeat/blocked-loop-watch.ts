@@ -37,6 +37,9 @@ const againMs = 1000
 /** The wait before the next look if no job could be named, because of native code or a busy machine. */
 const unnamedMs = 5000
 
+/** Looks at a process over its memory limit whose loop is blocked, after the first three looks found no job. */
+const furtherLooks = 5
+
 interface Block {
   since: number
   /** The blocked loop was logged. */
@@ -195,7 +198,12 @@ export class BlockedLoopWatch {
     const again = [await look(), await look()]
     // The loop was blocked during all looks: the job seen once is the cause, although other looks found native code.
     if (now() - task.sharedState[slot.turnAt]! >= standsMs) {
-      const found = [seen, ...again].find(each => this.#jobOn(each) !== undefined)
+      let found = [seen, ...again].find(each => this.#jobOn(each) !== undefined)
+      // On a busy machine a look may get no answer within its deadline. A process that dies without a named job dies again.
+      for (let left = furtherLooks; found === undefined && left > 0; left--) {
+        const more = await look()
+        if (this.#jobOn(more) !== undefined) found = more
+      }
       return { job: this.#jobOn(found), seen: found ?? seen }
     }
     const isSame = again.every(each => job !== undefined && this.#jobOn(each)?.id === job.id)

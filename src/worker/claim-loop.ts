@@ -232,7 +232,8 @@ export class ClaimLoop implements HandlerSlot {
     // Look ahead before the claim: a job due between the two statements is then either ready for the claim or known to be due.
     if (this.#now() >= this.#lookahead.lookAt) await this.#lookAhead()
     // A queue whose slots rest is not part of the claim and may have ready jobs.
-    const asked = this.#slots.every(slots => this.#want(slots) > 0) ? this.#emptied.length : 0
+    // An attempt that is not settled before the claim may make its job ready again after the claim.
+    const asked = this.#isIdle && this.#slots.every(slots => this.#want(slots) > 0) ? this.#emptied.length : 0
     const claimed = await this.#claim()
     this.#askedAt = this.#now()
     if (claimed === 0 && this.#isIdle) for (const tell of this.#emptied.splice(0, asked)) tell()

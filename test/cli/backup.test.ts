@@ -9,9 +9,12 @@ import { oddRows, place } from '../maintenance/support.ts'
 import { until } from '../support/engine.ts'
 import { answer, folderWith, run, start } from './support.ts'
 
-/** Names the system whose tables the databases of these tests have. */
-const migrations = new URL('../../apps/classifier/sql/', import.meta.url).href
-const config = `export default { systems: [{ name: 'classifier', routes: [], migrations: new URL('${migrations}') }] }`
+/** Names the systems whose tables the databases of these tests have. */
+const systems = ['classifier', 'quotes'].map(name => {
+  const migrations = new URL(`../../apps/${name}/sql/`, import.meta.url).href
+  return `{ name: '${name}', routes: [], migrations: new URL('${migrations}') }`
+})
+const config = `export default { systems: [${systems}] }`
 const named = { 'retoma.config.mjs': config }
 const filesOf = (folder: string) => readdirSync(folder).filter(name => !(name in named))
 

@@ -80,6 +80,8 @@ test('a slow job does not keep others waiting, and its worker is there with hear
   await engine.enqueueMany(job, ['slow', ...Array.from({ length: 60 }, (_, n) => `quick ${n}`)])
   const working = engine.runUntilEmpty({ queues: { default: 2 } })
   await until(() => done.length === 60)
+  // The outcomes of the quick jobs are written a little later.
+  await until(async () => (await engine.workers.list())[0]?.running === 1)
   expect(await engine.workers.list()).toMatchObject([{ dead: false, running: 1 }])
   slow.open()
   expect(await working).toMatchObject({ succeeded: 61, empty: true })
