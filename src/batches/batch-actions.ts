@@ -113,9 +113,11 @@ export function createBatchActions(given: {
   wakeUnblocked: (queue: string) => void
   /** Workers release the claimed jobs of the batch that have not started. */
   blockClaims: (queue: string, batch: string) => void
+  /** Tells all workers of the queue: running jobs were cancelled. */
+  leasesEnded: (queue: string) => void
   changed: (batch: string) => void
 }): BatchReads & { batches: BatchActions } {
-  const { db, clock, completion, wake, wakeUnblocked, blockClaims, changed } = given
+  const { db, clock, completion, wake, wakeUnblocked, blockClaims, leasesEnded, changed } = given
 
   async function found(id: string): Promise<BatchView> {
     const batch = isId(id) ? await viewBatch(db, id, clock.instant()) : undefined
@@ -211,6 +213,7 @@ export function createBatchActions(given: {
         blockClaims(applied.batch.queue, id)
         changed(id)
         await continueCascade(db, clock, id, clock.elapsed() + followMs)
+        leasesEnded(applied.batch.queue)
         // Cancelled jobs may have freed capacity under the limit of the queue.
         wake(applied.batch.queue)
       }

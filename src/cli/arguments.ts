@@ -6,6 +6,7 @@ import { RetomaError } from '../errors/errors.ts'
 import { type JobState, states } from '../jobs/model/state.ts'
 import { type Duration, parseDuration } from '../lib/values/duration.ts'
 import { suggestion } from '../settings/index.ts'
+import { mostProcesses, parseProcesses } from '../settings/process-count.ts'
 import { both, type CliMessages } from './messages/index.ts'
 
 export const wrongUse = (pick: (word: CliMessages, language: 'en' | 'pt') => string): RetomaError =>
@@ -18,6 +19,12 @@ export const wholeNumber =
     if (number >= least && number <= most) return number
     throw wrongUse(word => word.wrong.wholeNumber(option, least, most, given))
   }
+
+export function processes(given: string): number {
+  const number = parseProcesses(given)
+  if (number !== undefined) return number
+  throw wrongUse(word => word.wrong.processes(mostProcesses, given))
+}
 
 export const duration =
   (option: string) =>

@@ -1,16 +1,16 @@
 /**
- * Handles stop signals. The first signal aborts `asked`, and the running command cleans up. A second signal more than 500 ms later exits
- * at once: npm and the terminal both deliver a Ctrl-C, so two signals within 500 ms count as one.
+ * Handles stop signals. The first signal aborts `asked`, and the running command cleans up. A second signal exits at once
+ * (lib/stop-signals.ts).
  *
  * If npm started this process, a lost parent counts as SIGTERM: `npx` passes its signal to the shell in between, which ends silently, and
- * this process would continue with no parent to stop it. The same holds for a killed supervisor.
+ * this process would continue with no parent to stop it. The same holds for a killed supervisor. A supervised process ignores SIGHUP: the
+ * supervisor decides whether SIGHUP means a stop or a rolling restart.
  */
-import { systemClock } from '../lib/clock.ts'
 import { whenParentIsGone } from '../lib/parent-process.ts'
+import { onStopSignals } from '../lib/stop-signals.ts'
 import { supervisorVariable } from '../supervisor/suspected-job-file.ts'
 
-const names = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
-type StopSignal = (typeof names)[number]
+type StopSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP'
 
 export interface Signals {
   readonly asked: AbortSignal
@@ -20,32 +20,33 @@ export interface Signals {
   forget(): void
 }
 
-const sameMs = 500
-
 export function listenForSignals(): Signals {
   const asking = new AbortController()
-  let first: { name: StopSignal; at: number } | undefined
-  const onSignal = (name: StopSignal) => {
-    const at = systemClock.now().getTime()
-    if (first !== undefined) {
-      if (at - first.at > sameMs) process.exit(1)
-      return
-    }
-    first = { name, at }
-    asking.abort()
-  }
-  for (const name of names) process.on(name, onSignal)
+  let first: StopSignal | undefined
+  const isSupervised = process.env[supervisorVariable] !== undefined
+  const signals = onStopSignals<StopSignal>({
+    names: isSupervised ? ['SIGINT', 'SIGTERM'] : ['SIGINT', 'SIGTERM', 'SIGHUP'],
+    first(name) {
+      first = name
+      asking.abort()
+    },
+    again: () => process.exit(1),
+  })
+  const ignore = () => {}
+  if (isSupervised) process.on('SIGHUP', ignore)
   const ignored = new AbortController()
   const parent = neededParent()
-  if (parent !== undefined) void whenParentIsGone(parent, ignored.signal).then(gone => gone && onSignal('SIGTERM'))
+  if (parent !== undefined)
+    void whenParentIsGone(parent, ignored.signal).then(gone => gone && signals.receive('SIGTERM'))
   return {
     asked: asking.signal,
     get name() {
-      return first?.name
+      return first
     },
     forget() {
       ignored.abort()
-      for (const name of names) process.off(name, onSignal)
+      signals.forget()
+      process.off('SIGHUP', ignore)
     },
   }
 }

@@ -67,8 +67,9 @@ const document = (wire: unknown): string =>
     letter => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
 
+/** EPIPE: a closed pipe. EIO: a closed terminal. */
 function ignoreGoneReader(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EPIPE') throw error
+  if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error
 }
 
 // Escape sequences in an error message or an input would otherwise recolour, retitle or rewrite the terminal.

@@ -14,10 +14,12 @@ import { createApp } from '../http/index.ts'
 import { systemClock } from '../lib/clock.ts'
 import { megabytes } from '../lib/values/bytes.ts'
 import { days } from '../lib/values/duration.ts'
+import { connectionShare, type DatabaseShare } from '../maintenance/index.ts'
 import { isLoopback, type Settings, suggestion } from '../settings/index.ts'
 import { restartCode } from '../supervisor/model/crash-report.ts'
 import { removeStatusFile, writeStatusFile } from '../supervisor/status-files.ts'
-import { Supervision } from '../supervisor/supervision.ts'
+import { type ProcessPlace, Supervision } from '../supervisor/supervision.ts'
+import { wrongUse } from './arguments.ts'
 import type { Context } from './command-context.ts'
 import { type Database, databaseOf, hasData, openDatabase, refuseInProduction } from './command-database.ts'
 import { listenForSignals, whenAborted } from './interrupt-signals.ts'
@@ -35,6 +37,8 @@ export interface ServiceParts {
   http: boolean
   /** Queues and sizes; undefined: no worker. */
   work: Readonly<Record<string, number>> | undefined
+  /** The value of --processes. */
+  processes?: number | undefined
 }
 
 export interface RunningService {
@@ -43,6 +47,8 @@ export interface RunningService {
   embedded: boolean
   /** This machine has access without a token. */
   open: boolean
+  /** The share of each of several processes in the connections of the database; undefined: one process. */
+  share: DatabaseShare | undefined
 }
 
 /** Resolves with the exit code after everything has stopped. Calls `ready` when everything runs. */
@@ -55,10 +61,13 @@ export async function runService(
   const { output, log } = context
   const signals = listenForSignals()
   const supervision = new Supervision()
-  const { reportFolder } = supervision
+  const { reportFolder, place } = supervision
+  checkProcesses(context, parts, place)
+  // One process of several speaks for all.
+  const isFirst = place.number === 1
   signals.asked.addEventListener('abort', () => writeStatusFile(reportFolder, 'asked'), { once: true })
   const house = new House(context, supervision)
-  for (const queue of strayLimits(loaded)) {
+  for (const queue of isFirst ? strayLimits(loaded) : []) {
     const hint = suggestion(queue, Object.keys(loaded.queues))[output.language]
     output.note(output.word.config.strayLimits(queue, hint))
   }
@@ -66,17 +75,29 @@ export async function runService(
     const running = await house.open(loaded, parts, signals.asked)
     if (running !== undefined) {
       writeStatusFile(reportFolder, 'ready')
-      ready(running)
+      if (isFirst) ready(running)
+      house.firstClaim.then(
+        () => writeStatusFile(reportFolder, 'claims'),
+        () => {},
+      )
       await Promise.race([whenAborted(signals.asked), house.worn])
     }
-    output.say(output.word.up.stopping)
+    if (isFirst) output.say(output.word.up.stopping)
     log.debug({ signal: signals.name }, 'stopping')
   } finally {
     await house.close()
     signals.forget()
   }
-  output.say(output.word.up.stopped)
+  if (isFirst) output.say(output.word.up.stopped)
   return signals.asked.aborted ? 0 : restartCode
+}
+
+/** Several processes need a supervisor: refuses the option, and reports a setting without an effect. */
+function checkProcesses({ output, settings }: Context, { work, processes }: ServiceParts, { of }: ProcessPlace): void {
+  if (of > 1) return
+  if ((processes ?? 1) > 1) throw wrongUse(word => word.wrong.processesNeedSupervisor)
+  const isSet = work !== undefined && processes === undefined && settings.RETOMA_PROCESSES > 1
+  if (isSet) output.note(output.word.up.oneProcess)
 }
 
 class House {
@@ -102,7 +123,9 @@ class House {
     writeStatusFile(this.#supervision.reportFolder, 'database')
     await this.#openDatabase(parts)
     if (asked.aborted) return undefined
-    const { where, embedded } = this.#database!
+    const { url, where, embedded } = this.#database!
+    const { of: processes } = this.#supervision.place
+    const share = processes === 1 ? undefined : await connectionShare({ databaseUrl: url, processes, log })
     this.#engine = await createEngineOn(openDb, {
       ...databaseOf(this.#context, this.#database!),
       jobs: loaded.config.jobs,
@@ -116,6 +139,7 @@ class House {
       connections: settings.RETOMA_CONNECTIONS,
       notify: notifyOf(settings),
       log,
+      ...(share && { connections: share.connections }),
       supervision: this.#supervision,
       handlers: {
         loader: childLoader,
@@ -134,6 +158,7 @@ class House {
       where,
       embedded: embedded !== undefined,
       open: parts.http && !closed,
+      share,
     }
   }
 
@@ -149,6 +174,11 @@ class House {
   #refuseUnless(closed: boolean): void {
     const { HOST: host } = this.#context.settings
     if (!closed && !isLoopback(host)) throw new RetomaError('host_needs_token', { host })
+  }
+
+  /** Resolves after the first claim of the worker. */
+  get firstClaim(): Promise<void> {
+    return this.#engine === undefined ? new Promise(() => {}) : internalsOf(this.#engine).firstClaim()
   }
 
   /** Resolves when the worker has stopped by itself and needs a restart of the process. */
@@ -194,7 +224,8 @@ class House {
 
   async #openDatabase({ alone }: Pick<ServiceParts, 'alone'>): Promise<void> {
     // `up` starts a database of its own and says so; processes on several hosts share no database without a URL.
-    if (!alone) refuseInProduction(this.#context)
+    // The first process of `up --processes` has decided for the others.
+    if (!alone && this.#supervision.place.number === 1) refuseInProduction(this.#context)
     this.#database ??= await openDatabase(this.#context)
     const { embedded, where } = this.#database
     if (!alone || embedded === undefined) return

@@ -9,6 +9,7 @@ import type { Language } from '../errors/errors.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { Log, LogFormat, LogLevel } from '../lib/logging/log.ts'
 import { isEmbedded, readEnvironment } from '../settings/environment.ts'
+import { parseProcesses } from '../settings/process-count.ts'
 import { Supervision } from '../supervisor/supervision.ts'
 import { ownVariables, terminalVariable } from '../supervisor/suspected-job-file.ts'
 import { messagesIn } from './messages/index.ts'
@@ -42,7 +43,8 @@ export async function superviseIfAsked(
   const { supervise } = await import('../supervisor/supervisor.ts')
   const env = { ...process.env, ...(process.stderr.isTTY ? { [terminalVariable]: '1' } : {}) }
   const program = { entry, args: argv, execArgv: [...lean(environment), ...process.execArgv], env }
-  const ending = await supervise({ program, folder, clock: systemClock, log: () => createLog(environment) })
+  const processes = processesOf(argv, environment)
+  const ending = await supervise({ program, processes, folder, clock: systemClock, log: () => createLog(environment) })
   if (ending.signal === null) return ending.exitCode ?? 1
   if (commandOf(argv) === 'up' && (!environment.DATABASE_URL || isEmbedded(environment))) await stopServer(entry)
   return endBy(ending.signal as NodeJS.Signals)
@@ -64,6 +66,14 @@ async function stopServer(entry: string): Promise<void> {
 /** The first word that is neither an option nor the value of an option. */
 function commandOf(argv: readonly string[]): string | undefined {
   return argv.find((word, index) => !word.startsWith('-') && argv[index - 1] !== '--config')
+}
+
+/** The number of worker processes. The first worker process reports a bad number. */
+function processesOf(argv: readonly string[], { RETOMA_PROCESSES = '' }: NodeJS.ProcessEnv): number {
+  const at = argv.lastIndexOf('--processes')
+  const joined = argv.find(word => word.startsWith('--processes='))
+  const given = at >= 0 ? argv[at + 1] : joined?.slice('--processes='.length)
+  return parseProcesses(given ?? (RETOMA_PROCESSES.trim() || '1')) ?? 1
 }
 
 async function isTurnedOff(argv: readonly string[], environment: NodeJS.ProcessEnv): Promise<boolean> {

@@ -215,6 +215,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     sender,
     wakeHints,
     credentials: { recheck },
+    close: () => closedCheck.close(),
   })
   const backgroundServices = new BackgroundServices({ ...parts, workerPool, settleListeners, completion })
   const stop = () => Promise.all([workerPool.stop(), backgroundServices.stop()])
@@ -247,6 +248,11 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     workerPool.claimsUnblocked(queue)
     wakeHints.claimsUnblocked(queue)
   }
+  /** Running jobs of the queue were cancelled or skipped: tells the workers of this process and of the others. */
+  const leasesEnded = (queue: string) => {
+    workerPool.leasesEnded(queue)
+    wakeHints.leasesEnded(queue)
+  }
   const { batch, batches } = createBatchActions({
     db,
     clock,
@@ -257,6 +263,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
       workerPool.returnUnstarted(queue, batch)
       wakeHints.claimsBlocked(queue, batch)
     },
+    leasesEnded,
     changed: batch => settleListeners.settled(batch),
   })
   const batchMoved = (batch: string) => completion.check([batch])
@@ -268,6 +275,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     batch,
     batchMoved,
     wake,
+    leasesEnded,
     closing: closing.signal,
   })
   const eraser = createEraser({ db, clock })
@@ -326,6 +334,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     ping: () => pingDatabase(db, 2000),
     watchdogLag: () => readTick(db, clock.instant()),
     claimLag: async () => workerPool.claimLag(),
+    firstClaim: () => workerPool.firstClaim(),
     begin: (options, mode) => workerPool.begin(options, mode),
     tick: () => backgroundServices.tick(),
     clean: async () => void (await backgroundServices.clean()),
@@ -341,7 +350,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
   const engine: Engine = {
     ...checked(flat, parameters.flat),
     jobs: checked(
-      { ...jobs, ...createBulkActions({ db, clock, batchMoved, wake }), erase: eraser.job },
+      { ...jobs, ...createBulkActions({ db, clock, batchMoved, wake, leasesEnded }), erase: eraser.job },
       parameters.jobs,
     ),
     batches: checked({ ...batches, erase: eraser.batch }, parameters.batches),

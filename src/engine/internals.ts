@@ -43,6 +43,8 @@ export interface InternalMethods
   watchdogLag(): Promise<number | null>
   /** Seconds since the workers of this process could last claim; null: this process has no worker. Workers claim every 5 s. */
   claimLag(): Promise<number | null>
+  /** Resolves once every worker of this process has claimed without an error, or has stopped. */
+  firstClaim(): Promise<void>
 
   // A worker driven by hand and single passes of the services, for `retoma/testing`.
   begin(options: WorkOptions, mode: 'by hand'): Promise<Worker>

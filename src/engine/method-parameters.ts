@@ -21,7 +21,7 @@ import type { EventsFilter } from '../events/model/event.ts'
 import type { FileHome } from '../files/file-streams.ts'
 import type { FileOptions } from '../files/model/file.ts'
 import type { IdempotencyKey } from '../idempotency/stored-response.sql.ts'
-import type { BulkFilter } from '../jobs/bulk-actions.ts'
+import type { BulkFilter, BulkOptions } from '../jobs/bulk-actions.ts'
 import type { FailOptions, JobResults } from '../jobs/job-actions.ts'
 import type { ActedBy } from '../jobs/model/actor.ts'
 import { isJob } from '../jobs/model/job.ts'
@@ -254,6 +254,7 @@ const workOptions = object<WorkOptions>('options', {
   ...ofWork,
   memory: given => void checkMemory(given as number),
   killWhenHung: bool,
+  signals: bool,
 })
 
 const waitOptions = object<WaitOptions>('options', { signal })
@@ -326,8 +327,8 @@ const namespaces: { readonly [Name in Namespace]: ParametersOf<Engine[Name]> } =
     resume: [id, by],
     skip: [id, value('reason', left), by],
     fail: [id, value('reason', left), object<FailOptions>('options', { by: left, code: storedText })],
-    cancelMany: [allOf, by],
-    retryMany: [allOf, object<ActedBy & { after?: string }>('options', { by: left, after: text })],
+    cancelMany: [allOf, object<BulkOptions>('options', { by: left, dryRun: bool })],
+    retryMany: [allOf, object<BulkOptions & { after?: string }>('options', { by: left, dryRun: bool, after: text })],
     erase: [id],
   },
   batches: {
@@ -436,6 +437,7 @@ const internals: ParametersOf<InternalMethods> = {
   ping: [],
   watchdogLag: [],
   claimLag: [],
+  firstClaim: [],
   begin: [workOptions, value('mode', left)],
   tick: [],
   clean: [],

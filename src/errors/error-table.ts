@@ -55,6 +55,11 @@ export const errorTable = define({
     en: 'port {port} is already taken on {host}; port {free} is free: set PORT={free} and start again',
     pt: 'a porta {port} já está ocupada em {host}; a porta {free} está livre: defina PORT={free} e inicie de novo',
   },
+  too_many_processes: {
+    status: 500,
+    en: '{processes} processes need at least {needed} connections, and the database allows {allowed}: use at most {most} processes, or raise max_connections',
+    pt: '{processes} processos precisam de pelo menos {needed} conexões, e o banco permite {allowed}: use no máximo {most} processos, ou aumente max_connections',
+  },
   bad_config: {
     status: 500,
     en: '{file} cannot be used: {problem}',

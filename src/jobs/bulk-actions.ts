@@ -30,9 +30,15 @@ export interface BulkFilter extends Pick<JobFilter, 'kind' | 'queue' | 'groupKey
   batchId?: string | undefined
 }
 
+/** Options of an action on many jobs. */
+export interface BulkOptions extends ActedBy {
+  /** Counts the jobs that match and changes nothing. Default false. */
+  dryRun?: boolean | undefined
+}
+
 /** The result of an action on many jobs. */
 export interface BulkActionResult {
-  /** Number of jobs this call changed. */
+  /** Number of jobs this call changed; with `dryRun`, number of jobs that match. */
   changed: number
   /** Retry only: jobs left unchanged because another job has their unique key now. */
   conflicts: number
@@ -44,13 +50,14 @@ export interface BulkActionResult {
 /** Methods of the namespace `engine.jobs`. */
 export interface BulkActions {
   /**
-   * Cancels all matching jobs that are not in a final state, including items of batches; the batches continue without the items.
+   * Cancels all matching jobs that are not in a final state, including items of batches; the batches continue without the items. The
+   * handler of a running job hears `lease_lost` within a second.
    */
-  cancelMany(filter: BulkFilter, options?: ActedBy): Promise<BulkActionResult>
+  cancelMany(filter: BulkFilter, options?: BulkOptions): Promise<BulkActionResult>
   /** Runs the matching jobs again with a new attempt budget; saved steps do not run again. */
   retryMany(
     filter: BulkFilter,
-    options?: ActedBy & {
+    options?: BulkOptions & {
       /** `next` of the call before, to continue. Default: from the first job. */
       after?: string | undefined
     },
@@ -71,8 +78,10 @@ export function createBulkActions(given: {
   /** Jobs of the batch ended or wait again. */
   batchMoved: (batch: string) => Promise<unknown>
   wake: (queue: string) => void
+  /** Tells all workers of the queue: running jobs were cancelled. */
+  leasesEnded: (queue: string) => void
 }): BulkActions {
-  const { db, clock, batchMoved, wake } = given
+  const { db, clock, batchMoved, wake, leasesEnded } = given
 
   async function checked(filter: BulkFilter, states: readonly JobState[], otherwise: readonly JobState[]) {
     const { state, batchId, kind, queue, groupKey, createdBefore } = filter
@@ -107,16 +116,31 @@ export function createBulkActions(given: {
   }
 
   async function told(moved: BulkChunk): Promise<void> {
+    for (const queue of moved.ran) leasesEnded(queue)
     for (const queue of moved.queues) wake(queue)
     for (const batch of moved.batches) await batchMoved(batch)
   }
 
+  /** Counts the jobs that match now, until the time `until`. */
+  async function count(filter: BulkFilter, states: readonly JobState[], first: string | undefined, until: number) {
+    let found = 0
+    for (const state of states) {
+      for await (const some of ids(filter, state, first)) {
+        found += some.ids.length
+        if (some.next !== null && clock.elapsed() >= until)
+          return { changed: found, conflicts: 0, done: false, next: some.next }
+      }
+    }
+    return { changed: found, conflicts: 0, done: true, next: null }
+  }
+
   return {
-    async cancelMany(filter, options) {
+    async cancelMany(filter, options = {}) {
       const by = checkActor(options)
       const states = await checked(filter, cancellable, cancellable)
       const until = clock.elapsed() + longestMs
       const top = filter.batchId === undefined ? await topOfList(db) : undefined
+      if (options.dryRun) return { ...(await count(filter, states, top, until)), next: null }
       let changed = 0
       // A job may change from a listed state to another during the pass: finish when a whole pass finds no job.
       for (let before = -1; before !== changed; ) {
@@ -141,6 +165,7 @@ export function createBulkActions(given: {
       if (options.after !== undefined && !isId(options.after))
         refuseOption('after', 'it is the next of an earlier press', 'é o next de uma chamada anterior')
       const until = clock.elapsed() + longestMs
+      if (options.dryRun) return count(filter, states, options.after, until)
       const sum = { changed: 0, conflicts: 0 }
       for await (const { ids: some, next } of ids(filter, states[0]!, options.after)) {
         for (let left = maxConflictRetries; some.length > 0; left--) {

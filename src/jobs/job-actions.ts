@@ -80,7 +80,7 @@ export interface JobReadsOfHttp {
 export interface JobActions {
   /** The newest first. A page may be short even if a next page exists. */
   list(filter?: JobFilter & ListPageOptions): Promise<ListPage<JobView>>
-  /** Ends a job as `cancelled`; a running attempt loses its lease at once. */
+  /** Ends a job as `cancelled`. A running attempt loses its lease at once, and its handler hears `lease_lost` within a second. */
   cancel(id: string, options?: ActedBy): Promise<JobActionResult>
   /**
    * Runs a failed, skipped or cancelled job again, with a new attempt budget. Saved steps do not run again. A finished batch of
@@ -131,9 +131,11 @@ export function createJobActions(given: {
   /** A job of the batch ended or waits again. */
   batchMoved: (batch: string) => Promise<unknown>
   wake: (queue: string) => void
+  /** Tells all workers of the queue: running jobs were cancelled or skipped. */
+  leasesEnded: (queue: string) => void
   closing: AbortSignal
 }): JobReads & JobReadsOfHttp & JobResults & { jobs: JobActions } {
-  const { db, clock, settleListeners, batch: batchOf, batchMoved, wake, closing } = given
+  const { db, clock, settleListeners, batch: batchOf, batchMoved, wake, leasesEnded, closing } = given
 
   async function detailOf(id: string, view: typeof viewJob): Promise<JobDetail | null> {
     if (!isId(id)) return null
@@ -213,9 +215,10 @@ export function createJobActions(given: {
     const by = checkActor(pressing)
     const result = isId(id) ? await pressSurely(verb, id, { ...pressing, by }) : undefined
     if (result === undefined) throw new RetomaError('not_found', { what: 'job', id: String(id) })
-    const { state, moved, queue, heldBy, batch } = result
+    const { state, moved, ran, queue, heldBy, batch } = result
     if (heldBy !== undefined && !fine.includes(state)) throw new RetomaError('key_reserved', { id, holder: heldBy })
     if (!moved && !fine.includes(state)) throw new RetomaError('wrong_state', { id, state, verb })
+    if (ran) leasesEnded(queue)
     // A cancelled job may have freed capacity under the limit of the queue.
     if (moved) wake(queue)
     if (moved && batch !== null) await batchMoved(batch)

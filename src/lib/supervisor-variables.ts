@@ -9,6 +9,9 @@ export const supervisorVariable = 'RETOMA_SUPERVISOR'
 /** The folder of the pending crash reports of earlier processes. */
 export const pendingCrashReportsVariable = 'RETOMA_PENDING_CRASH_REPORTS'
 
+/** The number of the supervised process and the number of processes of the supervisor, such as 2/4; absent: the only process. */
+export const processNumberVariable = 'RETOMA_PROCESS_NUMBER'
+
 /** The stderr of the supervised process ends on a terminal, although the process sees a pipe. */
 export const terminalVariable = 'RETOMA_TERMINAL'
 
@@ -17,5 +20,6 @@ export const ownVariables: readonly string[] = [
   crashReportFolderVariable,
   supervisorVariable,
   pendingCrashReportsVariable,
+  processNumberVariable,
   terminalVariable,
 ]

@@ -7,6 +7,8 @@ import { openDb } from '../database/db.ts'
 import { type Migrated, migrate, readSystemMigrations, refuseToLoseJobs } from '../database/migrate.ts'
 import { RetomaError } from '../errors/errors.ts'
 import { type Log, silentLog } from '../lib/logging/log.ts'
+import { type ConnectionShare, shareConnections } from './model/connection-share.ts'
+import { readConnectionLimit } from './sql/connection-limit.ts'
 
 export { addressOf } from '../database/pg-errors.ts'
 export { guardOnce } from '../guards/guard-once.ts'
@@ -14,6 +16,27 @@ export { proposeGuards } from '../guards/propose-guards.ts'
 export { backupDatabase } from './backup.ts'
 export { type DoctorReport, examine, unreachable } from './doctor.ts'
 export { checkBackup, restoreDatabase } from './restore.ts'
+
+export interface DatabaseShare extends ConnectionShare {
+  /** The connections that the database allows. */
+  allowed: number
+  processes: number
+}
+
+/** The connections of each of several worker processes, so that all processes stay within the limit of the database. */
+export async function connectionShare(options: {
+  databaseUrl: string
+  processes: number
+  log: Log
+}): Promise<DatabaseShare> {
+  const db = openDb({ url: options.databaseUrl, connections: 1, log: options.log })
+  try {
+    const allowed = await readConnectionLimit(db)
+    return { ...shareConnections(allowed, options.processes), allowed, processes: options.processes }
+  } finally {
+    await db.close()
+  }
+}
 
 export interface MigrateOptions {
   databaseUrl: string

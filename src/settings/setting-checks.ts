@@ -6,6 +6,7 @@
  */
 import { isIP } from 'node:net'
 import type { LocalizedText } from '../errors/errors.ts'
+import { mostProcesses, parseProcesses } from './process-count.ts'
 
 export class Refusal extends Error {
   readonly saying: LocalizedText
@@ -32,6 +33,16 @@ export const wholeNumber =
       `é um número inteiro de ${least} a ${most}, não ${shown(given)}`,
     )
   }
+
+/** The number of worker processes. */
+export function processCount(given: string): number {
+  const number = parseProcesses(given)
+  if (number !== undefined) return number
+  return refuse(
+    `it is auto or a whole number from 1 to ${mostProcesses}, not ${shown(given)}`,
+    `é auto ou um número inteiro de 1 a ${mostProcesses}, não ${shown(given)}`,
+  )
+}
 
 export const oneOf =
   <const Allowed extends readonly string[]>(...allowed: Allowed) =>

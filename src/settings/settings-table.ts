@@ -10,6 +10,7 @@ import {
   hostsAndPorts,
   oneOf,
   postgresUrl,
+  processCount,
   proxies,
   schemaName,
   text,
@@ -145,6 +146,11 @@ export const variables = define({
     meaning: 'off: `worker` and `up` are one process, which nobody starts again when it dies',
     absent: 'a small parent process starts it again',
     read: oneOf('off'),
+  },
+  RETOMA_PROCESSES: {
+    meaning: 'How many worker processes `worker` and `up` start, 1 to 256, or auto: one for each core',
+    default: '1',
+    read: processCount,
   },
   RETENTION_DAYS: {
     meaning: 'Days that finished work and its files are kept',

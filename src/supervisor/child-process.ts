@@ -7,6 +7,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import type { Readable } from 'node:stream'
 import type { Clock } from '../lib/clock.ts'
 import type { CrashObservation } from './model/crash-report.ts'
+import { nameLines } from './named-lines.ts'
 import { memoryOf, oomCounter } from './oom-counter.ts'
 import { hasStatusFile } from './status-files.ts'
 import { createStderrTail } from './stderr-tail.ts'
@@ -25,6 +26,8 @@ export interface SupervisedProcessOptions {
   /** The report folder of the process. */
   reportFolder: string
   clock: Clock
+  /** If set, every line on stdout and stderr carries this number. */
+  lineNumber?: number
   /** Called if the process is not ready within 60 s, and every further 60 s. `killed`: the supervisor has killed the process. */
   late: (seconds: number, killed: boolean) => void
 }
@@ -34,6 +37,7 @@ export interface ProcessEnd extends Omit<CrashObservation, 'askedToStop' | 'star
 }
 
 const lookMs = 1000
+const claimsLookMs = 100
 const lateMs = 60_000
 const tooLateMs = 120_000
 const keptBytes = 8192
@@ -53,15 +57,31 @@ const neverStarted: ProcessEnd = {
 }
 
 /** Most errors come as an event; some are thrown, and without a free file descriptor there is no stderr. */
-function start({ execArgv, entry, args, env }: Program): ChildProcess | undefined {
+function start({ execArgv, entry, args, env }: Program, stdout: 'inherit' | 'pipe'): ChildProcess | undefined {
   try {
-    const child = spawn(process.execPath, [...execArgv, entry, ...args], { env, stdio: ['inherit', 'inherit', 'pipe'] })
+    const child = spawn(process.execPath, [...execArgv, entry, ...args], { env, stdio: ['inherit', stdout, 'pipe'] })
     if (child.stderr === null || child.stderr === undefined) child.on('error', say)
     return child
   } catch (error) {
     say(error as Error)
     return undefined
   }
+}
+
+/** Passes the output of a child process on to a stream of this process. Returns a promise of the end of the output. */
+function passOn(from: Readable, to: NodeJS.WriteStream, number: number | undefined, heard: (chunk: Buffer) => void) {
+  const write = (text: Buffer) => void to.write(text)
+  const lines = number === undefined ? { add: write, end() {} } : nameLines(number, write)
+  from.on('data', (chunk: Buffer) => {
+    heard(chunk)
+    lines.add(chunk)
+  })
+  return new Promise<void>(resolve =>
+    from.on('close', () => {
+      lines.end()
+      resolve()
+    }),
+  )
 }
 
 const say = ({ message }: Error): void => void process.stderr.write(`${message}\n`)
@@ -81,7 +101,8 @@ export class SupervisedProcess {
     const { program, clock } = options
     this.#options = options
     this.#startedAt = clock.elapsed()
-    this.#child = start(program)
+    this.#child = start(program, options.lineNumber === undefined ? 'inherit' : 'pipe')
+    if (!this.#child?.stderr) this.#over.abort()
     this.ended = this.#child?.stderr ? this.#watch(this.#child, this.#child.stderr) : Promise.resolve(neverStarted)
   }
 
@@ -89,16 +110,37 @@ export class SupervisedProcess {
     this.#child?.kill(signal)
   }
 
+  /** Tells the process to stop, unless the process knows already; kills the process after `graceMs`. */
+  stop(graceMs: number): void {
+    if (!hasStatusFile(this.#options.reportFolder, 'asked')) this.tell('SIGTERM')
+    void this.#options.clock.sleep(graceMs, this.#over.signal).then(() => {
+      if (!this.#over.signal.aborted) this.tell('SIGKILL')
+    })
+  }
+
+  /** Resolves true once the process has claimed, false if the process has ended before. */
+  async claims(): Promise<boolean> {
+    const { clock, reportFolder } = this.#options
+    while (!this.#over.signal.aborted) {
+      if (hasStatusFile(reportFolder, 'claims')) return true
+      await clock.sleep(claimsLookMs, this.#over.signal)
+    }
+    return false
+  }
+
   async #watch(child: ChildProcess, stderr: Readable): Promise<ProcessEnd> {
     const { clock } = this.#options
     const tail = createStderrTail(keptBytes)
     let heard = 0
-    stderr.on('data', (chunk: Buffer) => {
-      heard++
-      process.stderr.write(chunk)
-      tail.add(chunk)
-    })
-    const said = new Promise<void>(resolve => stderr.on('close', resolve))
+    const { lineNumber } = this.#options
+    const { stdout } = child
+    const said = Promise.all([
+      passOn(stderr, process.stderr, lineNumber, chunk => {
+        heard++
+        tail.add(chunk)
+      }),
+      stdout === null ? undefined : passOn(stdout, process.stdout, lineNumber, () => heard++),
+    ])
     const end = new Promise<{ exitCode: number | null; signal: string | null }>(resolve => {
       child.on('exit', (exitCode, signal) => resolve({ exitCode, signal }))
       child.on('error', error => {
@@ -116,12 +158,13 @@ export class SupervisedProcess {
     const readyMs = this.#readyAt === undefined ? null : clock.elapsed() - this.#readyAt
     await this.#lastWords(said, () => heard)
     stderr.destroy()
+    stdout?.destroy()
     const [oomBefore = null] = this.#ooms
     return { exitCode, signal, readyMs, memoryBytes: this.#memory, oomBefore, oomAfter: oomNow(), stderr: tail.text() }
   }
 
   /** Waits for the end of stderr, or for 500 ms of silence. */
-  async #lastWords(said: Promise<void>, heard: () => number): Promise<void> {
+  async #lastWords(said: Promise<unknown>, heard: () => number): Promise<void> {
     let over = false
     const end = said.then(() => {
       over = true

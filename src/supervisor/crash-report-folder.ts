@@ -11,8 +11,8 @@ import { isOwnLeftover, isUsablePlace } from '../lib/temporary-folder.ts'
 export interface CrashReportFolder {
   /** The folder for pending crash reports. */
   readonly pendingReports: string
-  /** The report folder of the next process, created and empty. */
-  reportFolder(): string
+  /** The report folder of the next process with this number, created and empty. */
+  reportFolder(process?: number): string
   /** Updates the timestamps, so that cleaners of old files keep the folder. */
   touch(): void
   remove(): void
@@ -43,11 +43,11 @@ export function makeCrashReportFolder(among: readonly string[] = places()): Cras
  */
 function folderAt(path: string): CrashReportFolder {
   const pendingReports = join(path, 'pending')
-  const reportFolder = join(path, 'report')
   mkdirSync(pendingReports)
   return {
     pendingReports,
-    reportFolder() {
+    reportFolder(process = 1) {
+      const reportFolder = join(path, `report-${process}`)
       mkdirSync(reportFolder, { recursive: true })
       for (const name of readdirSync(reportFolder)) rmSync(join(reportFolder, name), { recursive: true, force: true })
       return reportFolder

@@ -8,11 +8,11 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * `ready`: the worker row exists. `asked`: the process has received a stop signal. `database`: the process waits for the database or for a
+ * `ready`: the worker row exists. `claims`: the first claim was answered. `asked`: the process has received a stop signal. `database`: the process waits for the database or for a
  * migration, which may take time. `memory`: the process ends itself because of its memory limit, without a known job. `hung`: the process
  * ends itself because the loop is blocked past all deadlines, without a known job.
  */
-export type StatusFile = 'ready' | 'asked' | 'database' | 'memory' | 'hung'
+export type StatusFile = 'ready' | 'claims' | 'asked' | 'database' | 'memory' | 'hung'
 
 export function writeStatusFile(folder: string | undefined, what: StatusFile): void {
   if (folder === undefined) return

@@ -5,9 +5,16 @@
 import {
   crashReportFolderVariable,
   pendingCrashReportsVariable,
+  processNumberVariable,
   supervisorVariable,
   terminalVariable,
 } from '../lib/supervisor-variables.ts'
+
+export interface ProcessPlace {
+  number: number
+  /** The number of processes. */
+  of: number
+}
 
 /** One object per engine; the command line makes the object for its engine. */
 export class Supervision {
@@ -19,6 +26,12 @@ export class Supervision {
   /** The folder of the crash reports of earlier processes; undefined: no supervisor. */
   get pendingReportsFolder(): string | undefined {
     return ours(pendingCrashReportsVariable)
+  }
+
+  /** The number of this process among the processes of its supervisor, from 1. */
+  get place(): ProcessPlace {
+    const [number = 1, of = 1] = ours(processNumberVariable)?.split('/').map(Number) ?? []
+    return { number, of }
   }
 
   /** True if stderr of the supervisor is a terminal. */

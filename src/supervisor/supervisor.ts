@@ -1,88 +1,119 @@
 /**
- * Supervises a worker process: starts the process, passes on stop signals, and after a crash writes a crash report and restarts the
- * process. The supervisor has no database and loads very little, so that the cause of a crash does not hit the supervisor.
+ * Supervises worker processes, usually one: starts the processes, passes on stop signals, restarts a process after a crash
+ * (process-keeper.ts), and replaces the processes one after the other on SIGHUP. The supervisor has no database and loads very little, so that
+ * the cause of a crash does not hit the supervisor.
  *
- * Invariant: at most one child process at a time, and none when `supervise` resolves. A crash report is written before the start of the
- * process that uses the report. A child process notices the death of its supervisor and stops (cli/interrupt-signals.ts).
+ * Invariant: no process runs when `supervise` resolves. A rolling restart has at most one process of the supervisor out of work at a time, and
+ * ends with the first process that does not come up: the processes after it are not touched. A worker process notices the death of its
+ * supervisor and stops (cli/interrupt-signals.ts).
  */
 
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
 import { loop } from '../lib/loop.ts'
 import { hours } from '../lib/values/duration.ts'
-import { buildCrashReports } from './build-crash-report.ts'
-import { type ProcessEnd, type Program, SupervisedProcess } from './child-process.ts'
-import { writePendingCrashReport } from './crash-report-file.ts'
+import type { Program } from './child-process.ts'
 import type { CrashReportFolder } from './crash-report-folder.ts'
-import { afterEnd, firstStanding } from './model/restart-policy.ts'
-import { hasStatusFile } from './status-files.ts'
-import { listenForStopSignals } from './stop-signals.ts'
-import { logCrash, logLateStart } from './supervisor-log.ts'
-import { crashReportFolderVariable, pendingCrashReportsVariable, supervisorVariable } from './suspected-job-file.ts'
+import { type Ending, ProcessKeeper } from './process-keeper.ts'
+import { logRoll, logRollStopped } from './supervisor-log.ts'
+import { listenForSupervisorSignals } from './supervisor-signals.ts'
 
 export interface SuperviseOptions {
   program: Program
+  /** The number of worker processes. Default 1. */
+  processes?: number
   folder: CrashReportFolder
   clock: Clock
   /** Created on first use: most supervisors never log. */
   log: () => Promise<Log>
 }
 
-/** The end of the last child process, which the supervisor repeats. */
-export type Ending = Pick<ProcessEnd, 'exitCode' | 'signal'>
-
-/** The time for the child process to exit after a second signal. */
-const leaveAtOnceMs = 1000
-
-export async function supervise({ program, folder, clock, log }: SuperviseOptions): Promise<Ending> {
-  let child: SupervisedProcess | undefined
-  let reportFolder = ''
-  const stop = listenForStopSignals({
+export async function supervise({ program, processes = 1, folder, clock, log }: SuperviseOptions): Promise<Ending> {
+  const running: ProcessKeeper[] = []
+  let rollAsked = false
+  let isRolling = false
+  const stop = listenForSupervisorSignals({
     clock,
     first: signal => {
-      // A terminal signals every process of a group: a process that has received the signal must not take ours for a second signal.
-      if (!hasStatusFile(reportFolder, 'asked')) child?.tell(signal)
+      for (const each of running) each.stop(signal)
     },
     again: signal => {
-      child?.tell(signal)
-      void clock.sleep(leaveAtOnceMs).then(() => child?.tell('SIGKILL'))
+      for (const each of running) each.stopAtOnce(signal)
+    },
+    restart: () => {
+      rollAsked = true
+      if (isRolling) return
+      isRolling = true
+      rollWhileAsked()
+        .catch(error => process.stderr.write(`${error}\n`))
+        .finally(() => {
+          isRolling = false
+        })
     },
   })
+
+  async function rollWhileAsked(): Promise<void> {
+    // A signal during a rolling restart asks for another: the processes replaced before may have loaded older code.
+    while (rollAsked && !stop.aborted) {
+      rollAsked = false
+      await roll()
+    }
+  }
+
+  /** The last process first: the first process of `up` has the API, and a broken release shows in a worker. */
+  async function roll(): Promise<void> {
+    const told = await log()
+    logRoll(told, 'begins', running.length)
+    for (const [done, each] of running.toReversed().entries()) {
+      const isUp = await each.replace()
+      if (stop.aborted) return
+      if (!isUp) return logRollStopped(told, each.number, done, running.length - done - 1)
+    }
+    logRoll(told, 'is done', running.length)
+  }
+
   const fresh = loop({
     clock,
     every: hours(1),
     tick: async () => void folder.touch(),
     failed: () => {},
   })
-  let standing = firstStanding
+  const start = (number: number): Promise<Ending> => {
+    const place = { number, of: processes }
+    const keeper = new ProcessKeeper({ program, folder, place, clock, log, stop, everReady: number > 1 })
+    running.push(keeper)
+    return keeper.run()
+  }
   try {
-    for (;;) {
-      reportFolder = folder.reportFolder()
-      const variables = {
-        [crashReportFolderVariable]: reportFolder,
-        [pendingCrashReportsVariable]: folder.pendingReports,
-      }
-      const env = { ...program.env, ...variables, [supervisorVariable]: String(process.pid) }
-      const late = (seconds: number, killed: boolean) => void log().then(told => logLateStart(told, seconds, killed))
-      child = new SupervisedProcess({ program: { ...program, env }, reportFolder, clock, late })
-      const end = await child.ended
-      child = undefined
-      const next = afterEnd(standing, { ...end, stopping: stop.aborted })
-      if (next.do === 'end') return end
-      standing = next.standing
-      const { crashReport, pendingReports } = buildCrashReports(reportFolder, end)
-      const told = await log()
-      try {
-        for (const each of pendingReports) writePendingCrashReport(folder.pendingReports, each)
-      } catch (error) {
-        told.warn({ err: error }, 'cannot write the crash report; the watchdog recovers the running jobs')
-      }
-      logCrash(told, crashReport, next, end.readyMs !== null)
-      await clock.sleep(next.afterMs, stop)
-      if (stop.aborted) return { exitCode: 0, signal: null }
-    }
+    const first = start(1)
+    const others = processes === 1 ? [] : await startOthers(first)
+    return worst(await Promise.all([first, ...others]))
   } finally {
     void fresh.stop()
     folder.remove()
   }
+
+  /**
+   * Starts the other processes once the first process claims. The first process creates the schema and starts the embedded PostgreSQL, and
+   * a config that cannot be loaded is reported once.
+   */
+  async function startOthers(first: Promise<Ending>): Promise<Promise<Ending>[]> {
+    let over = false
+    const ended = () => {
+      over = true
+    }
+    first.then(ended, ended)
+    while (!over && !stop.aborted && !(await running[0]!.claims())) await clock.sleep(restartLookMs, stop)
+    if (over || stop.aborted) return []
+    return Array.from({ length: processes - 1 }, (_, index) => start(index + 2))
+  }
+}
+
+/** The first process has died before its first claim, and starts again. */
+const restartLookMs = 100
+
+/** The end that says most: a signal, else the highest exit code. */
+function worst(ends: readonly Ending[]): Ending {
+  const bySignal = ends.find(each => each.signal !== null)
+  return bySignal ?? ends.toSorted((a, b) => (b.exitCode ?? 0) - (a.exitCode ?? 0))[0]!
 }

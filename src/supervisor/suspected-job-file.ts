@@ -11,6 +11,7 @@ export {
   crashReportFolderVariable,
   ownVariables,
   pendingCrashReportsVariable,
+  processNumberVariable,
   supervisorVariable,
   terminalVariable,
 } from '../lib/supervisor-variables.ts'

@@ -80,6 +80,11 @@ export class ClaimLoop implements HandlerSlot {
   #givingBack = false
   /** Pending calls of `untilEmpty`. */
   #emptied: (() => void)[] = []
+  #claimed: () => void = () => {}
+  /** Resolves after the first claim round without an error. */
+  readonly firstClaim = new Promise<void>(resolve => {
+    this.#claimed = resolve
+  })
   readonly #closing = new AbortController()
 
   constructor(options: ClaimLoopOptions) {
@@ -237,6 +242,7 @@ export class ClaimLoop implements HandlerSlot {
     const claimed = await this.#claim()
     this.#askedAt = this.#now()
     if (claimed === 0 && this.#isIdle) for (const tell of this.#emptied.splice(0, asked)) tell()
+    this.#claimed()
     if (this.#isWorthAsking()) return 0
     if (this.#suspects.holds || this.#slots.every(slots => slots.free <= 0)) {
       // No lookahead happens meanwhile, not even for due jobs: the first freed slot triggers a claim.

@@ -15,7 +15,8 @@ export interface WorkOptions {
   grace?: Duration
   /**
    * Memory limit of this process in bytes, such as megabytes(512). Above the limit a supervised worker ends itself and names the
-   * job; an unsupervised worker only reports. Default: three quarters of the memory of the container or of the machine.
+   * job; an unsupervised worker only reports. Default: three quarters of the memory of the container or of the machine, divided by the number
+   * of processes of `retoma worker --processes`.
    */
   memory?: number
   /**
@@ -23,6 +24,11 @@ export interface WorkOptions {
    * `retoma worker` does.
    */
   killWhenHung?: boolean
+  /**
+   * Stops the worker on SIGTERM and SIGINT. The first signal stops the worker as `stop()` does; then, unless your own code listens to the
+   * signal too, the engine closes and the process ends by the signal. A second signal exits at once. Default false.
+   */
+  signals?: boolean
 }
 
 /** Below this limit even an idle worker would end itself. */
@@ -32,16 +38,18 @@ export function heartbeatSettings(
   { memory, killWhenHung = false }: WorkOptions,
   db: Pick<Db, 'direct' | 'names'>,
   registry: KindRegistry,
+  processes: number,
 ): HeartbeatSettings {
   const orphanAfter = Math.min(
     defaultPolicy.orphanAfter,
     ...[...registry.jobs.values()].map(job => job.policy.orphanAfter),
   )
+  const memoryBytes = checkMemory(memory) ?? Math.max(Math.floor(defaultMemoryCap() / processes), leastMemory)
   return {
     target: db.direct,
     schema: db.names.schema,
     killWhenHung,
-    memoryBytes: checkMemory(memory) ?? defaultMemoryCap(),
+    memoryBytes,
     silentMs: orphanAfter * 0.75,
   }
 }

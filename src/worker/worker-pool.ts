@@ -8,7 +8,7 @@
 
 import type { BatchCompletion, FailedItem } from '../batches/batch-completion-checks.ts'
 import { type MovedBatch, resumeBatches } from '../batches/sql/provider-pauses.ts'
-import { anew, doors, listen, type WakeHints, type WakeListener } from '../claiming/sql/wake-up.ts'
+import { anew, doors, leaseEnds, listen, type WakeHints, type WakeListener } from '../claiming/sql/wake-up.ts'
 import type { Db } from '../database/db.ts'
 import type { KindRegistry } from '../enqueue/kind-registry.ts'
 import { suggestion } from '../errors/did-you-mean.ts'
@@ -28,6 +28,7 @@ import { recordCrashes } from '../supervisor/suspected-job-recorder.ts'
 import { version } from '../version.ts'
 import { type RunUntilEmptyOptions, type RunUntilEmptyResult, runUntilEmpty } from './run-until-empty.ts'
 import { checkQueues, heartbeatSettings, type WorkOptions } from './work-options.ts'
+import { stopOnSignals } from './work-signals.ts'
 import { Worker } from './worker.ts'
 import type { WorkerEvents } from './worker-events.ts'
 
@@ -68,6 +69,8 @@ export interface WorkerPoolOptions {
   wakeHints: WakeHints
   /** The cached credentials of this process. */
   credentials: { recheck(): void }
+  /** Closes the engine. */
+  close: () => Promise<void>
 }
 
 export class WorkerPool implements WorkerEvents {
@@ -88,6 +91,7 @@ export class WorkerPool implements WorkerEvents {
     const worker = await this.begin(options, 'loops')
     this.#warnIfIdle(worker)
     this.listen()
+    if (options.signals) stopOnSignals(worker, this.#given.close, this.#given.log)
     const stop = () => worker.stop()
     return {
       get id() {
@@ -122,7 +126,7 @@ export class WorkerPool implements WorkerEvents {
         nestedCalls,
         events: this,
         // No heartbeat thread on a virtual clock.
-        heart: clock.instant() === null ? heartbeatSettings(options, db, registry) : undefined,
+        heart: clock.instant() === null ? heartbeatSettings(options, db, registry, supervision.place.of) : undefined,
       },
       mode,
     )
@@ -161,6 +165,7 @@ export class WorkerPool implements WorkerEvents {
         if (queue === undefined) this.#given.credentials.recheck()
         if (held === doors) return
         if (queue !== undefined && held === anew) this.claimsUnblocked(queue)
+        else if (queue !== undefined && held === leaseEnds) this.leasesEnded(queue)
         else if (queue !== undefined && held !== undefined) this.returnUnstarted(queue, held)
         else this.#wake(queue, delayMs)
       },
@@ -229,6 +234,11 @@ export class WorkerPool implements WorkerEvents {
     for (const worker of this.#workers) if (worker.queues.includes(queue)) worker.claimsUnblocked(queue)
   }
 
+  /** Running jobs of the queue were cancelled or skipped: the workers of this process abort the attempts without a lease. */
+  leasesEnded(queue: string): void {
+    for (const worker of this.#workers) if (worker.queues.includes(queue)) worker.checkLeases()
+  }
+
   /** Wakes workers here and in other processes: the queue has work, now or after `delayMs`, perhaps only `job`. */
   readonly wake = (queue: string, delayMs = 0, job?: string): void => {
     const taken = this.#wake(queue, delayMs)
@@ -239,6 +249,11 @@ export class WorkerPool implements WorkerEvents {
   claimLag(): number | null {
     const lags = Array.from(this.#workers, worker => worker.unaskedMs).filter(ms => ms !== undefined)
     return lags.length === 0 ? null : Math.max(...lags) / 1000
+  }
+
+  /** Resolves once every worker of this process has claimed without an error, or has stopped. */
+  async firstClaim(): Promise<void> {
+    await Promise.all(Array.from(this.#workers, worker => Promise.race([worker.firstClaim, worker.stopped])))
   }
 
   get isEmpty(): boolean {

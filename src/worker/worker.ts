@@ -151,6 +151,11 @@ export class Worker implements MonitoredWorker {
     return this.#abandonedHandlers.abandoned
   }
 
+  /** Resolves after the first claim without an error; never without a claim loop. */
+  get firstClaim(): Promise<void> {
+    return this.#claimLoop.firstClaim
+  }
+
   /** Milliseconds since the worker last claimed or had no free slot; undefined: the worker has no claim loop. */
   get unaskedMs(): number | undefined {
     return this.#claimLoop.unaskedMs
@@ -171,6 +176,11 @@ export class Worker implements MonitoredWorker {
   /** Releases the claimed, unstarted jobs of this batch. No further job of the batch may start. */
   async returnUnstarted(queue: string, batch: string): Promise<void> {
     await this.#claimLoop.returnUnstarted(queue, batch)
+  }
+
+  /** Asks the database at once, and not at the next heartbeat, which attempts have lost their lease; the handlers of these attempts abort. */
+  checkLeases(): void {
+    this.#heartbeat.wake()
   }
 
   /** Writes heartbeats with the virtual clock too: time advanced by a test must not look like a silent worker. */

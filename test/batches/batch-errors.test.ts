@@ -210,6 +210,7 @@ test('an item that is pressed while others have all failed ones retried is retri
       batch: engine.batch,
       batchMoved: async () => {},
       wake: () => {},
+      leasesEnded: () => {},
       closing: new AbortController().signal,
     })
     expect(await jobActions.jobs.retry(item!.id)).toEqual({ id: item!.id, state: 'waiting', changed: false })

@@ -64,6 +64,7 @@ async function world() {
     wake: nothing,
     wakeUnblocked: nothing,
     blockClaims: nothing,
+    leasesEnded: nothing,
     changed: nothing,
   })
   const sql = <T>(text: string, values: unknown[] = []) => real.run<T>({ name: '', text }, values)

@@ -208,6 +208,26 @@ describe.runIf(hasTerminal)('in a terminal', () => {
     program.type('\u0003')
     expect(await program.ended).toMatchObject({ code: 0, stdout: expect.stringContaining('stopped') })
   })
+
+  test('SIGHUP of a terminal that closes stops the worker, and is no rolling restart', async () => {
+    const program = start(['worker'], { folder, env: env(), terminal: true })
+    await program.said('worker ready')
+    // The program that makes the terminal: with it the terminal is gone.
+    program.tell('SIGKILL')
+    await expect.poll(() => processesIn(folder)).toEqual([])
+    expect(await engine.workers.list()).toEqual([])
+  })
+})
+
+test('SIGHUP replaces the worker process, and the handlers of its jobs hear the stop', async () => {
+  const program = await worker()
+  const job = await enqueue('once')
+  await running(job)
+  const before = await workingPid()
+  program.tell('SIGHUP')
+  expect(await finished(job)).toMatchObject({ state: 'succeeded', failures: 0, restarts: 0 })
+  await program.noted('the rolling restart is done')
+  expect(await workingPid()).not.toBe(before)
 })
 
 test('told to stop while a job blocks its loop, up ends at that timeout and leaves no PostgreSQL behind', async () => {

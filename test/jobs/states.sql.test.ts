@@ -118,6 +118,7 @@ describe('pressed twice is pressed once:', () => {
     expect(await applyJobAction(store.db, verb as JobActionName, id, at(9))).toEqual({
       state: once.state,
       queue: 'q',
+      ran: false,
       batch: null,
       moved: false,
     })

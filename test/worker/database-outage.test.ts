@@ -329,6 +329,7 @@ describe('whoever waits for a job', () => {
       batch: async () => null,
       batchMoved: async () => {},
       wake: () => {},
+      leasesEnded: () => {},
       closing: closing.signal,
     })
     return { ...worker, closing, wait: waiting.wait }

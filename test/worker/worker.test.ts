@@ -3,8 +3,8 @@
 import pg from 'pg'
 import { expect, test } from 'vitest'
 import { internalsOf } from '../../src/engine/internals.ts'
-import { defineJob, milliseconds, minutes, seconds, snooze } from '../../src/index.ts'
-import { aborted, engineWith, gate, liveEngine, timePasses, until } from '../support/engine.ts'
+import { defineBatch, defineJob, type Engine, milliseconds, minutes, seconds, snooze } from '../../src/index.ts'
+import { aborted, engineOf, engineWith, gate, liveEngine, timePasses, until } from '../support/engine.ts'
 
 /** One statement on a connection of its own. */
 async function sql(url: string, text: string, values: unknown[] = []): Promise<Record<string, unknown>[]> {
@@ -211,7 +211,8 @@ test('a handler that ignores its timeout is left behind after the grace, and ten
   release.open()
 })
 
-test('a job cancelled while it runs loses its lease at once, and its handler hears it with the next heartbeat', async () => {
+/** A worker on a virtual clock that nobody moves: no heartbeat and no poll can tell the handler anything. */
+async function runsLong() {
   const started = gate()
   const reason = gate<unknown>()
   const long = defineJob({
@@ -222,17 +223,35 @@ test('a job cancelled while it runs loses its lease at once, and its handler hea
       return 'not accepted'
     },
   })
-  const { engine, clock } = await engineWith(long)
+  const batch = defineBatch({ name: 'longs', job: long })
+  const { engine, databaseUrl } = await engineOf({ jobs: [long], batches: [batch] })
   await engine.work()
+  return { engine, databaseUrl, long, batch, started, reason }
+}
+
+test('a job cancelled while it runs loses its lease at once, and its handler hears it before any heartbeat', async () => {
+  const { engine, long, started, reason } = await runsLong()
   const { id } = await engine.enqueue(long, undefined)
   await started.passed
   expect(await engine.jobs.cancel(id)).toEqual({ id, state: 'cancelled', changed: true })
-  // At least asleep: the claims, the heartbeat, the watchdog, the janitor, and the attempt's timeout; perhaps a hint as well.
-  await until(() => clock.sleepers >= 5)
-  await clock.advance(seconds(5))
   expect(await reason.passed).toMatchObject({ code: 'lease_lost', facts: { job: id, attempt: 1 } })
   await until(async () => (await engine.workers.list())[0]?.running === 0)
   expect(await engine.job(id)).toMatchObject({ state: 'cancelled', result: null, failures: 0 })
+})
+
+test.each<[string, (engine: Engine, job: string, batch: string) => Promise<unknown>]>([
+  ['cancel', (engine, job) => engine.jobs.cancel(job)],
+  ['cancelMany', engine => engine.jobs.cancelMany({ kind: 'long' })],
+  ['skip', (engine, job) => engine.jobs.skip(job, 'not needed')],
+  ['the cancel of its batch', (engine, _, batch) => engine.batches.cancel(batch)],
+])('a handler hears %s of another process before any heartbeat', async (_, act) => {
+  const { engine, databaseUrl, batch, started, reason } = await runsLong()
+  const other = await liveEngine([], {}, databaseUrl)
+  const { id } = await engine.submit(batch, [undefined])
+  await started.passed
+  const [job] = (await engine.batches.items(id)).items
+  await act(other.engine, job!.id, id)
+  expect(await reason.passed).toMatchObject({ code: 'lease_lost', facts: { job: job!.id, attempt: 1 } })
 })
 
 test('a job cancelled and run again while its handler still runs keeps its new attempt when the old one ends', async () => {

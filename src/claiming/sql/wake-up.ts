@@ -23,6 +23,9 @@ export const anew = '*'
 /** Replaces the batch in a hint without a queue: the tokens have changed. */
 export const doors = '@'
 
+/** Replaces the batch in a hint: jobs of the queue that ran were cancelled or skipped, and their attempts have lost the lease. */
+export const leaseEnds = '!'
+
 /** Maximum delay of a hint: polling finds later jobs in time. */
 const furthestMs = 60_000
 
@@ -44,6 +47,8 @@ export interface WakeHints {
   claimsBlocked(queue: string, batch: string): void
   /** Claims in the queue are no longer blocked. */
   claimsUnblocked(queue: string): void
+  /** Running jobs of the queue were cancelled or skipped: workers abort the attempts without a lease. */
+  leasesEnded(queue: string): void
   /** The tokens have changed. */
   doors(): void
   /** Resolves once no hint is under way. */
@@ -116,6 +121,7 @@ export function createWakeHints(given: { db: Db; clock: Clock; log: Log; sender:
     },
     claimsBlocked: note,
     claimsUnblocked: queue => note(queue, anew),
+    leasesEnded: queue => note(queue, leaseEnds),
     doors: () => note('', doors),
     async settled() {
       hurry.abort()
@@ -137,7 +143,7 @@ const withoutHintsMs = 1000
 const noHints =
   'a pooler shares the sessions of the database, so no hints arrive: jobs are looked for every second; DATABASE_DIRECT_URL, past the pooler, brings them at once'
 
-/** The queue of a hint. With `held` the hint is no work, but a batch with blocked claims, `anew` or `doors`. */
+/** The queue of a hint. With `held` the hint is no work, but a batch with blocked claims, `anew`, `leaseEnds` or `doors`. */
 export type WakeHint = (queue?: string, delayMs?: number, held?: string) => void
 
 /**

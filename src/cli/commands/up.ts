@@ -1,9 +1,15 @@
-/** `retoma up`: runs everything in a single process, and prints the address, the data folder and the registered jobs. */
+/**
+ * `retoma up`: runs everything, in a single process or, with --processes, with workers in further processes, and prints the address, the
+ * data folder and the registered jobs.
+ */
 import type { Command } from 'commander'
+import { Supervision } from '../../supervisor/supervision.ts'
 import { version } from '../../version.ts'
+import { processes } from '../arguments.ts'
 import type { Context } from '../command-context.ts'
 import { type LoadedApps, loadApps } from '../load-apps.ts'
 import { whyNoJobs } from '../load-config.ts'
+import type { CliMessages } from '../messages/index.ts'
 import type { Cli } from '../program.ts'
 import type { RunningService } from '../service-process.ts'
 
@@ -12,13 +18,16 @@ export function upCommand(program: Command, cli: Cli): void {
   program
     .command('up')
     .description(help.up)
+    .option('--processes <n>', help.processes, processes)
     .option('--no-supervise', help.noSupervise)
     .action(cli.action(up, { quiet: false }))
 }
 
-async function up(context: Context): Promise<number> {
+async function up(context: Context, options: { processes?: number }): Promise<number> {
   const loaded = await loadApps(context)
-  const parts = { alone: true, http: true, work: loaded.queues }
+  // The first process has the API and the data folder; the others only work.
+  const isFirst = new Supervision().place.number === 1
+  const parts = { alone: isFirst, http: isFirst, work: loaded.queues, processes: options.processes }
   // Imported on first use: the server takes a third of a command's start time.
   const { runService } = await import('../service-process.ts')
   return runService(context, loaded, parts, running => announce(context, loaded, running, 'up'))
@@ -51,6 +60,7 @@ export function announce(context: Context, loaded: LoadedApps, running: RunningS
     simulated: made,
     retention_days: settings.RETENTION_DAYS,
     open,
+    ...processesWire(running.share),
   }
   output.answer(wire, [
     word.up[as](version, address),
@@ -60,6 +70,7 @@ export function announce(context: Context, loaded: LoadedApps, running: RunningS
     ...(schedules.length > 0 ? [word.up.schedules(schedules.join(', '))] : []),
     ...(guards.length > 0 ? [word.up.guards(guards.join(', '))] : []),
     ...(systems.length > 0 ? [word.up.systems(systems.join(', '))] : []),
+    ...processLine(running.share, word),
     ...simulatedLine(made),
     word.up.retention(settings.RETENTION_DAYS),
     ...(open ? [word.up.open] : []),
@@ -70,3 +81,12 @@ export function announce(context: Context, loaded: LoadedApps, running: RunningS
 /** The same in every language, because programs search for this line. */
 export const simulatedLine = (providers: readonly string[]): string[] =>
   providers.length === 0 ? [] : [`simulado: ${providers.join(', ')}`]
+
+type Share = RunningService['share']
+
+/** The start line about several processes and their connections. */
+export const processLine = (share: Share, { up }: CliMessages): string[] =>
+  share === undefined ? [] : [up.processes(share.processes, share.most, share.allowed)]
+
+export const processesWire = (share: Share) =>
+  share === undefined ? {} : { processes: share.processes, connections: share.most }

@@ -1,13 +1,13 @@
-/** `retoma worker`: runs a worker without the API, for all queues of the config or for the given queues. */
+/** `retoma worker`: runs workers without the API, for all queues of the config or for the given queues. */
 import type { Command } from 'commander'
 import { RetomaError } from '../../errors/errors.ts'
 import { version } from '../../version.ts'
-import { queueSizes } from '../arguments.ts'
+import { processes, queueSizes } from '../arguments.ts'
 import type { Context } from '../command-context.ts'
 import { loadApps } from '../load-apps.ts'
 import { whyNoJobs } from '../load-config.ts'
 import type { Cli } from '../program.ts'
-import { simulatedLine } from './up.ts'
+import { processesWire, processLine, simulatedLine } from './up.ts'
 
 export function workerCommand(program: Command, cli: Cli): void {
   const { help } = cli.output.word
@@ -15,25 +15,30 @@ export function workerCommand(program: Command, cli: Cli): void {
     .command('worker')
     .description(help.worker)
     .option('--queues <list>', help.workerQueues)
+    .option('--processes <n>', help.processes, processes)
     .option('--no-supervise', help.noSupervise)
     .action(cli.action(worker, { quiet: false }))
 }
 
-async function worker(context: Context, options: { queues?: string }): Promise<number> {
+async function worker(context: Context, options: { queues?: string; processes?: number }): Promise<number> {
   const { output } = context
   const loaded = await loadApps(context)
   if (loaded.jobs.length === 0) throw new RetomaError('no_jobs', { why: whyNoJobs(loaded.config) })
   const work = options.queues === undefined ? loaded.queues : queueSizes(options.queues, loaded.queues)
   const { runService } = await import('../service-process.ts')
-  return runService(context, loaded, { alone: false, http: false, work }, ({ where, embedded }) => {
+  const parts = { alone: false, http: false, work, processes: options.processes }
+  return runService(context, loaded, parts, running => {
+    const { where, embedded, share } = running
     const { up } = output.word
     const kinds = loaded.jobs.filter(job => job.queue in work).map(job => job.kind)
     const made = loaded.simulated
-    output.answer({ data: where, embedded, version, kinds, queues: work, simulated: made }, [
+    const wire = { data: where, embedded, version, kinds, queues: work, simulated: made, ...processesWire(share) }
+    output.answer(wire, [
       up.working(version),
       up.data(where, embedded),
       up.queues(sizes(work)),
       up.jobs(kinds.join(', ')),
+      ...processLine(share, output.word),
       ...simulatedLine(made),
       up.howToStop,
     ])

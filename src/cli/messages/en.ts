@@ -4,6 +4,10 @@ import { batch } from './batch-en.ts'
 import { explain } from './explain-en.ts'
 import { watch } from './watchdog-en.ts'
 
+/** `all` is false if the count was not finished. */
+const countOfJobs = (jobs: number, all: boolean): string =>
+  `${all ? '' : 'at least '}${jobs} ${jobs === 1 ? 'job' : 'jobs'}`
+
 export const en = {
   error: 'error',
   help: {
@@ -24,6 +28,8 @@ export const en = {
     serve: 'start the API and the watchdog, without a worker',
     worker: 'start a worker, without the API',
     workerQueues: 'which queues and how many jobs of each at once, such as mail:20,sync:5',
+    processes:
+      'how many worker processes, 1 to 256, or auto: one for each core; a supervisor starts them again when they die',
     noSupervise: 'do the work in this very process: nobody starts it again when it dies',
     migrate: 'bring the database schema up to date, or to a version',
     migrateTo: 'the schema version to arrive at, up or down; 0 takes everything away',
@@ -56,6 +62,12 @@ export const en = {
     jobsRetry: 'run jobs again that failed, stalled, were skipped or cancelled; they go on after their last step',
     fromScratch: 'run every step again, also of jobs that succeeded: what their steps saved is deleted',
     jobsCancel: 'cancel jobs that are not finished',
+    idsOrFilter: 'ids of jobs; or none, and a filter',
+    ofBatchAny: 'only those of this batch',
+    ofGroup: 'only those of this tenant or user',
+    createdBefore: 'only those created before this instant, such as 2030-01-31T08:00:00Z',
+    yes: 'with a filter: change all jobs that match, without a question',
+    bulkDryRun: 'with a filter: count the jobs that match and change nothing',
     batch: 'look at batches and act on them',
     batchList: 'list batches, newest first',
     batchShow: 'how far one batch is, what went wrong, and what to do next',
@@ -136,6 +148,10 @@ export const en = {
     commandMissing: (among: string) => `a command is missing; ${among} --help lists them`,
     wholeNumber: (option: string, least: number, most: number, given: string) =>
       `${option} is a whole number from ${least} to ${most}, not "${given}"`,
+    processes: (most: number, given: string) =>
+      `--processes is auto or a whole number from 1 to ${most}, not "${given}"`,
+    processesNeedSupervisor:
+      'several processes need the supervisor: leave out --no-supervise, RETOMA_SUPERVISE=off and the debugger, or leave out --processes',
     duration: (option: string, given: string) => `${option} is a duration such as 30s, 5m, 2h or 1d, not "${given}"`,
     instant: (option: string, given: string) => `${option} is an instant such as 2030-01-31T08:00:00Z, not "${given}"`,
     state: (given: string, states: string, hint: string) =>
@@ -153,6 +169,9 @@ export const en = {
       `explain takes job, batch or queue before an id, not "${given}"${hint}`,
     causeAndState: '--cause is for failed items; leave --state out, or say --state failed',
     batchAndOthers: '--batch goes with --state alone; all items of a batch are of one kind and queue',
+    idsOrFilter: 'give either ids of jobs or a filter, such as --kind mail --state failed',
+    filterOnly: '--yes and --dry-run go with a filter; ids are changed without a question',
+    fromScratchIds: '--from-scratch takes ids of jobs, not a filter',
     runAtAndDelay: 'give either --run-at or --delay, not both',
     optionMissing: (flags: string) => `the option ${flags} is missing`,
     role: (given: string, roles: string, hint: string) =>
@@ -219,6 +238,9 @@ export const en = {
     retention: (days: number) =>
       `retention: finished work is kept for ${days} ${days === 1 ? 'day' : 'days'} (RETENTION_DAYS)`,
     open: 'access: open to this machine only, without a token',
+    processes: (processes: number, connections: number, allowed: number) =>
+      `processes: ${processes}, together at most ${connections} of the ${allowed} connections that the database allows`,
+    oneProcess: 'warning: RETOMA_PROCESSES has no effect without the supervisor; this is one process',
     howToStop: 'Ctrl-C stops it',
     starting: 'preparing the embedded PostgreSQL (first start only)…',
     stopping: 'stopping… (Ctrl-C again leaves at once)',
@@ -299,6 +321,26 @@ export const en = {
     rerunAlready: (id: string, state: string) => `job ${id} is ${state} already; nothing was deleted`,
     cancelled: (id: string) => `job ${id} is cancelled`,
     cancelledAlready: (id: string) => `job ${id} was cancelled already`,
+    bulk: {
+      none: 'no job matches the filter; nothing was changed',
+      ask: {
+        retry: (jobs: number, all: boolean) => `run ${countOfJobs(jobs, all)} again? [y/N]`,
+        cancel: (jobs: number, all: boolean) => `cancel ${countOfJobs(jobs, all)}? [y/N]`,
+      },
+      would: {
+        retry: (jobs: number, all: boolean) => `${countOfJobs(jobs, all)} would run again; nothing was changed`,
+        cancel: (jobs: number, all: boolean) => `${countOfJobs(jobs, all)} would be cancelled; nothing was changed`,
+      },
+      needsYes: (jobs: number, all: boolean) =>
+        `the filter matches ${countOfJobs(jobs, all)}: add --yes to change them without a question, or --dry-run to count alone`,
+      declined: 'nothing was changed',
+      soFar: (jobs: number) => `${countOfJobs(jobs, true)} so far…`,
+      done: {
+        retry: (jobs: number) => `${countOfJobs(jobs, true)} ${jobs === 1 ? 'waits' : 'wait'} to run again`,
+        cancel: (jobs: number) => `${countOfJobs(jobs, true)} ${jobs === 1 ? 'is' : 'are'} cancelled`,
+      },
+      keyTaken: (jobs: number) => `${countOfJobs(jobs, true)} left unchanged: another job has the same key now`,
+    },
     crashSuspicionOf: ({ level, crashedWorker, unexplainedCrashes, restartsWithoutProgress }: CrashSuspicion) =>
       [
         ['as any other', 'apart from other suspects', 'alone'][level],

@@ -5,6 +5,10 @@ import { explain } from './explain-pt.ts'
 import type { CliMessages } from './index.ts'
 import { watch } from './watchdog-pt.ts'
 
+/** `all` is false if the count was not finished. */
+const countOfJobs = (jobs: number, all: boolean): string =>
+  `${all ? '' : 'pelo menos '}${jobs} ${jobs === 1 ? 'job' : 'jobs'}`
+
 export const pt: CliMessages = {
   error: 'erro',
   help: {
@@ -25,6 +29,7 @@ export const pt: CliMessages = {
     serve: 'inicia a API e o watchdog, sem worker',
     worker: 'inicia um worker, sem a API',
     workerQueues: 'quais filas e quantos jobs de cada uma ao mesmo tempo, como mail:20,sync:5',
+    processes: 'quantos processos de worker, 1 a 256, ou auto: um por núcleo; um supervisor os reinicia se morrerem',
     noSupervise: 'trabalhar neste mesmo processo: ninguém o reinicia se morrer',
     migrate: 'atualiza o esquema do banco, ou o leva a uma versão',
     migrateTo: 'a versão do esquema aonde chegar, para cima ou para baixo; 0 retira tudo',
@@ -58,6 +63,12 @@ export const pt: CliMessages = {
       'roda de novo jobs que falharam, travaram, foram pulados ou cancelados; continuam depois da última etapa',
     fromScratch: 'roda de novo todas as etapas, também de jobs que tiveram sucesso: o que elas guardaram é apagado',
     jobsCancel: 'cancela jobs que não terminaram',
+    idsOrFilter: 'ids de jobs; ou nenhum, e um filtro',
+    ofBatchAny: 'só os deste lote',
+    ofGroup: 'só os deste cliente ou usuário',
+    createdBefore: 'só os criados antes deste instante, como 2030-01-31T08:00:00Z',
+    yes: 'com um filtro: muda todos os jobs encontrados, sem perguntar',
+    bulkDryRun: 'com um filtro: conta os jobs encontrados e não muda nada',
     batch: 'ver lotes e agir sobre eles',
     batchList: 'lista lotes, os mais novos primeiro',
     batchShow: 'até onde um lote chegou, o que deu errado e o que fazer agora',
@@ -137,6 +148,9 @@ export const pt: CliMessages = {
     tooMany: command => `argumentos demais para ${command}; texto com espaços precisa de aspas`,
     commandMissing: among => `falta um comando; ${among} --help mostra todos`,
     wholeNumber: (option, least, most, given) => `${option} é um número inteiro de ${least} a ${most}, não "${given}"`,
+    processes: (most, given) => `--processes é auto ou um número inteiro de 1 a ${most}, não "${given}"`,
+    processesNeedSupervisor:
+      'vários processos precisam do supervisor: não use --no-supervise, RETOMA_SUPERVISE=off nem o depurador, ou não use --processes',
     duration: (option, given) => `${option} é uma duração como 30s, 5m, 2h ou 1d, não "${given}"`,
     instant: (option, given) => `${option} é um instante como 2030-01-31T08:00:00Z, não "${given}"`,
     state: (given, states, hint) => `não existe o estado "${given}"${hint || `; os estados são ${states}`}`,
@@ -149,6 +163,9 @@ export const pt: CliMessages = {
     explainSort: (given, hint) => `explain recebe job, batch ou queue antes de um id, não "${given}"${hint}`,
     causeAndState: '--cause é para itens com erro; tire --state, ou use --state failed',
     batchAndOthers: '--batch combina só com --state; os itens de um lote são todos do mesmo tipo e da mesma fila',
+    idsOrFilter: 'dê ids de jobs ou um filtro, como --kind mail --state failed; um dos dois',
+    filterOnly: '--yes e --dry-run vão com um filtro; com ids não há pergunta',
+    fromScratchIds: '--from-scratch recebe ids de jobs, não um filtro',
     runAtAndDelay: 'use --run-at ou --delay, não os dois',
     optionMissing: flags => `falta a opção ${flags}`,
     role: (given, roles, hint) => `não existe o papel "${given}"${hint || `; os papéis são ${roles}`}`,
@@ -212,6 +229,9 @@ export const pt: CliMessages = {
     retention: days =>
       `retenção: o que terminou fica guardado por ${days} ${days === 1 ? 'dia' : 'dias'} (RETENTION_DAYS)`,
     open: 'acesso: aberto só para esta máquina, sem token',
+    processes: (processes, connections, allowed) =>
+      `processos: ${processes}, juntos no máximo ${connections} das ${allowed} conexões que o banco permite`,
+    oneProcess: 'aviso: RETOMA_PROCESSES não tem efeito sem o supervisor; este é um só processo',
     howToStop: 'Ctrl-C encerra',
     starting: 'preparando o PostgreSQL embutido (só no primeiro início)…',
     stopping: 'encerrando… (Ctrl-C de novo sai na hora)',
@@ -301,6 +321,26 @@ export const pt: CliMessages = {
     rerunAlready: (id, state) => `o job ${id} já está em ${state}; nada foi apagado`,
     cancelled: id => `o job ${id} foi cancelado`,
     cancelledAlready: id => `o job ${id} já estava cancelado`,
+    bulk: {
+      none: 'nenhum job corresponde ao filtro; nada foi alterado',
+      ask: {
+        retry: (jobs, all) => `rodar de novo ${countOfJobs(jobs, all)}? [s/N]`,
+        cancel: (jobs, all) => `cancelar ${countOfJobs(jobs, all)}? [s/N]`,
+      },
+      would: {
+        retry: (jobs, all) => `rodariam de novo: ${countOfJobs(jobs, all)}; nada foi alterado`,
+        cancel: (jobs, all) => `seriam cancelados: ${countOfJobs(jobs, all)}; nada foi alterado`,
+      },
+      needsYes: (jobs, all) =>
+        `o filtro encontra ${countOfJobs(jobs, all)}: use --yes para alterar sem perguntar, ou --dry-run para só contar`,
+      declined: 'nada foi alterado',
+      soFar: jobs => `${countOfJobs(jobs, true)} até agora…`,
+      done: {
+        retry: jobs => `esperam para rodar de novo: ${countOfJobs(jobs, true)}`,
+        cancel: jobs => `cancelados: ${countOfJobs(jobs, true)}`,
+      },
+      keyTaken: jobs => `sem alteração, porque outro job tem agora a mesma chave: ${countOfJobs(jobs, true)}`,
+    },
     crashSuspicionOf: ({ level, crashedWorker, unexplainedCrashes, restartsWithoutProgress }: CrashSuspicion) =>
       [
         ['como qualquer outro', 'separado de outros suspeitos', 'sozinho'][level],

@@ -26,6 +26,8 @@ export interface BulkChunk {
   conflicts: number
   /** Queues of the changed jobs. */
   queues: string[]
+  /** Cancel: queues of the changed jobs that were running. */
+  ran: string[]
   batches: string[]
   /** Retry: batches with another cascade under way. The jobs of these batches were not changed. */
   blocked: string[]
@@ -34,6 +36,7 @@ export interface BulkChunk {
 const summary = (conflicts: string, blocked: string) => `
     select count(*)::int as changed, ${conflicts} as conflicts, ${blocked} as blocked,
       coalesce(array_agg(distinct queue), '{}') as queues,
+      coalesce(array_agg(distinct queue) filter (where was = 'running'), '{}') as ran,
       coalesce(array_agg(distinct batch_id::text) filter (where batch_id is not null), '{}') as batches
     from moved`
 

@@ -21,6 +21,8 @@ export interface AppliedJobAction {
   state: JobState
   queue: string
   moved: boolean
+  /** The job was running: its attempt has lost the lease. */
+  ran: boolean
   /** The batch of the job. */
   batch: string | null
   /** Another job with the same unique key, the reason why this job was not run again. */
@@ -45,7 +47,7 @@ const end = (verb: string, states: string, state: string, more = '') => `
     ), ${releaseLimits('ran', 'coalesce($2::timestamptz, now())')},
     ${countMoves('moved')},
     ${noteJobActions(verb, 'moved', 'coalesce($2::timestamptz, now())', '$3::text')}
-    select id from moved`
+    select was = 'running' as ran from moved`
 
 const cancel = { name: 'job_cancel', text: end('cancel', `'waiting', 'running', 'stalled'`, 'cancelled') }
 
@@ -169,12 +171,12 @@ export async function applyJobAction(
 ): Promise<AppliedJobAction | undefined> {
   const more = { cancel: [], retry: [], rerun: [], resume: [], skip: [reason], fail: [failureText(reason, code)] }
   const values = [id, now, by ?? null, ...more[verb]]
-  const moved = await move(db, verb, values)
+  const [moved] = await move(db, verb, values)
   const [row] = await db.run<{ state: JobState; queue: string; batch: string | null }>(stateOf, [id])
   if (row === undefined) return undefined
   const takesKey = verb === 'retry' || verb === 'rerun'
-  const [holder] = takesKey && !moved ? await db.run<{ id: string }>(holderOf, [id]) : []
-  return { ...row, moved, ...(holder ? { heldBy: holder.id } : {}) }
+  const [holder] = takesKey && moved === undefined ? await db.run<{ id: string }>(holderOf, [id]) : []
+  return { ...row, moved: moved !== undefined, ran: moved?.ran === true, ...(holder ? { heldBy: holder.id } : {}) }
 }
 
 function failureText(message: string, code: string | undefined): string {
@@ -182,13 +184,16 @@ function failureText(message: string, code: string | undefined): string {
   return JSON.stringify({ ...failure, cause: fingerprintOf(failure) })
 }
 
-async function move(db: Db, verb: JobActionName, values: unknown[]): Promise<boolean> {
-  const moving = verb === 'rerun' ? moveAndForget(db, values) : db.run(verbs[verb], values)
+/** The row of a changed job; `ran` only after `cancel` and `skip`. */
+type MovedJob = { ran?: boolean }
+
+async function move(db: Db, verb: JobActionName, values: unknown[]): Promise<MovedJob[]> {
+  const moving = verb === 'rerun' ? moveAndForget(db, values) : db.run<MovedJob>(verbs[verb], values)
   try {
-    return (await moving).length > 0
+    return await moving
   } catch (error) {
     // Two jobs take the same key at the same instant; the unique index allows only the first.
-    if (sqlState(error) === '23505') return false
+    if (sqlState(error) === '23505') return []
     throw error
   }
 }
@@ -198,10 +203,10 @@ async function move(db: Db, verb: JobActionName, values: unknown[]): Promise<boo
  * attempt can save a checkpoint, because no attempt has the lease. In a single statement the delete would use a snapshot older than the
  * lock.
  */
-function moveAndForget(db: Db, values: unknown[]): Promise<unknown[]> {
+function moveAndForget(db: Db, values: unknown[]): Promise<MovedJob[]> {
   return db.transaction(async client => {
     const run = runOn(client)
-    const moved = await run(rerun, values)
+    const moved = await run<MovedJob>(rerun, values)
     if (moved.length > 0) await run(forget, values.slice(0, 1))
     return moved
   })

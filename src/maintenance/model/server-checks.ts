@@ -161,8 +161,8 @@ export function checkConnections({ connections, maxConnections }: ServerFacts): 
     'connections',
     sentence,
     localized(
-      'a worker opens up to 11: raise max_connections, or put PgBouncer in front and set DATABASE_DIRECT_URL',
-      'um worker abre até 11: aumente max_connections, ou use PgBouncer e defina DATABASE_DIRECT_URL',
+      'a worker process opens up to 22: raise max_connections, or put PgBouncer in front and set DATABASE_DIRECT_URL',
+      'um processo de worker abre até 22: aumente max_connections, ou use PgBouncer e defina DATABASE_DIRECT_URL',
     ),
   )
 }

@@ -1,32 +1,47 @@
-/** `retoma jobs retry|cancel ID…`: acts on each id separately, so that a failing id does not affect the others. */
+/**
+ * `retoma jobs retry|cancel ID…`: acts on each id separately, so that a failing id does not affect the others. With a filter in place of
+ * ids, jobs-bulk.ts acts on all jobs that match.
+ */
 import type { Command } from 'commander'
 import { RetomaError } from '../../../errors/errors.ts'
 import type { Engine, JobActionResult } from '../../../index.ts'
+import { wrongUse } from '../../arguments.ts'
 import type { Context } from '../../command-context.ts'
 import { refuseWithoutData, withEngine } from '../../command-database.ts'
 import type { CliMessages } from '../../messages/index.ts'
 import { osUser } from '../../os-user.ts'
 import { asRetomaError } from '../../output.ts'
 import type { Cli } from '../../program.ts'
+import { addBulkOptions, applyToAll, type BulkFlags, filterOf } from './jobs-bulk.ts'
 
 export function retryCommand(jobs: Command, cli: Cli): void {
   const { help } = cli.output.word
-  const run = (context: Context, ids: string[], { fromScratch = false }: { fromScratch?: boolean }) =>
-    fromScratch
+  const run = async (context: Context, ids: string[], flags: BulkFlags & { fromScratch?: true }) => {
+    const filter = filterOf(ids, flags)
+    if (filter !== undefined && flags.fromScratch) throw wrongUse(({ wrong }) => wrong.fromScratchIds)
+    if (filter !== undefined) return applyToAll(context, 'retry', filter, flags)
+    return flags.fromScratch
       ? applyToEach(context, ids, (engine, id) => engine.jobs.rerun(id, osUser()), rerunLine)
       : applyToEach(context, ids, again, retryLine)
-  jobs
+  }
+  const command = jobs
     .command('retry')
     .description(help.jobsRetry)
-    .argument('<ids...>', help.ids)
+    .argument('[ids...]', help.idsOrFilter)
     .option('--from-scratch', help.fromScratch)
-    .action(cli.action(run))
+  addBulkOptions(command, cli).action(cli.action(run))
 }
 
 export function cancelCommand(jobs: Command, cli: Cli): void {
   const { help } = cli.output.word
-  const run = (context: Context, ids: string[]) => applyToEach(context, ids, cancelJob, cancelLine)
-  jobs.command('cancel').description(help.jobsCancel).argument('<ids...>', help.ids).action(cli.action(run))
+  const run = async (context: Context, ids: string[], flags: BulkFlags) => {
+    const filter = filterOf(ids, flags)
+    return filter === undefined
+      ? applyToEach(context, ids, cancelJob, cancelLine)
+      : applyToAll(context, 'cancel', filter, flags)
+  }
+  const command = jobs.command('cancel').description(help.jobsCancel).argument('[ids...]', help.idsOrFilter)
+  addBulkOptions(command, cli).action(cli.action(run))
 }
 
 /** On the command line, `retry` also resumes a stalled job. */
