@@ -93,7 +93,7 @@ test('a server is killed in mid-batch: an EventSource goes on where it was and i
     ...pressed('pause', 'running', 'paused'),
     ...pressed('resume', 'paused', 'running'),
     'item bad1 failed',
-    'running -> succeeded',
+    'running -> completed_with_failures',
   ])
   // It comes once more, is told that there is nothing, and stays away.
   await until(() => client.source.readyState === client.source.CLOSED)
@@ -122,7 +122,7 @@ test('a client that loses its connection ten times during a batch is told every 
   const last = await listenTo(`${server.url}/batches/${id}/events`, { lastEventId })
   await last.ended
   heard.push(...last.heard)
-  expect(briefly(heard)).toEqual([...expected, 'item bad1 failed', 'running -> succeeded'])
+  expect(briefly(heard)).toEqual([...expected, 'item bad1 failed', 'running -> completed_with_failures'])
   const counts = heard.filter(({ event }) => event === 'progress').map(({ lastEventId }) => lastEventId)
   expect(new Set(counts).size).toBe(counts.length)
 })
@@ -191,5 +191,5 @@ test('two hundred clients of one batch are all told its end, by one connection b
   await engine.work()
   await Promise.all(streams.map(({ ended }) => ended))
   for (const stream of streams)
-    expect(stream.brief()).toEqual(['null -> running', 'item bad1 failed', 'running -> succeeded'])
+    expect(stream.brief()).toEqual(['null -> running', 'item bad1 failed', 'running -> completed_with_failures'])
 })

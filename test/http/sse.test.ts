@@ -82,7 +82,7 @@ describe('a stream', () => {
     await door.run()
     await door.clock.advance(seconds(1))
     await stream.ended
-    expect(stream.brief()).toEqual(['null -> running', 'item bad1 failed', 'running -> succeeded'])
+    expect(stream.brief()).toEqual(['null -> running', 'item bad1 failed', 'running -> completed_with_failures'])
     const told = (event: string) => stream.heard.findLast(each => each.event === event)!
     expect(told('progress').data).toMatchObject({
       batch_id: door.id,
@@ -95,7 +95,7 @@ describe('a stream', () => {
       eta_seconds: null,
     })
     expect(told('item').data).toMatchObject({ ref: 'bad1', state: 'failed', failures: 1, reason: 'bad1 is no good' })
-    expect(told('state').data).toMatchObject({ from: 'running', to: 'succeeded', reason: null })
+    expect(told('state').data).toMatchObject({ from: 'running', to: 'completed_with_failures', reason: null })
     expect(told('state').data.at).toMatch(/^2030-.*Z$/)
     expect(stream.heard.every(({ event, hasId }) => hasId === (event !== 'heartbeat'))).toBe(true)
   })
@@ -106,13 +106,13 @@ describe('a stream', () => {
     const stream = await follow(door, door.path)
     await stream.ended
     const { lastEventId } = stream.parser
-    expect(stream.brief()).toEqual(['null -> succeeded'])
+    expect(stream.brief()).toEqual(['null -> completed_with_failures'])
     const again = await follow(door, door.path, lastEventId)
     expect(again.response.status).toBe(204)
     await door.engine.batches.retryFailed(door.id)
     const anew = await follow(door, door.path, lastEventId)
     await until(() => anew.brief().length === 2)
-    expect(anew.brief()).toEqual(['action retry failed', 'succeeded -> running'])
+    expect(anew.brief()).toEqual(['action retry failed', 'completed_with_failures -> running'])
   })
 
   test('of a job goes on from the id it is given, by header or address, the header first', async () => {

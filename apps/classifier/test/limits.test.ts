@@ -19,7 +19,7 @@ test('a document has two minutes; then it is tried again after 5 s and 10 s, and
   const sql = await sqlOn(t.databaseUrl)
   const made = await execute(t.engine, { ...jobs, classify, classification } as typeof jobs, sql, { documents: 1 })
   await t.engine.work({ queues: { classifier: 1 } })
-  while ((await t.engine.batch(made.batch))?.state !== 'succeeded') await t.clock.advance(seconds(2.5))
+  while ((await t.engine.batch(made.batch))?.finishedAt === null) await t.clock.advance(seconds(2.5))
   expect(await t.engine.batch(made.batch)).toMatchObject({ failed: 1 })
   const failures = await sql<{ failure_type: string; second: number }>(
     `select failure_type, extract(epoch from at)::float8 as second from retoma.failure order by attempt`,

@@ -175,7 +175,7 @@ describe('requests in a minute', () => {
     const { server, execute, run, engine, clock, seen } = await classifier({ requestsPerMinute: 7 })
     const made = await execute({ documents: 20 })
     const instants: number[] = []
-    for (let round = 0; round < 60 && (await engine.batch(made.batch))?.state !== 'succeeded'; round++) {
+    for (let round = 0; round < 60 && (await engine.batch(made.batch))?.finishedAt === null; round++) {
       await run()
       while (instants.length < server.calls.length) instants.push(clock.now().getTime())
       await clock.advance(seconds(5))

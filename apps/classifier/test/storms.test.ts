@@ -97,7 +97,7 @@ test('a storm at random: every document ends, none is bought again after its ans
     return name === 'never' ? asked : clock.during(asked)
   })
   const made = await execute({ documents: 120, retries: 1 })
-  const isOver = async () => (await engine.batch(made.batch))!.state === 'succeeded'
+  const isOver = async () => (await engine.batch(made.batch))!.finishedAt !== null
   while (!(await isOver())) {
     let idle = false
     const working = run().then(() => {
