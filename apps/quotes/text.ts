@@ -1,7 +1,15 @@
 /** Makes text from outside fit to be stored and shown. */
 
 /** Removes characters that PostgreSQL refuses: NUL, and half of a surrogate pair. */
-const storable = (text: string): string => text.replaceAll('\0', '').toWellFormed()
+export const storable = (text: string): string => text.replaceAll('\0', '').toWellFormed()
+
+/** JSON for a jsonb column: texts and keys of answers from outside, without the characters that PostgreSQL refuses. */
+export const storableJson = (value: unknown): string =>
+  JSON.stringify(value, (_, part: unknown) => {
+    if (typeof part === 'string') return storable(part)
+    if (typeof part !== 'object' || part === null || Array.isArray(part)) return part
+    return Object.fromEntries(Object.entries(part).map(([key, each]) => [storable(key), each]))
+  })
 
 /** Characters that break a line. */
 const torn = /[\p{Cc}\p{Zl}\p{Zp}]+/gu

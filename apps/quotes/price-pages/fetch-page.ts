@@ -252,6 +252,8 @@ async function resolveBySystem(host: string): Promise<Address[]> {
 
 /** A name server may be silent for longer than the signal allows. */
 async function withSignal<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  // Nobody waits for `work` after an abort, and a rejection without a listener ends the process.
+  work.catch(() => {})
   signal.throwIfAborted()
   let leave = () => {}
   const left = new Promise<never>((_, reject) => {
@@ -262,6 +264,5 @@ async function withSignal<T>(work: Promise<T>, signal: AbortSignal): Promise<T> 
     return await Promise.race([work, left])
   } finally {
     signal.removeEventListener('abort', leave)
-    work.catch(() => {})
   }
 }

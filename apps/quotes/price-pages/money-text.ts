@@ -54,7 +54,8 @@ function decimal(plain: string): string | null {
   const digits = whole.replace(/^0+(?=\d)/, '')
   if (whole === '' || digits.length > mostDigits) return null
   const cents = BigInt(`${digits}${fraction.slice(0, 2).padEnd(2, '0')}`) + (fraction.charAt(2) >= '5' ? 1n : 0n)
-  if (cents === 0n) return null
+  // Rounded up, 12 nines have 13 digits.
+  if (cents === 0n || cents >= 10n ** BigInt(mostDigits + 2)) return null
   const text = cents.toString().padStart(3, '0')
   return `${text.slice(0, -2)}.${text.slice(-2)}`
 }

@@ -43,6 +43,13 @@ test('the longest rule decides, and of two equal rules the one that allows', () 
   expect(isAllowed(text, '/p/x')).toBe(true)
 })
 
+test('half a megabyte of agents is read in a time that grows with its length only', () => {
+  const agents = 'user-agent:a\n'.repeat(20_000)
+  const text = `${agents}user-agent: *\n${'allow:/\n'.repeat(20_000)}Disallow: /x`
+  expect(isAllowed(text, '/x')).toBe(true)
+  expect(isAllowed(`${agents}user-agent: *\nDisallow: /x`, '/x')).toBe(false)
+})
+
 test('a hostile robots.txt of half a megabyte is read', () => {
   const text = `User-agent: *\n${`Disallow: /${'*a'.repeat(240)}b\n`.repeat(1000)}`
   expect(isAllowed(text, `/${'a'.repeat(3000)}`)).toBe(true)

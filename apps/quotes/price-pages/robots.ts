@@ -18,26 +18,33 @@ const longestPath = 1000
 export function readRobots(text: string, agent: string): RobotsRules {
   const own: Rule[] = []
   const general: Rule[] = []
-  let agents: string[] = []
+  const name = agent.toLowerCase()
+  // The group of rules that is being read: for our agent, for every agent.
+  let forUs = false
+  let forAll = false
   let isInAgents = false
   let isOwn = false
   for (const line of text.replace(/^\uFEFF/, '').split(/\r\n|\r|\n/)) {
     const [, field = '', given = ''] = /^\s*([\w-]+)\s*:([^#]*)/.exec(line) ?? []
     const value = given.trim()
-    const name = field.toLowerCase()
-    if (name === 'user-agent') {
-      agents = isInAgents ? [...agents, value.toLowerCase()] : [value.toLowerCase()]
+    const word = field.toLowerCase()
+    if (word === 'user-agent') {
+      const named = value.toLowerCase()
+      forUs = (isInAgents && forUs) || named === name
+      forAll = (isInAgents && forAll) || named === '*'
       isInAgents = true
-      isOwn ||= agents.includes(agent.toLowerCase())
+      isOwn ||= forUs
       continue
     }
-    if (name !== 'allow' && name !== 'disallow') continue
+    if (word !== 'allow' && word !== 'disallow') continue
     isInAgents = false
     // An empty rule allows everything, as no rule does.
     if (value === '' || value.length > longestPattern) continue
-    const rule = { isAllowed: name === 'allow', pattern: normal(value) }
-    if (agents.includes(agent.toLowerCase()) && own.length < mostRules) own.push(rule)
-    if (agents.includes('*') && general.length < mostRules) general.push(rule)
+    const isNeeded = (forUs && own.length < mostRules) || (forAll && general.length < mostRules)
+    if (!isNeeded) continue
+    const rule = { isAllowed: word === 'allow', pattern: normal(value) }
+    if (forUs && own.length < mostRules) own.push(rule)
+    if (forAll && general.length < mostRules) general.push(rule)
   }
   return isOwn ? own : general
 }

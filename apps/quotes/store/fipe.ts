@@ -2,6 +2,7 @@
 import type { Engine } from 'retoma'
 import { clockOf } from 'retoma/http'
 import type { JsonValue } from '../providers/types.ts'
+import { storableJson } from '../text.ts'
 
 const read = `
   select answer from quotes.fipe
@@ -24,7 +25,7 @@ const write = `
   on conflict (reference, path) do update set answer = excluded.answer, answered_at = excluded.answered_at`
 
 export async function writeFipe(home: Engine, reference: string, path: string, answer: unknown): Promise<void> {
-  await home.query(write, [reference, path, JSON.stringify(answer), clockOf(home).instant()])
+  await home.query(write, [reference, path, storableJson(answer), clockOf(home).instant()])
 }
 
 const prune = `delete from quotes.fipe where answered_at < coalesce($1::timestamptz, now()) - interval '100 days'`

@@ -6,6 +6,7 @@
 import type { Engine, JobTransaction } from 'retoma'
 import { clockOf } from 'retoma/http'
 import type { Analysis, JsonValue } from '../providers/types.ts'
+import { storable, storableJson } from '../text.ts'
 
 export interface NewQuote {
   description: string
@@ -67,20 +68,13 @@ export async function saveAnalysis(
   id: string,
   { analysis, payload, simulated, job }: { analysis: Analysis; payload: JsonValue; simulated: boolean; job: string },
 ): Promise<void> {
-  await tx.query(saveAnalysisText, [
-    id,
-    JSON.stringify(analysis),
-    JSON.stringify(payload),
-    analysis.kind,
-    simulated,
-    job,
-  ])
+  await tx.query(saveAnalysisText, [id, storableJson(analysis), storableJson(payload), analysis.kind, simulated, job])
 }
 
 const saveSearchText = `update quotes.quote set google_shopping_response_json = $2::jsonb where id = $1`
 
 export async function saveSearch(tx: JobTransaction, id: string, response: JsonValue): Promise<void> {
-  await tx.query(saveSearchText, [id, JSON.stringify(response)])
+  await tx.query(saveSearchText, [id, storableJson(response)])
 }
 
 /** A price page as it was read. Money is a text; `file`: the page as evidence. */
@@ -110,7 +104,9 @@ const insertReadings = `
     as t (n, product, shop, url, title, price, currency, source, snippet, reason, seen_at, file_id, screenshot_id)`
 
 export async function saveReadings(tx: JobTransaction, id: string, readings: readonly Reading[]): Promise<void> {
-  const of = <K extends keyof Reading>(name: K) => readings.map(each => each[name])
+  // A saved reading is written again at each attempt: a text that PostgreSQL refuses would fail every attempt.
+  const of = (name: keyof Reading) =>
+    readings.map(each => (typeof each[name] === 'string' ? storable(each[name]) : each[name]))
   await tx.query(insertReadings, [
     id,
     of('n'),
@@ -169,7 +165,7 @@ export async function saveResult(
 ): Promise<void> {
   const of = <K extends 'n' | 'used' | 'reason'>(name: K) => judged.map(each => each[name])
   if (judged.length > 0) await tx.query(judgeReadings, [id, of('n'), of('used'), of('reason')])
-  await tx.query(finalise, [id, JSON.stringify(result), now, startedAt])
+  await tx.query(finalise, [id, storableJson(result), now, startedAt])
 }
 
 /** A quote in the seed's words. */
