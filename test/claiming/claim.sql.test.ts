@@ -78,6 +78,7 @@ test('a job is not claimed before its time, and is at its instant', async () => 
   expect(await claim(10, { now: new Date(at(5).getTime() - 1) })).toEqual([])
   expect(await lookAhead(store.db, ['q'], at(2))).toEqual({
     dueMs: 3000,
+    counted: [],
     limited: [],
     seen: '2030-01-01 12:00:01.75',
     unblockSeq: {},

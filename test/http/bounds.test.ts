@@ -55,6 +55,13 @@ function counted(items: unknown[]): { list: unknown[]; read: () => number } {
   return { list: new Proxy(items, { get }), read: () => read }
 }
 
+test('limits for more names than can be set are refused by their number, before a name is checked', async () => {
+  const { ask } = await doorWith()
+  const weights = Object.fromEntries(Array.from({ length: 2001 }, (_, n) => [`g${n}`, 'wrong']))
+  const answer = await ask('PUT', '/api/v1/queues/q/limits', { body: { fair: 'group', weights } })
+  expect(answer).toMatchObject({ status: 400, body: { error: { message: expect.stringContaining('2000') } } })
+})
+
 test('of a list with a thousand wrong items the first is refused and no other is looked at', () => {
   const { list, read } = counted(new Array(1000).fill(7))
   const { issue } = parse(z.strictObject({ refs: z.array(z.string().max(9)).max(5000) }), { refs: list })

@@ -1,7 +1,7 @@
 /** Which parts of the requests that routes take have no maximum. */
 import type { z } from 'zod'
 import type { Route } from '../../src/http/index.ts'
-import { innerOf, maximumOf } from '../../src/http/request/parse-schema.ts'
+import { innerOf, maximumOf, mostProperties } from '../../src/http/request/parse-schema.ts'
 
 type Schema = z.core.$ZodType
 
@@ -26,6 +26,7 @@ function unboundedAt(schema: Schema, place: string): string[] {
   if (bounded.includes(type) || followed.includes(type)) return below
   if (type === 'array') return maximumOf(schema) === undefined ? [wrong, ...below] : below
   if (type === 'string') return isShort(schema) ? below : [wrong]
+  if (mostProperties.has(schema)) return below
   if (type === 'object') return def.catchall?._zod.def.type === 'never' ? below : [wrong, ...below]
   return [wrong]
 }

@@ -173,7 +173,7 @@ export function hideBatch(home: Engine, id: string): Promise<boolean> {
 
 const hidden = `
   select id::text as id, batch_id::text as batch, open_job::text as "openJob"
-  from quotes.batch where deleted_at is not null and id > 0 order by id limit 100`
+  from quotes.batch b where deleted_at is not null and id > 0 order by b.id limit 100`
 
 export interface HiddenBatch {
   id: string

@@ -259,7 +259,7 @@ export async function hideQuote(home: Engine, id: string): Promise<{ job: string
 }
 
 const hidden = `
-  select id::text as id, job_id::text as job from quotes.quote where deleted_at is not null order by id limit 100`
+  select id::text as id, job_id::text as job from quotes.quote q where deleted_at is not null order by q.id limit 100`
 
 export async function readHiddenQuotes(home: Pick<Engine, 'query'>): Promise<{ id: string; job: string | null }[]> {
   return (await home.query<{ id: string; job: string | null }>(hidden)).rows

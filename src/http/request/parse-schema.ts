@@ -12,6 +12,9 @@ import { validationMessage } from './validation-messages.ts'
 /** Registers the error of an application for a list above its maximum: `z.array(…).max(2000).register(tooLong, { error })`. */
 export const tooLong = z.registry<{ error: ErrorName }>()
 
+/** Registers the largest number of properties of an object or a record with names of the caller: `z.record(…).register(mostProperties, { most })`. */
+export const mostProperties = z.registry<{ most: number }>()
+
 export type Issue = z.core.$ZodIssue
 export type Parsed = { value: unknown; issue?: undefined } | { issue: Issue }
 
@@ -30,7 +33,11 @@ export function parse(schema: Schema, value: unknown): Parsed {
     case 'array':
       return Array.isArray(value) ? list(schema, def.element, value) : whole(schema, value)
     case 'object':
-      return isRecord(value) ? object(schema as z.core.$ZodObject, value) : whole(schema, value)
+      return isRecord(value)
+        ? (tooMany(schema, value) ?? object(schema as z.core.$ZodObject, value))
+        : whole(schema, value)
+    case 'record':
+      return (isRecord(value) ? tooMany(schema, value) : undefined) ?? whole(schema, value)
     case 'union':
       return checkedBesides(schema, value, union(def.options, value))
     default:
@@ -49,6 +56,13 @@ export function maximumOf(schema: Schema): number | undefined {
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Counts the properties before any of them is checked. */
+function tooMany(schema: Schema, given: Record<string, unknown>): Parsed | undefined {
+  const maximum = mostProperties.get(schema)?.most
+  if (maximum === undefined || Object.keys(given).length <= maximum) return undefined
+  return { issue: { code: 'too_big', origin: 'object', maximum, path: [], input: given, message: '' } }
+}
 
 function list(schema: Schema, element: Schema, given: readonly unknown[]): Parsed {
   const maximum = maximumOf(schema)
@@ -128,12 +142,13 @@ const below = (place: string | number, issue: Issue): Parsed => ({ issue: { ...i
 
 const walked = new WeakMap<Schema, boolean>()
 
-/** True if the schema contains a list or a union, at any depth; for every other schema the number of Zod's issues is bounded. */
+/** True if the schema contains a list, a union or an object with names of the caller, at any depth; for every other schema the number of Zod's issues is bounded. */
 function isWalked(schema: Schema): boolean {
   const known = walked.get(schema)
   if (known !== undefined) return known
   walked.set(schema, false) // for a recursive schema
-  const isOne = (each: Schema) => ['array', 'union'].includes((each as z.core.$ZodTypes)._zod.def.type)
+  const isOne = (each: Schema) =>
+    ['array', 'union'].includes((each as z.core.$ZodTypes)._zod.def.type) || mostProperties.has(each)
   const found = innerOf(schema).some(each => isOne(each) || isWalked(each))
   walked.set(schema, found)
   return found

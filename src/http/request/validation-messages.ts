@@ -81,6 +81,7 @@ function atLeast(of: string, least: number): LocalizedText {
 function atMost(of: string, most: number): LocalizedText {
   if (of === 'string') return localized(`it has at most ${most} characters`, `deve ter no máximo ${most} caracteres`)
   if (of === 'array') return localized(`it has at most ${most} items`, `deve ter no máximo ${most} itens`)
+  if (of === 'object') return localized(`it has at most ${most} properties`, `deve ter no máximo ${most} campos`)
   return localized(`it is ${most} or less`, `deve ser ${decimal(most)} ou menos`)
 }
 

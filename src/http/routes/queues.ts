@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { Duration } from '../../index.ts'
 import { limitsWire, queueWire } from '../../json-views.ts'
 import { omitUndefined } from '../request/omit-undefined.ts'
+import { mostProperties } from '../request/parse-schema.ts'
 import { paged } from '../response/page-of-list.ts'
 import { type Route, route } from '../route.ts'
 import { pageOf, pageQuery } from '../shared-schemas.ts'
@@ -15,16 +16,20 @@ const upTo = (most: number) => z.int().min(1).max(most)
 const most = upTo(1_000_000)
 const rate = z.strictObject({ limit: most, per_ms: z.number().min(1000).max(86_400_000) })
 const groupLimits = { concurrency: most.optional(), rate: rate.optional() }
+/** More names than the engine accepts; the engine says how many. */
+const mostNames = 2000
 const limits = z.strictObject({
   ...groupLimits,
   per_group: z
     .object({ ...groupLimits, admit: rate.optional() })
     .catchall(z.strictObject(groupLimits))
+    .register(mostProperties, { most: mostNames })
     .optional()
     .meta({ description: 'every other property is the name of a group with its own limits' }),
   fair: z.enum(['group', 'batch']).optional().meta({ description: 'the groups, or the batches, take turns' }),
   weights: z
     .record(z.string(), upTo(100))
+    .register(mostProperties, { most: mostNames })
     .optional()
     .meta({ description: 'jobs in one turn, by group or by name of the batch; 1 if not given' }),
   max_depth: upTo(100_000_000).optional(),
