@@ -23,7 +23,7 @@ export type { BatchView } from './batches/sql/batch-view.ts'
 export type { SubmitOptions, Submitted } from './batches/submit-batch.ts'
 export { type Config, defineConfig } from './config.ts'
 export type { Transaction } from './database/caller-transaction.ts'
-export type { ConnectionConfig, ConnectionPool } from './database/connection-target.ts'
+export type { ConnectionConfig, ConnectionPool } from './database/connection-config.ts'
 export {
   type BatchesApi,
   createEngine,

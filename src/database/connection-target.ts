@@ -4,56 +4,10 @@
  *
  * Invariant: the address contains neither user nor password.
  */
-import type pg from 'pg'
-
-/** The configuration of a connection, as pg takes it. */
-export interface ConnectionConfig {
-  /** A connection string. The other options add to the string. Default: none. */
-  connectionString?: string | undefined
-  /** The host, or the folder of a Unix socket. Default: PGHOST, or localhost. */
-  host?: string | undefined
-  /** The port. Default: PGPORT, or 5432. */
-  port?: number | undefined
-  /** The database. Default: PGDATABASE, or the name of the user. */
-  database?: string | undefined
-  /** The user. Default: PGUSER, or the user of the process. */
-  user?: string | undefined
-  /** A function is called for each new connection, such as for tokens of a cloud provider that expire. Default: PGPASSWORD, or none. */
-  password?: string | (() => string | Promise<string>) | undefined
-  /** true, or the options of TLS: ca, cert, key, rejectUnauthorized, servername … Default: no TLS. */
-  ssl?: boolean | object | undefined
-  /** Creates the socket, as connectors of a cloud provider do. Default: a socket of Node. */
-  stream?: ((...given: never[]) => unknown) | undefined
-  /** Settings of the session, such as `-c search_path=app`. Default: none. */
-  options?: string | undefined
-  /** Milliseconds of a statement, enforced by PostgreSQL. Default: the time limit of the engine for each statement. */
-  statement_timeout?: number | false | undefined
-  /** Milliseconds that the driver waits for an answer. Default: the time limit of the engine for each statement. */
-  query_timeout?: number | undefined
-  /** How TLS begins. Default: 'postgres'. */
-  sslnegotiation?: 'postgres' | 'direct' | undefined
-  /** Binds the password exchange to the TLS connection. Default: false. */
-  enableChannelBinding?: boolean | undefined
-  /** Milliseconds until an idle connection is closed. Default: 10,000. */
-  idleTimeoutMillis?: number | undefined
-  /** Seconds until a connection is replaced. Default: no bound. */
-  maxLifetimeSeconds?: number | undefined
-  /** Uses until a connection is replaced. Default: no bound. */
-  maxUses?: number | undefined
-}
-
-/** The part of a Pool of pg that the engine uses. */
-export interface ConnectionPool {
-  /** Lends a connection; the engine returns the connection after each statement or transaction. */
-  connect(): Promise<unknown>
-  /** The options of the pool: the engine opens its connection for LISTEN and for heartbeats with the same options. */
-  readonly options: object
-  /** Open connections of the pool. */
-  readonly totalCount: number
-}
+import type { ConnectionConfig, ConnectionPool } from './connection-config.ts'
 
 export interface ConnectionTarget {
-  readonly config: pg.ClientConfig
+  readonly config: ConnectionConfig
   /** Host, port and database. */
   readonly address: string
   /** For advice about missing rights. */
@@ -62,7 +16,7 @@ export interface ConnectionTarget {
 }
 
 export function targetOf(given: string | ConnectionConfig): ConnectionTarget {
-  const config = (typeof given === 'string' ? { connectionString: given } : given) as unknown as pg.ClientConfig
+  const config = (typeof given === 'string' ? { connectionString: given } : given) as ConnectionConfig
   const { connectionString } = config
   if (connectionString !== undefined)
     return { config, address: addressOf(connectionString), ...namesOf(connectionString) }
@@ -74,7 +28,7 @@ export function targetOf(given: string | ConnectionConfig): ConnectionTarget {
 
 /** The password of a pool's options is not enumerable. */
 export function targetOfPool(pool: ConnectionPool): ConnectionTarget {
-  const options = pool.options as pg.PoolConfig
+  const options = pool.options as ConnectionConfig
   const { password } = options
   return targetOf({ ...options, ...(password === undefined ? {} : { password }) } as ConnectionConfig)
 }
@@ -123,7 +77,7 @@ const ofThread = [
 
 export interface ThreadConnection {
   /** Plain data, without functions. */
-  readonly config: pg.ClientConfig
+  readonly config: ConnectionConfig
   /** The main thread gives the password for each new connection. */
   readonly asksPassword: boolean
 }

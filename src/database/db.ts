@@ -10,14 +10,9 @@ import { databaseTimeout } from '../errors/database-unreachable.ts'
 import { type Clock, systemClock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
 import { withDeadline } from '../lib/with-deadline.ts'
+import type { ConnectionConfig, ConnectionPool } from './connection-config.ts'
 import { createConnectionLeases } from './connection-lease.ts'
-import {
-  type ConnectionConfig,
-  type ConnectionPool,
-  type ConnectionTarget,
-  targetOf,
-  targetOfPool,
-} from './connection-target.ts'
+import { type ConnectionTarget, targetOf, targetOfPool } from './connection-target.ts'
 import { endPool } from './end-pool.ts'
 import type { LeasedConnection } from './leased-connection.ts'
 import { cutsConnection, ofOurStatement, sqlState, translatePgError } from './pg-errors.ts'
@@ -108,9 +103,10 @@ export function openDb(options: DbOptions): Db {
   const direct = options.directUrl === undefined ? target : targetOf(options.directUrl)
   const names = schemaNames(options.schema)
   const during = options.clock?.during?.bind(options.clock) ?? (<T>(work: Promise<T>) => work)
+  const own = target.config as unknown as pg.PoolConfig
   const config: pg.PoolConfig = {
-    ...target.config,
-    max: options.connections ?? (target.config as pg.PoolConfig).max ?? 10,
+    ...own,
+    max: options.connections ?? own.max ?? 10,
     connectionTimeoutMillis: connectDeadline,
     application_name: 'retoma',
     keepAlive: true,

@@ -8,7 +8,8 @@
  */
 import { resolve } from 'node:path'
 import type { AnyBatch } from '../batches/model/batch.ts'
-import { type ConnectionConfig, type ConnectionPool, targetOf, targetOfPool } from '../database/connection-target.ts'
+import type { ConnectionConfig, ConnectionPool } from '../database/connection-config.ts'
+import { targetOf, targetOfPool } from '../database/connection-target.ts'
 import type { DbOptions } from '../database/db.ts'
 import { RetomaError } from '../errors/errors.ts'
 import { refuseOption, refuseUnknownOptions } from '../errors/invalid-option.ts'

@@ -5,6 +5,7 @@
  * The thread must stay small: every import is in memory a second time.
  */
 import { parentPort, workerData } from 'node:worker_threads'
+import type { ClientConfig } from 'pg'
 import { sharedElapsed } from '../lib/clock.ts'
 import { whileIdle } from '../lib/unref-timer.ts'
 import type { HeartbeatPayload } from '../worker/sql/heartbeat.ts'
@@ -36,9 +37,10 @@ const processWatch = new BlockedLoopWatch({
 
 const passwords = new PasswordRequest(() => tell({ asksPassword: true }))
 
-function connectionConfig() {
+function connectionConfig(): ClientConfig | undefined {
   if (task.connection === undefined) return undefined
-  const { config, asksPassword } = task.connection
+  const { asksPassword } = task.connection
+  const config = task.connection.config as unknown as ClientConfig
   return asksPassword ? { ...config, password: () => passwords.password() } : config
 }
 

@@ -37,8 +37,7 @@ function documents() {
       const t = await engineOf({ batches: [batch], limits })
       now = () => t.clock.elapsed()
       await t.engine.work({ queues: { default: 10 } })
-      const over = (id: string) =>
-        timePasses(t.clock, async () => ['succeeded', 'failed'].includes((await t.engine.batch(id))!.state))
+      const over = (id: string) => timePasses(t.clock, async () => (await t.engine.batch(id))!.finishedAt !== null)
       return { ...t, over }
     },
   }

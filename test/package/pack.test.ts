@@ -1,6 +1,6 @@
 /** The package as others get it: packed, installed in an empty folder without development dependencies, and used. */
 import { execFile, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -204,7 +204,11 @@ test.each([
     const tools = join(project, 'tools')
     await run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', '--prefix', tools, version])
     const PATH = `${join(tools, 'node_modules', '.bin')}:${process.env.PATH}`
-    const env = { ...process.env, PATH, JITI_FS_CACHE: 'false', XDG_DATA_HOME: project, XDG_CACHE_HOME: project }
+    // Package managers leave folders of their own in the temporary folder.
+    const TMPDIR = join(project, 'tmp')
+    mkdirSync(TMPDIR)
+    const own = { XDG_DATA_HOME: project, XDG_CACHE_HOME: project, TMPDIR }
+    const env = { ...process.env, PATH, JITI_FS_CACHE: 'false', ...own }
     writeFileSync(join(project, 'package.json'), JSON.stringify({ name: 'someone', private: true, type: 'module' }))
     await run(name, ['add', tarball], { cwd: project, env })
     const { stdout } = await run('node_modules/.bin/retoma', ['init', '--json'], { cwd: project, env })
