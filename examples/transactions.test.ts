@@ -108,7 +108,7 @@ async function stage(name: string) {
   await client.connect()
   onTestFinished(() => client.end())
   const rows = async (): Promise<Row[]> => {
-    const columns = `queue, kind, key, unique_until, ref, state, rank, run_at::text, input::text, group_key, created_at::text`
+    const columns = `queue, kind, key, unique_until, ref, state, claim_rank, run_at::text, input::text, group_key, created_at::text`
     return (await client.query<Row>(`select ${columns} from retoma.job order by id`)).rows
   }
   const emptied = () => client.query('delete from retoma.job')
