@@ -158,7 +158,23 @@ export type { UpstashAccess } from './limits/upstash.ts'
 export type { MetricSource } from './metrics/metrics-registry.ts'
 export type { MetricDefinition, MetricFamily, MetricLabels, MetricSample } from './metrics/model/metric-table.ts'
 export type { EngineStats, KindStats, QueueStats } from './metrics/stats.ts'
+export { callProvider, type ProviderRequest } from './providers/call-provider.ts'
 export type { ProviderView } from './providers/model/provider.ts'
+export {
+  type AnswerReading,
+  hideSecrets,
+  judgeAnswer,
+  meaningOfStatus,
+  type ProblemMeaning,
+  type ProviderAnswer,
+  type ProviderFacts,
+  type ProviderProblem,
+  type ProviderResponse,
+  type ProviderVerdict,
+  retryAfterOf,
+  unwrapVerdict,
+  uselessAnswer,
+} from './providers/model/provider-answer.ts'
 export { type ProviderStop, type ProviderWait, providerStop, providerWait } from './providers/model/provider-errors.ts'
 export type { ClearedProvider, ProvidersApi } from './providers/provider-actions.ts'
 export type { FindingView } from './recovery/sql/findings.ts'

@@ -44,7 +44,7 @@ const explained = (verdict: string, facts: object = {}): Explanation =>
 
 const one = { total: 1, concluidos: 0, erros: 0 }
 const password: Cause = { count: 2, code: 'pdf_encrypted', message: errors.pdf_encrypted.pt }
-const silent: Cause = { count: 40, code: 'ai_timeout', message: 'OpenRouter não respondeu em 60 s' }
+const silent: Cause = { count: 40, code: 'provider_timeout', message: 'OpenRouter não respondeu em 60 s' }
 const unread: Cause = { count: 3, code: 'resumes_spent', message: 'x' }
 const waiting = (seconds: number, more: object = {}) => [
   {

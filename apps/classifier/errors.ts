@@ -29,46 +29,6 @@ export const errors = defineErrors({
     pt: 'o documento "{name}" tem mais de {megabytes} MB',
   },
   // Answers of the AI, and outcomes of a document
-  ai_timeout: {
-    status: 504,
-    retryable: true,
-    en: '{provider} did not answer within {seconds} s',
-    pt: '{provider} não respondeu em {seconds} s',
-  },
-  ai_unreachable: {
-    status: 502,
-    retryable: true,
-    en: '{provider} could not be reached, or broke off in the middle of its answer ({problem})',
-    pt: '{provider} não pôde ser alcançado, ou interrompeu a resposta no meio ({problem})',
-  },
-  ai_error: {
-    status: 502,
-    retryable: true,
-    en: '{provider} answered with error {status}: {words}',
-    pt: '{provider} respondeu com o erro {status}: {words}',
-  },
-  ai_garbage: {
-    status: 502,
-    retryable: true,
-    en: 'the answer of {provider} is of no use: {problem}',
-    pt: 'a resposta de {provider} não serve: {problem}',
-  },
-  ai_busy: {
-    status: 503,
-    retryable: true,
-    en: '{provider} answered {status}: {words}',
-    pt: '{provider} respondeu {status}: {words}',
-  },
-  ai_refused: {
-    status: 502,
-    en: '{provider} refuses to go on (status {status}): {words}',
-    pt: '{provider} se recusa a continuar (status {status}): {words}',
-  },
-  ai_moved: {
-    status: 502,
-    en: '{provider} answers with a redirect (status {status}), which is not followed: correct the address in OPENROUTER_BASE_URL, then go on',
-    pt: '{provider} responde com um redirecionamento (status {status}), que não é seguido: corrija o endereço em OPENROUTER_BASE_URL e continue',
-  },
   ai_model: {
     status: 502,
     en: '{provider} answered {status}: {words}',

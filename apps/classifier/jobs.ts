@@ -131,7 +131,7 @@ async function answered(ctx: JobContext, n: number, ask: (signal: AbortSignal) =
     return await ctx.step(`answer ${n}`, ask, { timeout: longestAnswer })
   } catch (error) {
     if (!isRetomaError(error, 'step_timeout')) throw error
-    throw failed(new RetomaError(errors.ai_timeout, { provider: providerShown, seconds: longestAnswer / 1000 }))
+    throw failed(new RetomaError('provider_timeout', { provider: providerShown, seconds: longestAnswer / 1000 }))
   }
 }
 

@@ -1,13 +1,11 @@
 /**
- * Defines the errors of the quotes: the errors of the routes and the errors of providers and price pages. docs/errors.md lists the errors
- * (`npm run docs`).
+ * Defines the errors of the quotes. docs/errors.md lists the errors (`npm run docs`). The errors of providers are errors of the engine.
  *
  * Invariant: a code never changes its meaning once released; sentences may get better.
  */
 import { defineErrors } from 'retoma'
-import { providerErrors } from './providers/errors.ts'
 
-const ownErrors = defineErrors({
+export const errors = defineErrors({
   // Routes
   too_many_quotes: {
     status: 413,
@@ -30,5 +28,3 @@ const ownErrors = defineErrors({
     pt: 'a cotação {id} está em {status}; {verb} não é possível nesse estado',
   },
 })
-
-export const errors = { ...ownErrors, ...providerErrors }

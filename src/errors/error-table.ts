@@ -390,6 +390,53 @@ export const errorTable = define({
     en: 'there is no queue "{queue}"; {hint}',
     pt: 'não existe a fila "{queue}"; {hint}',
   },
+  // Providers
+  provider_timeout: {
+    status: 504,
+    retryable: true,
+    en: '{provider} did not answer within {seconds} s',
+    pt: '{provider} não respondeu em {seconds} s',
+  },
+  provider_unreachable: {
+    status: 502,
+    retryable: true,
+    en: '{provider} could not be reached, or broke off in the middle of its answer ({problem})',
+    pt: '{provider} não pôde ser alcançado, ou interrompeu a resposta no meio ({problem})',
+  },
+  provider_error: {
+    status: 502,
+    retryable: true,
+    en: '{provider} answered with error {status}: {words}',
+    pt: '{provider} respondeu com o erro {status}: {words}',
+  },
+  provider_useless: {
+    status: 502,
+    retryable: true,
+    en: 'the answer of {provider} is of no use: {problem}',
+    pt: 'a resposta de {provider} não serve: {problem}',
+  },
+  provider_busy: {
+    status: 503,
+    retryable: true,
+    en: '{provider} answered {status}: {words}',
+    pt: '{provider} respondeu {status}: {words}',
+  },
+  provider_refused: {
+    status: 502,
+    en: '{provider} refuses to go on (status {status}): {words}',
+    pt: '{provider} se recusa a continuar (status {status}): {words}',
+  },
+  provider_moved: {
+    status: 502,
+    en: '{provider} answers with a redirect (status {status}), which is not followed: correct the address in {setting}, then resume',
+    pt: '{provider} responde com um redirecionamento (status {status}), que não é seguido: corrija o endereço em {setting} e continue',
+  },
+  provider_rejected: {
+    status: 422,
+    en: '{provider} refuses this request (status {status}): {words}',
+    pt: '{provider} recusa este pedido (status {status}): {words}',
+  },
+
   // Over HTTP
   bad_request: {
     status: 400,

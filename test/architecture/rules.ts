@@ -70,7 +70,7 @@ const arrows: Record<string, string[]> = {
   // Doors. A door has no SQL: a command or a route calls the engine or maintenance, as any other program can.
   config: [],
   register: [],
-  index: ['engine', 'config', 'settings', 'lib', 'lib/values', 'errors', 'version'],
+  index: ['engine', 'providers', 'config', 'settings', 'lib', 'lib/values', 'errors', 'version'],
   // Jobs, batches and the rest as JSON, for HTTP and for --json.
   'json-views': ['index', 'lib/values', 'errors'],
   http: ['json-views', 'index', 'engine', 'lib', 'lib/values', 'errors', 'version'],

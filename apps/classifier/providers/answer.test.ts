@@ -1,14 +1,15 @@
 /** The classes of responses: known responses of OpenRouter, and random bytes. */
 import fc from 'fast-check'
+import type { ProviderAnswer } from 'retoma'
 import { describe, expect, test } from 'vitest'
-import { type Answer, judge, type Received } from './answer.ts'
+import { type Answer, judge } from './answer.ts'
 import { readReply } from './reply.ts'
 
 const key = 'sk-or-v1-0123456789abcdef'
 const categories = ['Contrato', 'Petição Inicial', 'C++', 'C#']
 const about = { provider: 'OpenRouter', categories, key }
 
-const received = (status: number, body: unknown, headers: Record<string, string> = {}): Received => ({
+const received = (status: number, body: unknown, headers: Record<string, string> = {}): ProviderAnswer => ({
   status,
   header: name => headers[name] ?? null,
   body: typeof body === 'string' ? body : JSON.stringify(body),
@@ -73,7 +74,7 @@ describe('a status', () => {
       expect(judge(received(status, ''), about)).toMatchObject({
         is: 'stop',
         of: 'provider',
-        why: { code: 'ai_moved' },
+        why: { code: 'provider_moved' },
       })
   })
 
@@ -83,7 +84,7 @@ describe('a status', () => {
     }
     expect(why.in('pt')).toContain('OpenRouter se recusa a continuar (status 402): Insufficient credits')
     const page = judge(received(502, '<html><h1>Bad gateway</h1></html>'), about) as { why: Error }
-    expect(page.why.message).toBe('ai_error: OpenRouter answered with error 502: Bad gateway')
+    expect(page.why.message).toBe('provider_error: OpenRouter answered with error 502: Bad gateway')
   })
 })
 
@@ -118,10 +119,10 @@ describe('how long to wait', () => {
 
 describe('no answer', () => {
   test.each([
-    [{ broken: 'link', code: 'ECONNRESET' }, /^ai_unreachable: .*\(ECONNRESET\)$/],
-    [{ broken: 'link', code: `Bearer ${key}` }, /^ai_unreachable: .*\(unknown\)$/],
-    [{ broken: 'too long' }, 'ai_garbage: the answer of OpenRouter is of no use: it is too long'],
-  ] as [Received, string | RegExp][])('%o is tried again', (given, message) => {
+    [{ failure: 'unreachable', code: 'ECONNRESET' }, /^provider_unreachable: .*\(ECONNRESET\)$/],
+    [{ failure: 'unreachable', code: `Bearer ${key}` }, /^provider_unreachable: .*\(unknown\)$/],
+    [{ failure: 'too_large', maxBytes: 1 }, 'provider_useless: the answer of OpenRouter is of no use: it is too long'],
+  ] as [ProviderAnswer, string | RegExp][])('%o is tried again', (given, message) => {
     expect(judge(given, about)).toMatchObject({
       is: 'retry',
       bought: null,

@@ -9,16 +9,21 @@
  *
  * A status of 200 proves nothing: once a model has started, an error is in the body.
  */
-import { type Duration, hours, milliseconds, RetomaError, seconds } from 'retoma'
+import {
+  type Duration,
+  hideSecrets,
+  judgeAnswer,
+  localized,
+  type ProviderAnswer,
+  type ProviderFacts,
+  type ProviderResponse,
+  RetomaError,
+  retryAfterOf,
+  uselessAnswer,
+} from 'retoma'
 import { errors } from '../errors.ts'
 import { plain } from '../fold.ts'
 import { type Reply, readReply } from './reply.ts'
-
-export type Received =
-  | { status: number; header: (name: string) => string | null; body: string }
-  /** No answer, or only a part. `code`: of a system error, such as ECONNRESET. */
-  | { broken: 'link'; code: string }
-  | { broken: 'too long' }
 
 /** The charged part of an answer, useful or not. */
 export interface Bought {
@@ -48,30 +53,23 @@ interface About {
 
 const longestWords = 300
 const longestWritten = 4000
-const shortestWait = seconds(1)
-const longestWait = hours(24)
 
-export function judge(received: Received, about: About): Answer {
-  const { provider } = about
-  if ('broken' in received) return broken(received, provider)
-  const body = parsed(received.body)
-  const { status } = received
-  if (status >= 200 && status < 300) return answered(received, body, about)
-  return refused(received, status, errorIn(body), about, null)
+export function judge(answer: ProviderAnswer, about: About): Answer {
+  if ('failure' in answer)
+    return { is: 'retry', why: judgeAnswer(answer, factsOf(about)).why, bought: null, written: null }
+  const body = parsed(answer.body)
+  const { status } = answer
+  if (status >= 200 && status < 300) return answered(answer, body, about)
+  return refused(answer, status, errorIn(body), about, null)
 }
 
-function broken(received: Extract<Received, { broken: string }>, provider: string): Answer {
-  const why =
-    received.broken === 'link'
-      ? new RetomaError(errors.ai_unreachable, { provider, problem: known(received.code) })
-      : garbage(provider, 'it is too long', 'é longa demais')
-  return { is: 'retry', why, bought: null, written: null }
-}
+const factsOf = ({ provider, key }: About): ProviderFacts => ({
+  name: provider,
+  setting: 'OPENROUTER_BASE_URL',
+  secrets: [key],
+})
 
-/** The code of a system error is plain text; other parts of the error may not be. */
-const known = (code: string): string => (/^[A-Z0-9_]{2,40}$/.test(code) ? code : 'unknown')
-
-function answered(received: Extract<Received, { status: number }>, body: Fields | undefined, about: About): Answer {
+function answered(received: ProviderResponse, body: Fields | undefined, about: About): Answer {
   const { provider, categories } = about
   const bought = boughtBy(body, about)
   const choice = fields(list(body?.choices)[0])
@@ -82,7 +80,7 @@ function answered(received: Extract<Received, { status: number }>, body: Fields 
   const written = writtenBy(content ?? (typeof message?.refusal === 'string' ? message.refusal : received.body), about)
   const useless = (en: string, pt: string): Answer => ({
     is: 'retry',
-    why: garbage(provider, en, pt),
+    why: uselessAnswer({ name: provider }, localized(en, pt)).why,
     bought,
     written,
   })
@@ -116,29 +114,36 @@ function answered(received: Extract<Received, { status: number }>, body: Fields 
 }
 
 function refused(
-  received: Extract<Received, { status: number }>,
+  received: ProviderResponse,
   status: number,
   error: Fields | undefined,
   about: About,
   bought: Bought | null,
 ): Answer {
-  const { provider } = about
+  const facts = factsOf(about)
   const words = spoken(error?.message, about) || spoken(errorWord(received.body), about) || '-'
-  const facts = { provider, status, words }
-  const meant = meaning(status, error, words)
-  switch (meant) {
-    case 'wait':
-      return { is: 'wait', why: new RetomaError(errors.ai_busy, facts), retryAfter: retryAfter(received, error) }
+  const read = { status, words }
+  switch (meaning(status, error, words)) {
+    case 'wait': {
+      const { why } = judgeAnswer(received, facts, { ...read, meaning: 'wait' })
+      return { is: 'wait', why, retryAfter: waitOf(received, error) }
+    }
     case 'key':
-      return { is: 'stop', of: 'provider', why: new RetomaError(errors.ai_refused, facts) }
     case 'address':
-      return { is: 'stop', of: 'provider', why: new RetomaError(errors.ai_moved, { provider, status }) }
+      return { is: 'stop', of: 'provider', why: judgeAnswer(received, facts, { ...read, meaning: 'stop' }).why }
     case 'model':
-      return { is: 'stop', of: 'batch', why: new RetomaError(errors.ai_model, facts) }
-    case 'document':
-      return { is: 'item', why: new RetomaError(errors.document_refused, facts), bought, written: null }
+      return { is: 'stop', of: 'batch', why: new RetomaError(errors.ai_model, { provider: about.provider, ...read }) }
+    case 'document': {
+      const why = new RetomaError(errors.document_refused, { provider: about.provider, ...read })
+      return { is: 'item', why, bought, written: null }
+    }
     case 'retry':
-      return { is: 'retry', why: new RetomaError(errors.ai_error, facts), bought, written: null }
+      return {
+        is: 'retry',
+        why: judgeAnswer(received, facts, { ...read, meaning: 'retry' }).why,
+        bought,
+        written: null,
+      }
   }
 }
 
@@ -183,32 +188,11 @@ function codeOf(error: Fields): number {
   return /rate.?limit|too many requests/i.test(words) ? 429 : 500
 }
 
-/** Seconds or a date, by the sender's clock; otherwise the start of the next rate window. null: the response names no instant. */
-function retryAfter(received: Extract<Received, { status: number }>, error: Fields | undefined): Duration | null {
-  const sent = Date.parse(received.header('date') ?? '')
-  const said = (received.header('retry-after') ?? '').trim()
-  const named = fields(fields(error?.metadata)?.headers)
-  const reset = received.header('x-ratelimit-reset') ?? word(named?.['X-RateLimit-Reset'])
-  const ms = inSeconds(said) ?? untilDate(said, sent) ?? untilInstant(reset.trim(), sent)
-  return ms === undefined ? null : milliseconds(Math.min(Math.max(ms, shortestWait), longestWait))
+/** The start of the next rate window may be in the body, with the headers of the provider behind OpenRouter. */
+function waitOf({ header }: ProviderResponse, error: Fields | undefined): Duration | null {
+  const named = word(fields(fields(error?.metadata)?.headers)?.['X-RateLimit-Reset'])
+  return retryAfterOf({ header: name => header(name) ?? (name === 'x-ratelimit-reset' && named !== '' ? named : null) })
 }
-
-const inSeconds = (text: string) => (/^\d{1,9}(?:\.\d+)?$/.test(text) ? Number(text) * 1000 : undefined)
-
-/** Date.parse alone takes "-5" for a year. */
-function untilDate(text: string, sent: number): number | undefined {
-  const ms = /^[a-z]{3,9},? .* gmt$/i.test(text) ? Date.parse(text) - sent : Number.NaN
-  return Number.isNaN(ms) ? undefined : ms
-}
-
-/** An instant in seconds or milliseconds since 1970. */
-function untilInstant(text: string, sent: number): number | undefined {
-  if (!/^\d{10}(?:\d{3})?$/.test(text) || Number.isNaN(sent)) return undefined
-  return Number(text) * (text.length === 10 ? 1000 : 1) - sent
-}
-
-const garbage = (provider: string, en: string, pt: string) =>
-  new RetomaError(errors.ai_garbage, { provider, problem: { en, pt } })
 
 /** null if nothing shows a charge: no model answered. */
 function boughtBy(body: Fields | undefined, about: About): Bought | null {
@@ -263,11 +247,7 @@ const spoken = (words: unknown, about: About): string =>
 
 const writtenBy = (text: string, about: About): string | null => plain(hide(text, about), longestWritten) || null
 
-/** Hides our key, and everything similar to a key. */
-const hide = (words: string, { key }: About): string =>
-  (key === '' ? words : words.split(key).join('[…]'))
-    .replace(/\b(?:sk-|rt_)[\w-]{6,}/g, '[…]')
-    .replace(/\b(bearer) [\w.~+/=-]{6,}/gi, '$1 […]')
+const hide = (words: string, { key }: About): string => hideSecrets(words, [key])
 
 function parsed(body: string): Fields | undefined {
   try {

@@ -37,17 +37,17 @@ test('it asks as OpenRouter wants to be asked, and the answer is read', async ()
 })
 
 test.each([
-  ['half', half(), 'retry', 'ai_unreachable'],
-  ['garbage', garbage(), 'retry', 'ai_garbage'],
-  ['garbage', garbage('\u0000\uFFFD{', 'application/octet-stream'), 'retry', 'ai_garbage'],
-  ['empty', garbage(''), 'retry', 'ai_garbage'],
-  ['more than a megabyte', garbage('x'.repeat(1_200_000)), 'retry', 'ai_garbage'],
-  ['429', refuses(429, { retryAfter: '3' }), 'wait', 'ai_busy'],
-  ['429', refuses(429, { retryAfter: new Date(Date.now() + 60_000).toUTCString() }), 'wait', 'ai_busy'],
-  ['503', refuses(503), 'wait', 'ai_busy'],
-  ['529', refuses(529), 'retry', 'ai_error'],
-  ['402', refuses(402), 'stop', 'ai_refused'],
-  ['401', refuses(401, { message: 'Invalid key sk-or-v1-test-0a1b2c3d4e5f' }), 'stop', 'ai_refused'],
+  ['half', half(), 'retry', 'provider_unreachable'],
+  ['garbage', garbage(), 'retry', 'provider_useless'],
+  ['garbage', garbage('\u0000\uFFFD{', 'application/octet-stream'), 'retry', 'provider_useless'],
+  ['empty', garbage(''), 'retry', 'provider_useless'],
+  ['more than a megabyte', garbage('x'.repeat(1_200_000)), 'retry', 'provider_useless'],
+  ['429', refuses(429, { retryAfter: '3' }), 'wait', 'provider_busy'],
+  ['429', refuses(429, { retryAfter: new Date(Date.now() + 60_000).toUTCString() }), 'wait', 'provider_busy'],
+  ['503', refuses(503), 'wait', 'provider_busy'],
+  ['529', refuses(529), 'retry', 'provider_error'],
+  ['402', refuses(402), 'stop', 'provider_refused'],
+  ['401', refuses(401, { message: 'Invalid key sk-or-v1-test-0a1b2c3d4e5f' }), 'stop', 'provider_refused'],
   ['403', refuses(403, { metadata: { reasons: ['x'] } }), 'item', 'document_refused'],
 ] as const)('%s: %s', async (_, behaviour, is, code) => {
   const { server, judged } = await world()
@@ -85,10 +85,10 @@ test('nobody there, and a key that no header can carry, say nothing of the key o
   const { server, ask } = await world()
   await server.down()
   const refused = await ask()
-  expect(refused).toEqual({ broken: 'link', code: 'ECONNREFUSED' })
+  expect(refused).toEqual({ failure: 'unreachable', code: 'ECONNREFUSED' })
   const signal = new AbortController().signal
   const bad = await askOpenRouter({ key: 'sk-or\nsegredo', baseUrl: server.baseUrl }, { model: 'm', messages }, signal)
-  expect(bad).toMatchObject({ broken: 'link' })
+  expect(bad).toMatchObject({ failure: 'unreachable' })
   expect(inspect(bad)).not.toContain('segredo')
 })
 

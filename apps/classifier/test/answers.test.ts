@@ -45,17 +45,17 @@ test.each([
 })
 
 test.each([
-  ['500', refuses(500), 'ai_error', false],
-  ['502', refuses(502), 'ai_error', false],
-  ['408', refuses(408), 'ai_error', false],
-  ['529', refuses(529), 'ai_error', false],
-  ['200 with 502 in its body', errorBody(502), 'ai_error', false],
-  ['HTML', garbage(), 'ai_garbage', false],
-  ['nothing', garbage(''), 'ai_garbage', false],
-  ['half of it', half(), 'ai_unreachable', false],
-  ['no content', content(null), 'ai_garbage', true],
-  ['talk', content('Não sei dizer.'), 'ai_garbage', true],
-  ['an end in the middle', cut(), 'ai_garbage', true],
+  ['500', refuses(500), 'provider_error', false],
+  ['502', refuses(502), 'provider_error', false],
+  ['408', refuses(408), 'provider_error', false],
+  ['529', refuses(529), 'provider_error', false],
+  ['200 with 502 in its body', errorBody(502), 'provider_error', false],
+  ['HTML', garbage(), 'provider_useless', false],
+  ['nothing', garbage(''), 'provider_useless', false],
+  ['half of it', half(), 'provider_unreachable', false],
+  ['no content', content(null), 'provider_useless', true],
+  ['talk', content('Não sei dizer.'), 'provider_useless', true],
+  ['an end in the middle', cut(), 'provider_useless', true],
 ] as [string, Behaviour, string, boolean][])(
   '%s is a failed attempt: tried again after 5 s and 10 s, then the document fails with message, stack and time',
   async (_, behaviour, code, paid) => {
@@ -187,7 +187,7 @@ test('one that never answers is left after a minute, and that is a failed attemp
   await running
   await until(() => server.inFlight() === 0)
   expect(await seen(made.run)).toMatchObject([
-    { state: 'waiting', failures: 1, error: { code: 'ai_timeout', message: 'OpenRouter não respondeu em 60 s' } },
+    { state: 'waiting', failures: 1, error: { code: 'provider_timeout', message: 'OpenRouter não respondeu em 60 s' } },
   ])
   await clock.advance(seconds(6))
   await run()
@@ -199,7 +199,7 @@ test('nobody there at all is a failed attempt, too', async () => {
   await server.down()
   const made = await execute({ documents: 1, retries: 1 })
   await run()
-  expect(await seen(made.run)).toMatchObject([{ state: 'waiting', error: { code: 'ai_unreachable' } }])
+  expect(await seen(made.run)).toMatchObject([{ state: 'waiting', error: { code: 'provider_unreachable' } }])
   await server.up()
   await clock.advance(seconds(6))
   await run()

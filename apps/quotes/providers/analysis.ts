@@ -2,8 +2,9 @@
  * Reads the analysis of a description from the object that a model wrote. The model may use other names, other letters and other nesting
  * than the question asks for; a missing part comes from the description. A pure function.
  */
+
+import { fields, textOrNull, word } from './json-fields.ts'
 import type { Analysis, AnalysisRequest, VehicleType } from './types.ts'
-import { fields, textOrNull, word } from './verdict.ts'
 
 const longest = 200
 const types: readonly (readonly [RegExp, VehicleType])[] = [

@@ -1,5 +1,6 @@
 /** Answers of Anthropic: a table of meanings, and the same over real sockets. */
 import { inspect } from 'node:util'
+import { type Duration, milliseconds } from 'retoma'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { deferralOf } from '../../../src/jobs/model/deferral.ts'
 import { type AnthropicServer, anthropicServer, cut, says } from '../test/servers/anthropic.ts'
@@ -83,7 +84,7 @@ describe('a status', () => {
 
   test('a spend limit in the details of a 429 is a stop, not a wait', () => {
     const body = refused('rate_limit_error', 'Limit', { error_code: 'enforced_spend_limit_reached' })
-    expect(judge(429, body)).toMatchObject({ is: 'stop', why: { code: 'service_refused' } })
+    expect(judge(429, body)).toMatchObject({ is: 'stop', why: { code: 'provider_refused' } })
   })
 
   test.each([
@@ -103,7 +104,7 @@ describe('a status', () => {
 
   test('a redirect is a stop that names the setting', () => {
     const verdict = judge(307, '')
-    expect(verdict).toMatchObject({ is: 'stop', why: { code: 'service_moved' } })
+    expect(verdict).toMatchObject({ is: 'stop', why: { code: 'provider_moved' } })
     expect((verdict as { why: Error }).why.message).toContain('ANTHROPIC_BASE_URL')
   })
 })
@@ -170,7 +171,7 @@ describe('an answer', () => {
     [message(text({})), 'it describes nothing'],
   ])('%o is useless and is tried again', (body, problem) => {
     const verdict = judge(200, body)
-    expect(verdict).toMatchObject({ is: 'retry', why: { code: 'service_garbage' } })
+    expect(verdict).toMatchObject({ is: 'retry', why: { code: 'provider_useless' } })
     expect((verdict as { why: Error }).why.message).toContain(problem)
   })
 
@@ -196,8 +197,8 @@ describe('over a socket', () => {
     server = await anthropicServer()
   })
   afterAll(() => server.close())
-  const analyse = (timeoutMs?: number, signal = new AbortController().signal) =>
-    anthropicProvider({ key: server.key, baseUrl: `${server.baseUrl}/`, timeoutMs }).analyse(request, signal)
+  const analyse = (timeout?: Duration, signal = new AbortController().signal) =>
+    anthropicProvider({ key: server.key, baseUrl: `${server.baseUrl}/`, timeout }).analyse(request, signal)
 
   test('Anthropic is asked as it wants to be asked, and the ledger has one sale', async () => {
     server.behave()
@@ -212,20 +213,20 @@ describe('over a socket', () => {
   })
 
   test.each([
-    ['half', half(), 'service_unreachable'],
-    ['never', never(), 'service_timeout'],
-    ['drips', drips(1), 'service_timeout'],
-    ['garbage', garbage(), 'service_garbage'],
-    ['50 MB', huge(), 'service_garbage'],
-    ['529', refuses(529), 'service_error'],
-    ['500', refuses(500), 'service_error'],
-    ['200 with 529', errorBody(529), 'service_error'],
-    ['cut', cut(), 'service_garbage'],
-    ['talk', says('não sei'), 'service_garbage'],
+    ['half', half(), 'provider_unreachable'],
+    ['never', never(), 'provider_timeout'],
+    ['drips', drips(1), 'provider_timeout'],
+    ['garbage', garbage(), 'provider_useless'],
+    ['50 MB', huge(), 'provider_useless'],
+    ['529', refuses(529), 'provider_error'],
+    ['500', refuses(500), 'provider_error'],
+    ['200 with 529', errorBody(529), 'provider_error'],
+    ['cut', cut(), 'provider_useless'],
+    ['talk', says('não sei'), 'provider_useless'],
   ] as [string, Behaviour, string][])('%s is a failed attempt: %s', async (_, behaviour, code) => {
     server.behave(behaviour)
-    const error = await analyse(code === 'service_timeout' ? 50 : undefined).catch(each => each)
-    expect(error).toMatchObject({ name: 'QuoteError', code })
+    const error = await analyse(code === 'provider_timeout' ? milliseconds(50) : undefined).catch(each => each)
+    expect(error).toMatchObject({ name: 'ProviderError', code })
     expect(inspect(error, { depth: 9 })).not.toContain(server.key)
   })
 

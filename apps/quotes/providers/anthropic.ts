@@ -4,35 +4,30 @@
  * The content of an answer is a list of blocks. `stop_reason: "max_tokens"` means that the JSON is cut. A 429 with a spend limit lasts until
  * the next month and is a stop; 529 is an overload and is tried again.
  */
-import { RetomaError } from 'retoma'
-import { readAnalysis } from './analysis.ts'
-import { providerErrors } from './errors.ts'
-import { findObject } from './json-in-text.ts'
-import { callService, type Received, withoutSlash } from './service-call.ts'
-import type { Analysis, AnalysisProvider, AnalysisRequest, JsonValue } from './types.ts'
 import {
-  brokenVerdict,
-  type Fields,
-  fields,
-  garbage,
-  hideKey,
-  list,
-  type Meaning,
-  parsed,
-  refusal,
-  type Service,
-  textOrNull,
-  unwrap,
-  usualMeaning,
-  type Verdict,
-  word,
-} from './verdict.ts'
+  callProvider,
+  type Duration,
+  hideSecrets,
+  judgeAnswer,
+  localized,
+  meaningOfStatus,
+  type ProblemMeaning,
+  type ProviderAnswer,
+  type ProviderFacts,
+  type ProviderVerdict,
+  unwrapVerdict,
+  uselessAnswer,
+} from 'retoma'
+import { readAnalysis } from './analysis.ts'
+import { type Fields, fields, list, parsed, textOrNull, word } from './json-fields.ts'
+import { findObject } from './json-in-text.ts'
+import type { Analysis, AnalysisProvider, AnalysisRequest, JsonValue } from './types.ts'
 
 export interface AnthropicOptions {
   key: string
   baseUrl: string
   model?: string | undefined
-  timeoutMs?: number | undefined
+  timeout?: Duration | undefined
 }
 
 /** Cheap, and writes JSON on request. */
@@ -47,18 +42,14 @@ interface Analysed {
   outputTokens: number
 }
 
-export function anthropicProvider({
-  key,
-  baseUrl,
-  model = defaultModel,
-  timeoutMs,
-}: AnthropicOptions): AnalysisProvider {
+export function anthropicProvider({ key, baseUrl, model = defaultModel, timeout }: AnthropicOptions): AnalysisProvider {
   return {
     simulated: false,
     analyse: async (request, signal) => {
-      const received = await callService(
+      const answer = await callProvider(
         {
-          url: `${withoutSlash(baseUrl)}/v1/messages`,
+          baseUrl,
+          path: '/v1/messages',
           headers: {
             'x-api-key': key,
             'anthropic-version': '2023-06-01',
@@ -72,11 +63,11 @@ export function anthropicProvider({
             system: question,
             messages: [{ role: 'user', content: contentOf(request) }],
           }),
-          timeoutMs,
+          timeout,
         },
         signal,
       )
-      return unwrap(judgeAnalysis(received, request, key))
+      return unwrapVerdict(judgeAnalysis(answer, request, key), 'pt')
     },
   }
 }
@@ -92,28 +83,36 @@ function contentOf({ description, kind }: AnalysisRequest): string {
   return `<description>${description.slice(0, longestDescription)}</description>${known}`
 }
 
-export function judgeAnalysis(received: Received, request: AnalysisRequest, key: string): Verdict<Analysed> {
-  const service: Service = { name: 'Anthropic', setting: 'ANTHROPIC_BASE_URL', key }
-  if ('broken' in received) return brokenVerdict(received, service)
-  const body = fields(parsed(received.body))
+export function judgeAnalysis(
+  answer: ProviderAnswer,
+  request: AnalysisRequest,
+  key: string,
+): ProviderVerdict<Analysed> {
+  const service: ProviderFacts = { name: 'Anthropic', setting: 'ANTHROPIC_BASE_URL', secrets: [key] }
+  if ('failure' in answer) return judgeAnswer(answer, service)
+  const body = fields(parsed(answer.body))
   const error = errorIn(body)
-  const { status } = received
-  if (status >= 200 && status < 300 && error === undefined) return analysisOf(body, request, service)
+  const { status } = answer
+  if (status >= 200 && status < 300 && error === undefined) {
+    if (word(body?.stop_reason) === 'refusal')
+      return judgeAnswer(answer, service, { meaning: 'item', words: 'refusal' })
+    return analysisOf(body, request, key)
+  }
   const code = status >= 200 && status < 300 ? statusOf(word(error?.type)) : status
-  const words = word(error?.message) || (body === undefined ? received.body : '')
-  return refusal(received, service, meaningOf(code, error, words), code, words)
+  const words = word(error?.message) || (body === undefined ? answer.body : '')
+  return judgeAnswer(answer, service, { status: code, meaning: meaningOf(code, error, words), words })
 }
 
 /** A limit that waiting does not lift. */
 const spent = /spend[_ ]limit|credit balance|billing|insufficient[_ ](?:quota|credit|fund)|plans & billing/i
 
-function meaningOf(status: number, error: Fields | undefined, words: string): Meaning {
+function meaningOf(status: number, error: Fields | undefined, words: string): ProblemMeaning {
   const details = `${words} ${word(error?.type)} ${JSON.stringify(error?.details ?? '')}`.slice(0, 5000)
   if (status < 500 && spent.test(details)) return 'stop'
   // The model does not exist, for every quote.
   if (status === 404 || (status === 400 && /\bmodel\b.{0,80}(?:not found|not exist|invalid)/i.test(words)))
     return 'stop'
-  return usualMeaning(status)
+  return meaningOfStatus(status)
 }
 
 function errorIn(body: Fields | undefined): Fields | undefined {
@@ -139,27 +138,22 @@ function statusOf(type: string): number {
   )
 }
 
-function analysisOf(body: Fields | undefined, request: AnalysisRequest, service: Service): Verdict<Analysed> {
-  const { name } = service
-  if (body === undefined) return garbage(name, 'it is no JSON', 'não é JSON')
+function analysisOf(body: Fields | undefined, request: AnalysisRequest, key: string): ProviderVerdict<Analysed> {
+  if (body === undefined) return useless('it is no JSON', 'não é JSON')
   const stopReason = word(body.stop_reason)
-  if (stopReason === 'refusal') {
-    const why = new RetomaError(providerErrors.service_request, { provider: name, status: 200, words: 'refusal' })
-    return { is: 'item', why }
-  }
-  const text = hideKey(textIn(body.content), service)
+  const text = hideSecrets(textIn(body.content), [key])
   const written = toolInput(body.content) ?? findObject(text)
-  if (written === undefined && stopReason === 'max_tokens') return garbage(name, 'it was cut off', 'foi cortada')
-  if (written === undefined) return garbage(name, 'it has no JSON object', 'não tem um objeto JSON')
-  const analysis = readAnalysis(withoutKeys(written, service), request)
-  if (analysis === null) return garbage(name, 'it describes nothing', 'não descreve nada')
+  if (written === undefined && stopReason === 'max_tokens') return useless('it was cut off', 'foi cortada')
+  if (written === undefined) return useless('it has no JSON object', 'não tem um objeto JSON')
+  const analysis = readAnalysis(withoutKey(written, key), request)
+  if (analysis === null) return useless('it describes nothing', 'não descreve nada')
   const usage = fields(body.usage)
   const inputTokens = count(usage?.input_tokens)
   const outputTokens = count(usage?.output_tokens)
   const payload = {
-    id: hideText(body.id, service),
-    model: hideText(body.model, service),
-    stop_reason: hideText(body.stop_reason, service),
+    id: hideText(body.id, key),
+    model: hideText(body.model, key),
+    stop_reason: hideText(body.stop_reason, key),
     usage: { input_tokens: inputTokens, output_tokens: outputTokens },
     text: text.slice(0, longestDescription).toWellFormed(),
     analysis,
@@ -181,11 +175,15 @@ const toolInput = (content: unknown): Fields | undefined =>
     return input === undefined ? [] : [input]
   })[0]
 
-const withoutKeys = (written: Fields, service: Service): Fields =>
-  (fields(parsed(hideKey(JSON.stringify(written), service))) ?? {}) as Fields
+const useless = (en: string, pt: string) => uselessAnswer({ name: 'Anthropic' }, localized(en, pt))
 
-const hideText = (value: unknown, service: Service): string | null =>
-  textOrNull(typeof value === 'string' ? hideKey(value, service) : null, 200)
+const withoutKey = (written: Fields, key: string): Fields =>
+  JSON.parse(JSON.stringify(written), (_, value: unknown) =>
+    typeof value === 'string' ? hideSecrets(value, [key]) : value,
+  ) as Fields
+
+const hideText = (value: unknown, key: string): string | null =>
+  textOrNull(typeof value === 'string' ? hideSecrets(value, [key]) : null, 200)
 
 const count = (value: unknown): number =>
   Number.isInteger(value) && (value as number) >= 0 && (value as number) < 2 ** 31 ? (value as number) : 0

@@ -1,5 +1,6 @@
 /** Answers of FIPE: a table of meanings, and a vehicle over real sockets. */
 import { inspect } from 'node:util'
+import { type Duration, milliseconds } from 'retoma'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { deferralOf } from '../../../src/jobs/model/deferral.ts'
 import { type Behaviour, errorBody, garbage, half, huge, never, refuses } from '../test/servers/behaviours.ts'
@@ -46,7 +47,7 @@ describe('over a socket', () => {
   })
   afterAll(() => server.close())
   const signal = () => new AbortController().signal
-  const provider = (timeoutMs?: number) => fipeProvider({ baseUrl: server.baseUrl, token: server.token, timeoutMs })
+  const provider = (timeout?: Duration) => fipeProvider({ baseUrl: server.baseUrl, token: server.token, timeout })
 
   test('a vehicle is found through references, brands, models and years', async () => {
     server.behave()
@@ -84,16 +85,16 @@ describe('over a socket', () => {
   })
 
   test.each([
-    ['half', half(), 'service_unreachable'],
-    ['never', never(), 'service_timeout'],
-    ['garbage', garbage(), 'service_garbage'],
-    ['50 MB', huge(), 'service_garbage'],
-    ['500', refuses(500), 'service_error'],
-    ['200 with an error', errorBody(500), 'service_error'],
-    ['404', refuses(404), 'service_request'],
+    ['half', half(), 'provider_unreachable'],
+    ['never', never(), 'provider_timeout'],
+    ['garbage', garbage(), 'provider_useless'],
+    ['50 MB', huge(), 'provider_useless'],
+    ['500', refuses(500), 'provider_error'],
+    ['200 with an error', errorBody(500), 'provider_error'],
+    ['404', refuses(404), 'provider_rejected'],
   ] as [string, Behaviour, string][])('%s is an error without the token: %s', async (_, behaviour, code) => {
     server.behave(behaviour)
-    const error = await provider(code === 'service_timeout' ? 50 : undefined)
+    const error = await provider(code === 'provider_timeout' ? milliseconds(50) : undefined)
       .references(signal())
       .catch(each => each)
     expect(error).toMatchObject({ code })

@@ -4,31 +4,29 @@
  *
  * The service allows 500 requests a day without a token, so the pipeline keeps brands, models and years for each reference month.
  */
-import { readAmount } from '../price-pages/money-text.ts'
-import { callService, type Received, withoutSlash } from './service-call.ts'
-import type { VehicleEntry, VehiclePrice, VehicleProvider } from './types.ts'
 import {
-  brokenVerdict,
-  fields,
-  garbage,
-  list,
-  parsed,
-  refusal,
-  type Service,
-  textOrNull,
-  unwrap,
-  usualMeaning,
-  type Verdict,
-  word,
-} from './verdict.ts'
+  callProvider,
+  type Duration,
+  judgeAnswer,
+  localized,
+  meaningOfStatus,
+  type ProviderAnswer,
+  type ProviderFacts,
+  type ProviderVerdict,
+  unwrapVerdict,
+  uselessAnswer,
+} from 'retoma'
+import { readAmount } from '../price-pages/money-text.ts'
+import { fields, list, parsed, textOrNull, word } from './json-fields.ts'
+import type { VehicleEntry, VehiclePrice, VehicleProvider } from './types.ts'
 
 export interface FipeOptions {
   baseUrl: string
   token?: string | undefined
-  timeoutMs?: number | undefined
+  timeout?: Duration | undefined
 }
 
-export function fipeProvider({ baseUrl, token, timeoutMs }: FipeOptions): VehicleProvider {
+export function fipeProvider({ baseUrl, token, timeout }: FipeOptions): VehicleProvider {
   const ask = async <T>(
     path: readonly string[],
     reference: string | null,
@@ -36,9 +34,10 @@ export function fipeProvider({ baseUrl, token, timeoutMs }: FipeOptions): Vehicl
     signal: AbortSignal,
   ): Promise<T> => {
     const query = reference === null ? '' : `?${new URLSearchParams({ reference })}`
-    const url = `${withoutSlash(baseUrl)}/${path.map(encodeURIComponent).join('/')}${query}`
+    const target = `/${path.map(encodeURIComponent).join('/')}${query}`
     const headers = { accept: 'application/json', ...(token === undefined ? {} : { 'x-subscription-token': token }) }
-    return unwrap(judgeVehicle(await callService({ url, headers, timeoutMs }, signal), read, token))
+    const answer = await callProvider({ baseUrl, path: target, headers, timeout }, signal)
+    return unwrapVerdict(judgeVehicle(answer, read, token), 'pt')
   }
   return {
     simulated: false,
@@ -53,20 +52,26 @@ export function fipeProvider({ baseUrl, token, timeoutMs }: FipeOptions): Vehicl
 }
 
 /** `read` returns null for an answer of another form. */
-export function judgeVehicle<T>(received: Received, read: (body: unknown) => T | null, token?: string): Verdict<T> {
-  const service: Service = { name: 'FIPE', setting: 'FIPE_BASE_URL', key: token }
-  if ('broken' in received) return brokenVerdict(received, service)
-  const { status } = received
-  const body = parsed(received.body)
+export function judgeVehicle<T>(
+  answer: ProviderAnswer,
+  read: (body: unknown) => T | null,
+  token?: string,
+): ProviderVerdict<T> {
+  const service: ProviderFacts = { name: 'FIPE', setting: 'FIPE_BASE_URL', secrets: [token] }
+  if ('failure' in answer) return judgeAnswer(answer, service)
+  const { status } = answer
+  const body = parsed(answer.body)
   const error = fields(body)?.error ?? fields(body)?.message
   const isSuccess = status >= 200 && status < 300
   if (!isSuccess || (error !== undefined && error !== null)) {
-    const words = word(error) || word(fields(error)?.message) || (body === undefined ? received.body : '')
+    const words = word(error) || word(fields(error)?.message) || (body === undefined ? answer.body : '')
     const code = isSuccess ? (/limit|quota|too many/i.test(words) ? 429 : 500) : status
-    return refusal(received, service, usualMeaning(code), code, words)
+    return judgeAnswer(answer, service, { status: code, meaning: meaningOfStatus(code), words })
   }
   const value = body === undefined ? null : read(body)
-  return value === null ? garbage(service.name, 'it has another form', 'tem outra forma') : { is: 'ok', value }
+  return value === null
+    ? uselessAnswer(service, localized('it has another form', 'tem outra forma'))
+    : { is: 'ok', value }
 }
 
 const mostEntries = 20_000

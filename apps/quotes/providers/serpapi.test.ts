@@ -1,5 +1,6 @@
 /** Answers of SerpApi: a table of meanings, and the same over real sockets. */
 import { inspect } from 'node:util'
+import { type Duration, milliseconds } from 'retoma'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { deferralOf } from '../../../src/jobs/model/deferral.ts'
 import {
@@ -56,9 +57,9 @@ test.each([
 })
 
 test.each([
-  [{ broken: 'link', code: 'ECONNRESET' }, 'service_unreachable'],
-  [{ broken: 'late', seconds: 60 }, 'service_timeout'],
-  [{ broken: 'too long' }, 'service_garbage'],
+  [{ failure: 'unreachable', code: 'ECONNRESET' }, 'provider_unreachable'],
+  [{ failure: 'timeout', seconds: 60 }, 'provider_timeout'],
+  [{ failure: 'too_large', maxBytes: 1 }, 'provider_useless'],
 ] as const)('%o is tried again: %s', (answer, code) => {
   expect(judgeSearch(answer, key)).toMatchObject({ is: 'retry', why: { code } })
 })
@@ -75,7 +76,7 @@ describe('over a socket', () => {
     server = await serpApiServer()
   })
   afterAll(() => server.close())
-  const provider = (timeoutMs?: number) => serpApiProvider({ key: server.key, baseUrl: server.baseUrl, timeoutMs })
+  const provider = (timeout?: Duration) => serpApiProvider({ key: server.key, baseUrl: server.baseUrl, timeout })
   const signal = () => new AbortController().signal
 
   test('a search finds products, a second search finds the shops, and each is sold once', async () => {
@@ -148,7 +149,7 @@ describe('over a socket', () => {
     const error = await provider()
       .search('outra', signal())
       .catch(each => each)
-    expect(deferralOf(error)).toMatchObject({ why: 'stop', code: 'service_refused' })
+    expect(deferralOf(error)).toMatchObject({ why: 'stop', code: 'provider_refused' })
     expect(deferralOf(error)?.message).toContain('Your account has run out of searches.')
     expect(await provider().search('tv 50', signal())).toMatchObject({ products: { length: 4 } })
     server.setSearchesLeft(1)
@@ -157,18 +158,18 @@ describe('over a socket', () => {
   })
 
   test.each([
-    ['half', half(), { code: 'service_unreachable' }],
-    ['never', never(), { code: 'service_timeout' }],
-    ['drips', drips(1), { code: 'service_timeout' }],
-    ['garbage', garbage(), { code: 'service_garbage' }],
-    ['50 MB', huge(), { code: 'service_garbage' }],
-    ['500', refuses(500), { code: 'service_error' }],
-    ['529', refuses(529), { code: 'service_error' }],
-    ['200 with an error', errorBody(500, 'We could not process your request'), { code: 'service_error' }],
-    ['400', refuses(400), { code: 'service_request' }],
+    ['half', half(), { code: 'provider_unreachable' }],
+    ['never', never(), { code: 'provider_timeout' }],
+    ['drips', drips(1), { code: 'provider_timeout' }],
+    ['garbage', garbage(), { code: 'provider_useless' }],
+    ['50 MB', huge(), { code: 'provider_useless' }],
+    ['500', refuses(500), { code: 'provider_error' }],
+    ['529', refuses(529), { code: 'provider_error' }],
+    ['200 with an error', errorBody(500, 'We could not process your request'), { code: 'provider_error' }],
+    ['400', refuses(400), { code: 'provider_rejected' }],
   ] as [string, Behaviour, { code: string }][])('%s is an error without the key', async (_, behaviour, about) => {
     server.behave(behaviour)
-    const error = await provider(about.code === 'service_timeout' ? 50 : undefined)
+    const error = await provider(about.code === 'provider_timeout' ? milliseconds(50) : undefined)
       .search('x', signal())
       .catch(each => each)
     expect(error).toMatchObject(about)
@@ -196,7 +197,7 @@ describe('over a socket', () => {
     const error = await provider()
       .search('segredo', signal())
       .catch(each => each)
-    expect(error).toMatchObject({ code: 'service_unreachable' })
+    expect(error).toMatchObject({ code: 'provider_unreachable' })
     expect(inspect(error, { depth: 9 })).not.toMatch(new RegExp(`${server.key}|segredo|api_key`))
     await server.up()
   })

@@ -5,44 +5,41 @@
  * The key is a parameter of the address. Invariant: no address leaves this file. A saved response has no key, no link to SerpApi and no
  * image. "No results" is a result, not a failure. Status 429 is a wait for the hourly limit, and a stop if the account is out of searches.
  */
-import { readAmount, readCurrency } from '../price-pages/money-text.ts'
-import { callService, type Received, withoutSlash } from './service-call.ts'
-import type { JsonValue, Shop, ShoppingProduct, ShoppingProvider } from './types.ts'
 import {
-  brokenVerdict,
-  type Fields,
-  fields,
-  garbage,
-  hideKey,
-  list,
-  type Meaning,
-  parsed,
-  refusal,
-  type Service,
-  textOrNull,
-  unwrap,
-  usualMeaning,
-  type Verdict,
-  word,
-} from './verdict.ts'
+  callProvider,
+  type Duration,
+  hideSecrets,
+  judgeAnswer,
+  type LocalizedText,
+  localized,
+  meaningOfStatus,
+  type ProblemMeaning,
+  type ProviderAnswer,
+  type ProviderFacts,
+  type ProviderVerdict,
+  unwrapVerdict,
+  uselessAnswer,
+} from 'retoma'
+import { readAmount, readCurrency } from '../price-pages/money-text.ts'
+import { type Fields, fields, list, parsed, textOrNull, word } from './json-fields.ts'
+import type { JsonValue, Shop, ShoppingProduct, ShoppingProvider } from './types.ts'
 
 export interface SerpApiOptions {
   key: string
   baseUrl: string
-  timeoutMs?: number | undefined
+  timeout?: Duration | undefined
 }
 
 const mostProducts = 60
 const mostShops = 40
 const longestLink = 4096
 
-export function serpApiProvider({ key, baseUrl, timeoutMs }: SerpApiOptions): ShoppingProvider {
+export function serpApiProvider({ key, baseUrl, timeout }: SerpApiOptions): ShoppingProvider {
   const ask = async (parameters: Record<string, string>, signal: AbortSignal): Promise<Fields> => {
     const query = new URLSearchParams({ ...parameters, gl: 'br', hl: 'pt-br', api_key: key })
-    const url = `${withoutSlash(baseUrl)}/search.json?${query}`
-    return unwrap(
-      judgeSearch(await callService({ url, headers: { accept: 'application/json' }, timeoutMs }, signal), key),
-    )
+    const headers = { accept: 'application/json' }
+    const answer = await callProvider({ baseUrl, path: `/search.json?${query}`, headers, timeout }, signal)
+    return unwrapVerdict(judgeSearch(answer, key), 'pt')
   }
   return {
     simulated: false,
@@ -69,25 +66,26 @@ const outOfSearches =
   /run out of searches|out of searches|searches[^.]{0,40}(?:exhausted|exceeded|used up)|no searches left|upgrade your plan/i
 const hourly = /hour|throughput|too many|rate.?limit/i
 
-export function judgeSearch(received: Received, key: string): Verdict<Fields> {
-  const service: Service = { name: 'SerpApi', setting: 'SERPAPI_BASE_URL', key }
-  if ('broken' in received) return brokenVerdict(received, service)
-  const { status } = received
-  const body = fields(parsed(received.body))
+export function judgeSearch(answer: ProviderAnswer, key: string): ProviderVerdict<Fields> {
+  const service: ProviderFacts = { name: 'SerpApi', setting: 'SERPAPI_BASE_URL', secrets: [key] }
+  if ('failure' in answer) return judgeAnswer(answer, service)
+  const { status } = answer
+  const body = fields(parsed(answer.body))
+  const useless = (problem: LocalizedText) => uselessAnswer(service, problem)
   const words = word(body?.error) || word(fields(body?.error)?.message)
   const isSuccess = status >= 200 && status < 300
   if (!isSuccess || words !== '') {
     if (isSuccess && body !== undefined && noResults.test(words)) return { is: 'ok', value: body }
-    const said = words || (body === undefined ? received.body : '')
-    return refusal(received, service, meaningOf(isSuccess ? 500 : status, said), status, said)
+    const said = words || (body === undefined ? answer.body : '')
+    return judgeAnswer(answer, service, { meaning: meaningOf(isSuccess ? 500 : status, said), words: said })
   }
   const state = word(fields(body?.search_metadata)?.status)
-  if (body === undefined) return garbage(service.name, 'it is no JSON', 'não é JSON')
+  if (body === undefined) return useless(localized('it is no JSON', 'não é JSON'))
   if (/^(?:queued|processing)$/i.test(state))
-    return garbage(service.name, 'the search is unfinished', 'a busca não terminou')
-  if (/^error$/i.test(state)) return garbage(service.name, 'the search failed', 'a busca falhou')
+    return useless(localized('the search is unfinished', 'a busca não terminou'))
+  if (/^error$/i.test(state)) return useless(localized('the search failed', 'a busca falhou'))
   if (!knownKeys.some(name => Object.hasOwn(body, name)))
-    return garbage(service.name, 'it is no search', 'não é uma busca')
+    return useless(localized('it is no search', 'não é uma busca'))
   return { is: 'ok', value: body }
 }
 
@@ -99,12 +97,12 @@ const knownKeys = [
   'search_information',
 ]
 
-function meaningOf(status: number, words: string): Meaning {
+function meaningOf(status: number, words: string): ProblemMeaning {
   if (outOfSearches.test(words) && !(status === 429 && hourly.test(words) && !/out of searches/i.test(words)))
     return 'stop'
   if (/invalid api key|api[_ ]key/i.test(words) && status < 500) return 'stop'
   if (status === 500 && hourly.test(words)) return 'wait'
-  return usualMeaning(status)
+  return meaningOfStatus(status)
 }
 
 function productsIn(body: Fields): ShoppingProduct[] {
@@ -173,9 +171,8 @@ const dropped =
 
 /** The response to save: without the key, links to SerpApi, images and parts that nobody reads. */
 function savedResponse(body: Fields, key: string): JsonValue {
-  const service: Service = { name: '', setting: '', key }
   const parts = Object.fromEntries(kept.flatMap(name => (Object.hasOwn(body, name) ? [[name, body[name]]] : [])))
-  const saved = clean(parts, service) as Record<string, JsonValue>
+  const saved = clean(parts, key) as Record<string, JsonValue>
   for (const name of ['inline_shopping_results', 'shopping_results', 'product_results'])
     if (JSON.stringify(saved).length > longestResponse) saved[name] = []
   return saved
@@ -183,15 +180,15 @@ function savedResponse(body: Fields, key: string): JsonValue {
 
 const deepest = 12
 
-function clean(value: unknown, service: Service, depth = 0): JsonValue {
-  if (typeof value === 'string') return hideKey(value, service).toWellFormed().replaceAll('\u0000', '')
+function clean(value: unknown, key: string, depth = 0): JsonValue {
+  if (typeof value === 'string') return hideSecrets(value, [key]).toWellFormed().replaceAll('\u0000', '')
   if (typeof value === 'number') return Number.isFinite(value) ? value : null
   if (typeof value === 'boolean' || value === null) return value
   if (typeof value !== 'object' || depth >= deepest) return null
-  if (Array.isArray(value)) return value.slice(0, 200).map(each => clean(each, service, depth + 1))
+  if (Array.isArray(value)) return value.slice(0, 200).map(each => clean(each, key, depth + 1))
   return Object.fromEntries(
     Object.entries(value as Fields)
       .filter(([name]) => !dropped.test(name))
-      .map(([name, each]) => [hideKey(name, service).replaceAll('\u0000', ''), clean(each, service, depth + 1)]),
+      .map(([name, each]) => [hideSecrets(name, [key]).replaceAll('\u0000', ''), clean(each, key, depth + 1)]),
   )
 }
