@@ -45,7 +45,7 @@ test('the example of a batch: what failed runs again, and nothing that was saved
     'end 1: 197 of 200 succeeded, 3 failed',
     '3 failed for one cause: the provider refuses the key',
     '3 run again',
-    'somebody pressed retry failed',
+    'action: retry failed',
     'end 2: 200 of 200 succeeded, 0 failed',
     'succeeded, 100 % done; 200 texts were extracted',
     '',

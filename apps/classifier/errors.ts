@@ -15,8 +15,8 @@ export const errors = defineErrors({
   },
   execution_state: {
     status: 409,
-    en: 'execution {id} is {status}; {verb} is not possible then',
-    pt: 'a execução {id} está em {status}; {verb} não é possível nesse estado',
+    en: 'execution {id} is {status}; {action} is not possible then',
+    pt: 'a execução {id} está em {status}; {action} não é possível nesse estado',
   },
   too_many_documents: {
     status: 413,

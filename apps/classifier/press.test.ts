@@ -111,26 +111,27 @@ test.each(Object.keys(table) as Status[])(
   async from => {
     const door = await classifierDoor()
     const ids = await states[from](door, verbs.length)
-    for (const [at, verb] of verbs.entries()) {
+    for (const [at, action] of verbs.entries()) {
       const id = ids[at]!
-      expect((await door.status(id)).status, verb).toBe(from)
-      const cell = table[from][verb]
+      expect((await door.status(id)).status, action).toBe(from)
+      const cell = table[from][action]
       if (typeof cell === 'string') {
         for (const _ of ['once', 'twice'])
-          expect(await door.press(id, verb), verb).toMatchObject({ status: 409, body: { error: { code: cell } } })
-        expect((await door.status(id)).status, verb).toBe(from)
+          expect(await door.press(id, action), action).toMatchObject({ status: 409, body: { error: { code: cell } } })
+        expect((await door.status(id)).status, action).toBe(from)
         continue
       }
       const [to, told = {}] = cell
-      expect(await door.press(id, verb), verb).toMatchObject({ status: 200, body: { id, status: to, ...told } })
+      expect(await door.press(id, action), action).toMatchObject({ status: 200, body: { id, status: to, ...told } })
       const { status, tentativas_retry } = await door.status(id)
-      expect(status, verb).toBe(to)
+      expect(status, action).toBe(to)
       // The second action applies to the new status.
-      const next = table[to][verb]
-      const second = await door.press(id, verb)
-      const none = verb === 'retomar' ? { retomados: 0 } : verb === 'reprocessar-erros' ? { reprocessados: 0 } : {}
-      if (typeof next === 'string') expect(second, verb).toMatchObject({ status: 409, body: { error: { code: next } } })
-      else expect(second, verb).toMatchObject({ status: 200, body: { status: next[0], tentativas_retry, ...none } })
+      const next = table[to][action]
+      const second = await door.press(id, action)
+      const none = action === 'retomar' ? { retomados: 0 } : action === 'reprocessar-erros' ? { reprocessados: 0 } : {}
+      if (typeof next === 'string')
+        expect(second, action).toMatchObject({ status: 409, body: { error: { code: next } } })
+      else expect(second, action).toMatchObject({ status: 200, body: { status: next[0], tentativas_retry, ...none } })
     }
   },
 )
@@ -144,10 +145,10 @@ const together = [
 
 test('ten who press the same at once do it once', async () => {
   const door = await classifierDoor()
-  for (const [from, verb, told, times] of together) {
+  for (const [from, action, told, times] of together) {
     const [id] = await states[from](door, 1)
-    const answers = await Promise.all(Array.from({ length: 10 }, () => door.press(id!, verb)))
-    const what = `${from} ${verb}`
+    const answers = await Promise.all(Array.from({ length: 10 }, () => door.press(id!, action)))
+    const what = `${from} ${action}`
     expect(
       answers.map(({ status }) => status),
       what,

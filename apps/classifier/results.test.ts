@@ -61,12 +61,12 @@ test('what the engine says of a document is told in Portuguese, too', async () =
   const begun = gate()
   const { ask, clock, engine, execution } = await classifierDoor({ begun: begun.open })
   const ends = [
-    [{ what: 'crash' }, 'o processo morreu enquanto tratava este documento: said'],
-    [{ what: 'crash', code: 'poison' }, 'o documento derrubou o processo vezes demais e não é mais tentado'],
-    [{ what: 'orphan' }, 'o worker morreu enquanto tratava este documento'],
-    [{ what: 'orphan', code: 'too_many_restarts' }, 'o worker morreu vezes demais enquanto tratava este documento'],
-    [{ what: 'stalled', code: 'batch_stalled' }, 'estava sendo tratado quando a execução travou'],
-    [{ what: 'hung' }, 'o worker parou de responder enquanto tratava este documento'],
+    [{ type: 'crash' }, 'o processo morreu enquanto tratava este documento: said'],
+    [{ type: 'crash', code: 'poison' }, 'o documento derrubou o processo vezes demais e não é mais tentado'],
+    [{ type: 'orphan' }, 'o worker morreu enquanto tratava este documento'],
+    [{ type: 'orphan', code: 'too_many_restarts' }, 'o worker morreu vezes demais enquanto tratava este documento'],
+    [{ type: 'stalled', code: 'batch_stalled' }, 'estava sendo tratado quando a execução travou'],
+    [{ type: 'hung' }, 'o worker parou de responder enquanto tratava este documento'],
   ] as const
   const id = await execution(['trava', ...ends.map((_, n) => `d${n}`)])
   for (const [n, [error]] of ends.entries())

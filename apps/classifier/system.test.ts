@@ -37,7 +37,7 @@ test('without a key the local classifier answers, and every answer says that it 
     ...['/projetos', `/projetos/${projeto_id}`, '/execucoes'].map(path => ['GET', path] as [string, string]),
     ...['documentos', 'erros', 'resultados'].map(path => ['GET', `/execucoes/${made.id}/${path}`] as [string, string]),
     ...['retomar', 'reprocessar-erros', 'pausar', 'continuar', 'cancelar'].map(
-      verb => ['POST', `/execucoes/${other}/${verb}`] as [string, string],
+      action => ['POST', `/execucoes/${other}/${action}`] as [string, string],
     ),
   ]
   for (const [method, path] of asked)

@@ -24,7 +24,7 @@ export const errors = defineErrors({
   },
   quote_state: {
     status: 409,
-    en: 'quote {id} is {status}; {verb} is not possible then',
-    pt: 'a cotação {id} está em {status}; {verb} não é possível nesse estado',
+    en: 'quote {id} is {status}; {action} is not possible then',
+    pt: 'a cotação {id} está em {status}; {action} não é possível nesse estado',
   },
 })

@@ -38,7 +38,7 @@ export async function open(url) {
   }
 }
 
-const failure = { what: 'error', message: 'as asked', code: null, stack: new Error('as asked').stack }
+const failure = { type: 'error', message: 'as asked', code: null, stack: new Error('as asked').stack }
 
 function outcomeOf({ input }) {
   return input.fails ? { state: 'failed', failure } : { state: 'succeeded', result: 'null' }

@@ -53,7 +53,7 @@ async function follow(): Promise<void> {
   const failed: string[] = []
   for await (const event of engine.events({ batch: id, after: position })) {
     position = event.position
-    if (event.type === 'action') console.log(`somebody pressed ${event.data.what}`)
+    if (event.type === 'action') console.log(`action: ${event.data.what}`)
     if (event.type === 'item' && event.data.state === 'failed') failed.push(String(event.data.ref))
   }
   if (failed.length > 0) console.log(`told as they failed: ${failed.sort().join(', ')}`)

@@ -5,12 +5,12 @@ export async function print() {
   const { states, finalStates, transitions } = await import('../../dist/jobs/model/state.js')
   const { batchStates, finalBatchStates, batchTransitions } = await import('../../dist/batches/model/batch-state.js')
   const arrows = transitions.flatMap(way =>
-    way.from.filter(from => from !== way.to).map(from => `  ${from} --> ${way.to}: ${way.verb}`),
+    way.from.filter(from => from !== way.to).map(from => `  ${from} --> ${way.to}: ${way.name}`),
   )
-  const rows = transitions.map(way => `| ${way.verb} | ${way.from.join(', ')} | ${way.to} | ${way.by} | ${way.when} |`)
+  const rows = transitions.map(way => `| ${way.name} | ${way.from.join(', ')} | ${way.to} | ${way.by} | ${way.when} |`)
   return `# The states of a job
 
-Printed from src/jobs/model/state.ts by \`npm run docs\`; change it there. A test tries every verb in every state on a real
+Printed from src/jobs/model/state.ts by \`npm run docs\`; change it there. A test runs every transition in every state on a real
 PostgreSQL and expects exactly this table.
 
 ${states.length} states: ${states.join(', ')}. Final: ${finalStates.join(', ')}. "Scheduled" and "to be retried" are
@@ -23,19 +23,19 @@ ${arrows.join('\n')}
 ${finalStates.map(state => `  ${state} --> [*]`).join('\n')}
 \`\`\`
 
-| verb | from | to | by | when |
+| transition | from | to | by | when |
 |---|---|---|---|---|
 ${rows.join('\n')}
 
 # The states of a batch
 
-Printed from src/batches/model/batch-state.ts, likewise; a test presses every verb in every state.
+Printed from src/batches/model/batch-state.ts, likewise; a test runs every action in every state.
 
-${batchStates.length} states: ${batchStates.join(', ')}. Final: ${finalBatchStates.join(', ')}. \`waiting\` is a running batch of which
-nothing has started. A verb in a state that no row names is refused, with a code. "the same": nothing to do, which is no error.
+${batchStates.length} states: ${batchStates.join(', ')}. Final: ${finalBatchStates.join(', ')}. \`waiting\` is a running batch without a
+started item. An action in a state without a row is refused with a code. "the same": the action has nothing to do, which is no error.
 
-| verb | from | to | by | when |
+| transition | from | to | by | when |
 |---|---|---|---|---|
-${batchTransitions.map(way => `| ${way.verb} | ${way.from.join(', ')} | ${way.to} | ${way.by} | ${way.when} |`).join('\n')}
+${batchTransitions.map(way => `| ${way.name} | ${way.from.join(', ')} | ${way.to} | ${way.by} | ${way.when} |`).join('\n')}
 `
 }

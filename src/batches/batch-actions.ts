@@ -126,18 +126,18 @@ export function createBatchActions(given: {
   }
 
   async function applyAction(
-    verb: BatchActionName,
+    action: BatchActionName,
     id: string,
     given?: ActedBy,
   ): Promise<{ batch: BatchView; moved: boolean }> {
     const by = checkActor(given)
     for (let left = maxConflictRetries; ; left--) {
-      const moved = isId(id) && (await applyBatchAction(db, verb, id, by, clock.instant()))
+      const moved = isId(id) && (await applyBatchAction(db, action, id, by, clock.instant()))
       const batch = await found(id)
-      if (moved || noOpStates[verb].includes(batch.state)) return { batch, moved }
+      if (moved || noOpStates[action].includes(batch.state)) return { batch, moved }
       // The batch was in another state when the statement began, or a cascade is still under way.
-      if (left > 0 && allowedStates[verb].includes(batch.state)) continue
-      throw refusal(batch, verb)
+      if (left > 0 && allowedStates[action].includes(batch.state)) continue
+      throw refusal(batch, action)
     }
   }
 
@@ -286,8 +286,8 @@ function refusal({ id, state, resumes }: BatchView, action: BatchActionName | 's
   if (action === 'resumeStalled' && state === 'failed')
     return new RetomaError('resumes_spent', { what: localized('batch', 'o lote'), id, resumes })
   if (state === 'cancelled') return new RetomaError('batch_cancelled', { id })
-  const verb = action === 'resumePaused' || action === 'resumeStalled' ? 'resume' : action
-  return new RetomaError('batch_state', { id, state, verb })
+  const name = action === 'resumePaused' || action === 'resumeStalled' ? 'resume' : action
+  return new RetomaError('batch_state', { id, state, action: name })
 }
 
 function checkState(state: string | undefined, known: readonly string[]): void {

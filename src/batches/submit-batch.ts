@@ -287,7 +287,7 @@ function checkSubmit(batch: AnyBatch, items: unknown, options: SubmitOptions<nev
 function refuseOver({ id, state, submitted }: Submission): void {
   if (submitted) return
   if (state === 'cancelled') throw new RetomaError('batch_cancelled', { id })
-  if (state === 'failed') throw new RetomaError('batch_state', { id, state, verb: 'submit' })
+  if (state === 'failed') throw new RetomaError('batch_state', { id, state, action: 'submit' })
 }
 
 /** Validates batch definitions when the engine is created (not made by defineBatch, duplicate name) and answers their jobs. */

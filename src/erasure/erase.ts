@@ -57,7 +57,7 @@ export function createEraser({ db, clock }: { db: Db; clock: Clock }): Eraser {
         if (found === undefined) break
         if (found === 'marked') erased = true
         else if (left === 0 || !isIn(finalBatchStates, found))
-          throw new RetomaError('batch_state', { id, state: found, verb: 'erase' })
+          throw new RetomaError('batch_state', { id, state: found, action: 'erase' })
       }
       await removeFiles()
       return { id, erased }
@@ -70,7 +70,7 @@ export function createEraser({ db, clock }: { db: Db; clock: Clock }): Eraser {
         // The job may have ended since the read.
         if (found !== undefined && found !== 'erased') {
           if (left > 0 && isIn(finalStates, found)) continue
-          throw new RetomaError('wrong_state', { id, state: found, verb: 'erase' })
+          throw new RetomaError('wrong_state', { id, state: found, action: 'erase' })
         }
         await removeFiles()
         return { id, erased: found === 'erased' }

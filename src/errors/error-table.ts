@@ -694,8 +694,8 @@ export const errorTable = define({
   },
   wrong_state: {
     status: 409,
-    en: 'job {id} is {state}; {verb} is not possible then',
-    pt: 'o job {id} está em {state}; {verb} não é possível nesse estado',
+    en: 'job {id} is {state}; {action} is not possible then',
+    pt: 'o job {id} está em {state}; {action} não é possível nesse estado',
   },
   job_failed: {
     status: 500,
@@ -720,8 +720,8 @@ export const errorTable = define({
   },
   batch_state: {
     status: 409,
-    en: 'batch {id} is {state}; {verb} is not possible then',
-    pt: 'o lote {id} está em {state}; {verb} não é possível nesse estado',
+    en: 'batch {id} is {state}; {action} is not possible then',
+    pt: 'o lote {id} está em {state}; {action} não é possível nesse estado',
   },
   batch_paused: {
     status: 409,

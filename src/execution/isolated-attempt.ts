@@ -62,9 +62,9 @@ export function runIsolated(
 
 function known(ended: Awaited<ChildRun['ended']>, facts: Record<string, unknown>, log: Log): Ended | IsolatedAttempt {
   if ('end' in ended) return { end: ended.end as AttemptEnd }
-  if (!('handBack' in ended)) return ended
+  if (!('deferred' in ended)) return ended
   log.warn(
-    { ...facts, why: ended.handBack },
+    { ...facts, why: ended.deferred },
     'the child process of this job ended, and the job is not the cause; the job is released',
   )
   return { end: { state: 'released' } }

@@ -3,7 +3,7 @@ import type { Failure, Outcome } from '../jobs/model/outcome.ts'
 import { withoutSecrets } from '../lib/values/redact.ts'
 
 export function redactOutcome(outcome: Outcome): Outcome {
-  if (outcome.state === 'handed_back') {
+  if (outcome.state === 'deferred') {
     const { pause, trouble } = outcome
     if (trouble) return { ...outcome, trouble: { ...trouble, message: withoutSecrets(trouble.message) } }
     if (pause === null) return outcome

@@ -89,5 +89,5 @@ test('of a thread it is not known, so it is charged', async () => {
 })
 
 test('where no child lives long enough to begin, the job goes back', async () => {
-  expect(await runIn()).toEqual({ ended: { handBack: 'its child was dead before it had begun' }, tried: 4 })
+  expect(await runIn()).toEqual({ ended: { deferred: 'its child was dead before it had begun' }, tried: 4 })
 })

@@ -31,10 +31,10 @@ export interface ChildLender {
   kill(child: Child): Promise<void>
 }
 
-/** `end`: the child's report. `handBack`: the child died, and this job did not cause the death. */
+/** `end`: the child's report. `deferred`: the child died, and this job did not cause the death. */
 export type ChildRunEnd =
   | { end: unknown }
-  | { handBack: string }
+  | { deferred: string }
   | { thrown: unknown; evidence?: Evidence; crash?: Crash['crash'] }
 
 /** `unstarted`: the child died while idle, unnoticed. The run goes to another child. */
@@ -119,7 +119,7 @@ export class ChildRun {
       for (let left = otherChildren; ; left--) {
         const ended = await this.#in(await this.#lender.take())
         if (ended !== 'unstarted') return ended
-        if (left === 0 || this.#reason !== undefined) return { handBack: 'its child was dead before it had begun' }
+        if (left === 0 || this.#reason !== undefined) return { deferred: 'its child was dead before it had begun' }
         this.#child = undefined
       }
     } catch (thrown) {
@@ -162,11 +162,11 @@ export class ChildRun {
 
   #judge(remains: ChildExit): Tried {
     const { words, begun } = remains
-    if (words?.how === 'parent') return { handBack: 'its parent was stopped for too long' }
+    if (words?.how === 'parent') return { deferred: 'its parent was stopped for too long' }
     if (begun !== undefined && begun !== this.#number && !this.#killed) return 'unstarted'
     const isAnothers =
       (words?.how === 'uncaught' || words?.how === 'exit') && words.run !== undefined && words.run !== this.#number
-    if (isAnothers) return { handBack: 'what an earlier job had left behind in its child ended it' }
+    if (isAnothers) return { deferred: 'what an earlier job had left behind in its child ended it' }
     return crashOf(remains, this.#nature, this.#killed)
   }
 

@@ -19,7 +19,7 @@ interface Packed {
   own: OwnError | undefined
   more: Record<string, string | number | boolean>
   final: boolean
-  handBack: boolean
+  deferred: boolean
   cause: PackedError | undefined
   origin: number | undefined
 }
@@ -40,7 +40,7 @@ export function packError(error: unknown, origin?: number, depth = 0): PackedErr
       own: isRetomaError(error) ? error.own : undefined,
       more: plainParts(error),
       final: isNonRetryable(error),
-      handBack: isDeferral(error),
+      deferred: isDeferral(error),
       cause: error.cause === undefined || depth >= deepest ? undefined : packError(error.cause, undefined, depth + 1),
       origin: origin ?? (error as { [originKey]?: number })[originKey],
     }
@@ -61,7 +61,7 @@ function plainParts(error: Error): Packed['more'] {
 
 export function unpackError(packed: PackedError): unknown {
   if ('value' in packed) return packed.value
-  const { name, message, stack, facts, own, more, final, handBack, cause, origin } = packed
+  const { name, message, stack, facts, own, more, final, deferred, cause, origin } = packed
   const options = cause === undefined ? {} : { cause: unpackError(cause) }
   const error =
     facts === undefined
@@ -71,7 +71,7 @@ export function unpackError(packed: PackedError): unknown {
   if (stack !== undefined) error.stack = stack
   if (origin !== undefined)
     Object.defineProperty(error, originKey, { value: origin, configurable: true, writable: true })
-  if (handBack) marked(error)
+  if (deferred) marked(error)
   return final ? doNotRetry(error) : error
 }
 

@@ -88,9 +88,9 @@ export class IsolatedCalls implements Isolator {
       const { ended, late } = await this.#once(call, nature, caller)
       if ('end' in ended && 'text' in (ended.end as CallEnd)) return (ended.end as { text: string }).text
       caller.signal.throwIfAborted()
-      if (late !== undefined || !('handBack' in ended)) throw errorOf(call, ended, late)
+      if (late !== undefined || !('deferred' in ended)) throw errorOf(call, ended, late)
       if (left > 0) continue
-      throw new RetomaError('child_not_started', { place: placeName(nature), problem: ended.handBack })
+      throw new RetomaError('child_not_started', { place: placeName(nature), problem: ended.deferred })
     }
   }
 

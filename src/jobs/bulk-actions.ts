@@ -115,7 +115,7 @@ export function createBulkActions(given: {
     }
   }
 
-  async function told(moved: BulkChunk): Promise<void> {
+  async function announce(moved: BulkChunk): Promise<void> {
     for (const queue of moved.ran) leasesEnded(queue)
     for (const queue of moved.queues) wake(queue)
     for (const batch of moved.batches) await batchMoved(batch)
@@ -150,7 +150,7 @@ export function createBulkActions(given: {
             if (some.ids.length > 0) {
               const moved = await cancelSome(db, { ids: some.ids, states, by }, clock.instant())
               changed += moved.changed
-              await told(moved)
+              await announce(moved)
             }
             if (clock.elapsed() >= until) return { changed, conflicts: 0, done: false, next: null }
           }
@@ -163,7 +163,7 @@ export function createBulkActions(given: {
       const by = checkActor(options)
       const states = await checked(filter, retryable, ['failed'])
       if (options.after !== undefined && !isId(options.after))
-        refuseOption('after', 'it is the next of an earlier press', 'é o next de uma chamada anterior')
+        refuseOption('after', 'it is the next of an earlier call', 'é o next de uma chamada anterior')
       const until = clock.elapsed() + longestMs
       if (options.dryRun) return count(filter, states, options.after, until)
       const sum = { changed: 0, conflicts: 0 }
@@ -171,7 +171,7 @@ export function createBulkActions(given: {
         for (let left = maxConflictRetries; some.length > 0; left--) {
           const moved = await retrySome(db, { ids: some, states, by }, clock.instant())
           sum.changed += moved.changed
-          await told(moved)
+          await announce(moved)
           if (moved.blocked.length === 0 || left === 0) {
             sum.conflicts += moved.conflicts
             break

@@ -106,8 +106,9 @@ export interface FailOptions extends ActedBy {
   code?: string
 }
 
-const firstLook = 50
-const slowestLook = 1000
+/** Pauses between polls of `wait`, in milliseconds. */
+const firstPollMs = 50
+const slowestPollMs = 1000
 /** Retries of an action while a cascade of the batch blocks the job. */
 const maxConflictRetries = 20
 
@@ -163,7 +164,7 @@ export function createJobActions(given: {
   }
 
   /** Resolves with undefined during a database outage, so that the caller keeps waiting. */
-  const look = <T>(found: Promise<T>) =>
+  const unlessAway = <T>(found: Promise<T>) =>
     found.catch(error => {
       if (!isTransient(error)) throw error
     })
@@ -176,7 +177,7 @@ export function createJobActions(given: {
     over: (found: T) => boolean,
     signal: AbortSignal | undefined,
   ): Promise<T> {
-    for (let pause = firstLook; ; pause = Math.min(pause * 2, slowestLook)) {
+    for (let pause = firstPollMs; ; pause = Math.min(pause * 2, slowestPollMs)) {
       signal?.throwIfAborted()
       if (closing.aborted) throw new RetomaError('engine_closed', {})
       const turn = new AbortController()
@@ -185,7 +186,7 @@ export function createJobActions(given: {
       const settled = settleListeners.next(id, turn.signal)
       const stopped = new Promise<void>(resolve => ending.addEventListener('abort', () => resolve(), { once: true }))
       try {
-        const answer = await Promise.race([look(found()), stopped])
+        const answer = await Promise.race([unlessAway(found()), stopped])
         if (answer === null)
           throw new RetomaError('not_found', { what: what === 'job' ? 'job' : localized('batch', 'lote'), id })
         if (answer && over(answer)) return answer
@@ -207,17 +208,17 @@ export function createJobActions(given: {
 
   /** `fine`: states in which the action has nothing left to do, so that a repeated call is no error. */
   async function applyAction(
-    verb: JobActionName,
+    action: JobActionName,
     id: string,
     fine: readonly JobState[],
-    pressing: JobActionRequest = {},
+    request: JobActionRequest = {},
   ): Promise<JobActionResult> {
-    const by = checkActor(pressing)
-    const result = isId(id) ? await pressSurely(verb, id, { ...pressing, by }) : undefined
+    const by = checkActor(request)
+    const result = isId(id) ? await applyThroughConflicts(action, id, { ...request, by }) : undefined
     if (result === undefined) throw new RetomaError('not_found', { what: 'job', id: String(id) })
     const { state, moved, ran, queue, heldBy, batch } = result
     if (heldBy !== undefined && !fine.includes(state)) throw new RetomaError('key_reserved', { id, holder: heldBy })
-    if (!moved && !fine.includes(state)) throw new RetomaError('wrong_state', { id, state, verb })
+    if (!moved && !fine.includes(state)) throw new RetomaError('wrong_state', { id, state, action })
     if (ran) leasesEnded(queue)
     // A cancelled job may have freed capacity under the limit of the queue.
     if (moved) wake(queue)
@@ -229,11 +230,11 @@ export function createJobActions(given: {
    * A job does not run again while a cascade of the batch is under way: finish the cascade first. Another process may have
    * finished the cascade since the call began, and yet another action may have begun since.
    */
-  async function pressSurely(verb: JobActionName, id: string, pressing: JobActionRequest) {
+  async function applyThroughConflicts(action: JobActionName, id: string, request: JobActionRequest) {
     for (let left = maxConflictRetries; ; left--) {
-      const result = await applyJobAction(db, verb, id, clock.instant(), pressing)
+      const result = await applyJobAction(db, action, id, clock.instant(), request)
       if (result === undefined || result.moved || result.batch === null || result.heldBy !== undefined) return result
-      if (!runsAgain[verb]?.includes(result.state) || left === 0) return result
+      if (!runsAgain[action]?.includes(result.state) || left === 0) return result
       const batch = await batchOf(result.batch)
       if (batch?.state === 'cancelled') throw new RetomaError('batch_cancelled', { id: batch.id })
       await continueCascade(db, clock, result.batch, Number.POSITIVE_INFINITY)

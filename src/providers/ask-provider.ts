@@ -33,7 +33,7 @@ export async function askProvider<T>(
       `o nome é ${nameRule.pt}, não ${asText(name)}`,
     )
   const stand = await host.tell(name, { how: 'ask' })
-  if (stand.how !== 'open') throw handBackTo(name, stand)
+  if (stand.how !== 'open') throw deferralUntil(name, stand)
   let answer: T
   try {
     answer = await ask(host.signal)
@@ -41,19 +41,23 @@ export async function askProvider<T>(
     const said = deferralOf(error)
     // After an abort it is unknown whether the provider works. A non-retryable error of this item means the provider works.
     if (said === undefined && stand.probe && !host.signal.aborted && !isNonRetryable(error))
-      throw handBackTo(name, await host.tell(name, { how: 'silent', message: withoutSecrets(messageOf(error)) }), error)
+      throw deferralUntil(
+        name,
+        await host.tell(name, { how: 'silent', message: withoutSecrets(messageOf(error)) }),
+        error,
+      )
     // The wait or stop of another provider, called inside this call, is already written.
     if (said === undefined || said.why === 'pause' || said.why === 'child' || said.provider !== null) throw error
     const { why, code, retryAfterMs } = said
     const words = { asked: stand.asked, code: code && withoutSecrets(code), message: withoutSecrets(said.message) }
     const word: ProviderWord = why === 'stop' ? { how: 'stop', ...words } : { how: 'wait', retryAfterMs, ...words }
-    throw handBackTo(name, await host.tell(name, word), error)
+    throw deferralUntil(name, await host.tell(name, word), error)
   }
   if (stand.owed !== null) await host.tell(name, { how: 'answered', owed: stand.owed }).catch(() => {})
   return answer
 }
 
-function handBackTo(provider: string, stand: ProviderStand, cause?: unknown): Error {
+function deferralUntil(provider: string, stand: ProviderStand, cause?: unknown): Error {
   if (stand.how === 'open') return defer({ ...nothing, why: 'wait', provider, message: '' }, cause)
   const { how, ms, code, message } = stand
   return defer({ ...nothing, why: how === 'stopped' ? 'stop' : 'wait', provider, code, message, delayMs: ms }, cause)

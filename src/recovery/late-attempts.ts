@@ -58,7 +58,7 @@ function outOfTime(late: LateAttempt, random: Random): AttemptToEnd {
   const thrown = new RetomaError('attempt_timeout', { attempt, job: id, seconds: policy.timeout / 1000 })
   const { message, code } = thrown
   const outcome = decide(late, policy, { thrown, timedOut: true }, random())
-  const error = { message, code, cause: fingerprintOf({ what: 'timeout', code, message }) }
+  const error = { message, code, cause: fingerprintOf({ type: 'timeout', code, message }) }
   return outcome.state === 'waiting'
     ? { of: late, state: 'waiting', delayMs: outcome.delay, error }
     : { of: late, state: 'failed', delayMs: 0, error }
@@ -70,7 +70,7 @@ const states = { retry: 'waiting', stall: 'stalled', fail: 'failed' } as const
 function standsStill(late: LateAttempt): AttemptToEnd {
   const { policy } = late
   const message = policy.messages?.stalled ?? `stalled: no progress for ${policy.stallAfter! / 1000} s`
-  const cause = fingerprintOf({ what: 'stalled', code: null, message })
+  const cause = fingerprintOf({ type: 'stalled', code: null, message })
   return { of: late, state: states[policy.onStall], delayMs: 0, error: { message, code: null, cause } }
 }
 
@@ -78,7 +78,7 @@ function standsStill(late: LateAttempt): AttemptToEnd {
 function cannotGoOn(late: LateAttempt): AttemptToEnd {
   const { policy, worker } = late
   const message = `hung: something else has blocked the main loop of worker ${worker} for longer than its timeout of ${policy.timeout / 1000} s`
-  const cause = fingerprintOf({ what: 'hung', code: null, message: 'hung: the main loop of its worker was blocked' })
+  const cause = fingerprintOf({ type: 'hung', code: null, message: 'hung: the main loop of its worker was blocked' })
   return { of: late, state: states[policy.onOrphan], delayMs: 0, error: { message, code: null, cause } }
 }
 

@@ -11,7 +11,7 @@ import type { Series } from '../metrics/sql/metric-counters.ts'
 
 export type AttemptTotals = Record<How, number>
 
-type How = 'succeeded' | 'skipped' | 'failed' | 'retried' | 'snoozed' | 'released' | 'handed_back' | 'lost'
+type How = 'succeeded' | 'skipped' | 'failed' | 'retried' | 'snoozed' | 'released' | 'deferred' | 'lost'
 
 interface Counts {
   queue: string
@@ -43,7 +43,7 @@ export class AttemptMetrics {
     counts.ends[how]++
     this.#totals[how]++
     this.changed = true
-    if (how === 'lost' || how === 'released' || how === 'handed_back') return
+    if (how === 'lost' || how === 'released' || how === 'deferred') return
     const seconds = ms / 1000
     let bucket = 0
     while (bucket < above && seconds > durationBuckets[bucket]!) bucket++
@@ -75,7 +75,7 @@ export const noAttempts = (): AttemptTotals => ({
   retried: 0,
   snoozed: 0,
   released: 0,
-  handed_back: 0,
+  deferred: 0,
   lost: 0,
 })
 

@@ -163,7 +163,7 @@ export class AttemptRunner implements AttemptHost {
     // Count the outcome before the slot is free: a job that must run alone waits for outcomes too.
     this.#unsettled++
     void this.#options.fileCopies.drop(attempt.name)
-    const isDeferred = outcome.state === 'handed_back'
+    const isDeferred = outcome.state === 'deferred'
     // A deferred attempt says nothing about the duration of its kind.
     const took = isDeferred ? undefined : ms
     // The next jobs would most likely be deferred too, so the slot pauses for as long as this job waits.
@@ -174,14 +174,14 @@ export class AttemptRunner implements AttemptHost {
 
   #write({ id, attempt, kind }: ClaimedJob, outcome: AttemptEnd): Promise<WriteResult> | 'lease_lost' {
     if (outcome.state === 'lost') return 'lease_lost'
-    if (outcome.state === 'handed_back') return this.#defer({ id, attempt }, kind, outcome)
+    if (outcome.state === 'deferred') return this.#defer({ id, attempt }, kind, outcome)
     return this.#options.outcomeWriter.settle({ id, attempt, outcome })
   }
 
   async #defer(
     held: HeldAttempt,
     kind: string,
-    outcome: Extract<Outcome, { state: 'handed_back' }>,
+    outcome: Extract<Outcome, { state: 'deferred' }>,
   ): Promise<WriteResult> {
     if (outcome.trouble) await this.#recordProvider({ job: held.id, kind }, outcome.trouble)
     if (outcome.pause !== null) return this.#pause(held, outcome, outcome.pause)
@@ -221,7 +221,7 @@ export class AttemptRunner implements AttemptHost {
       )
     if (written !== 'written') return
     this.#reportToBatch(claimed, outcome)
-    if (outcome.state === 'handed_back' && outcome.forChild) childWaiters.add(claimed)
+    if (outcome.state === 'deferred' && outcome.forChild) childWaiters.add(claimed)
   }
 
   #reportToBatch({ id, batch_id: batch }: ClaimedJob, outcome: AttemptEnd): void {
@@ -253,5 +253,5 @@ export class AttemptRunner implements AttemptHost {
 
 function delayOf(outcome: AttemptEnd): number | undefined {
   if (outcome.state === 'released') return 0
-  return outcome.state === 'waiting' || outcome.state === 'handed_back' ? outcome.delay : undefined
+  return outcome.state === 'waiting' || outcome.state === 'deferred' ? outcome.delay : undefined
 }

@@ -97,7 +97,7 @@ export function createOutcomeWriter(options: {
       return { id, attempt, outcome: { state: 'refused' } }
     }
     const message = cleanText(`bad_value: PostgreSQL refused the outcome: ${asText(error)}`)
-    const failure: Failure = { what: 'error', message, code: 'bad_value', stack: null }
+    const failure: Failure = { type: 'error', message, code: 'bad_value', stack: null }
     return { id, attempt, outcome: { state: 'failed', failure } }
   }
 

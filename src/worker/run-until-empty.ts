@@ -83,8 +83,8 @@ export async function runUntilEmpty(
 }
 
 function reportOf(totals: AttemptTotals): Omit<RunUntilEmptyResult, 'empty'> {
-  const { succeeded, skipped, failed, retried, released, snoozed, handed_back } = totals
-  const deferred = snoozed + handed_back
+  const { succeeded, skipped, failed, retried, released, snoozed } = totals
+  const deferred = snoozed + totals.deferred
   const attempts = succeeded + skipped + failed + retried + released + deferred
   return { attempts, succeeded, skipped, failed, retried, deferred, released }
 }

@@ -1,4 +1,4 @@
-/** Every verb in every state of a batch on a real database, against the table the docs are printed from. */
+/** Every action in every state of a batch on a real database, against the table the docs are printed from. */
 
 import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -91,7 +91,7 @@ async function batchIn(state: BatchState, { engine, run, db, clock }: World): Pr
   }
 }
 
-const verbs: Record<string, (id: string, world: World) => Promise<unknown>> = {
+const actions: Record<string, (id: string, world: World) => Promise<unknown>> = {
   pause: (id, { engine }) => engine.batches.pause(id),
   resume: (id, { engine }) => engine.batches.resume(id),
   'retry failed': (id, { engine }) => engine.batches.retryFailed(id),
@@ -111,23 +111,23 @@ const refusals: Record<string, Partial<Record<BatchState, string>>> = {
   cancel: { succeeded: 'batch_state', completed_with_failures: 'batch_state', failed: 'batch_state' },
 }
 
-test('every verb that a person presses is tried, and no other', () => {
-  const pressed = batchTransitions.filter(way => way.by === 'person').map(way => way.verb)
-  expect(Object.keys(verbs).sort()).toEqual([...new Set(pressed)].sort())
+test('every action of a person is tried, and no other', () => {
+  const names = batchTransitions.filter(way => way.by === 'person').map(way => way.name)
+  expect(Object.keys(actions).sort()).toEqual([...new Set(names)].sort())
 })
 
 describe.each(batchStates)('a batch that is %s', from => {
-  test.each(Object.keys(verbs))('%s does what the table says, and pressed twice what pressed once does', async verb => {
+  test.each(Object.keys(actions))('%s does what the table says, and repeated changes nothing more', async action => {
     const here = await world()
     try {
       const id = await batchIn(from, here)
       expect((await here.engine.batch(id))!.state).toBe(from)
-      const way = batchTransitions.find(each => each.verb === verb && each.from.includes(from))
-      const press = () => verbs[verb]!(id, here).catch(error => (isRetomaError(error) ? error.code : error))
-      const answer = await press()
+      const way = batchTransitions.find(each => each.name === action && each.from.includes(from))
+      const act = () => actions[action]!(id, here).catch(error => (isRetomaError(error) ? error.code : error))
+      const answer = await act()
       const after = (await here.engine.batch(id))!
       if (way === undefined) {
-        expect(answer).toBe(refusals[verb]![from])
+        expect(answer).toBe(refusals[action]![from])
         expect(after.state).toBe(from)
       } else {
         const to = way.to === 'the same' ? from : way.to
@@ -135,7 +135,7 @@ describe.each(batchStates)('a batch that is %s', from => {
         const expected = from === 'submitting' && to === 'running' ? 'submitting' : to
         expect(after.state).toBe(expected)
         expect(answer).toMatchObject({ id, state: expected })
-        const again = await press()
+        const again = await act()
         expect(again).toMatchObject({ id, changed: false })
         expect((await here.engine.batch(id))!.state).toBe(expected)
       }
@@ -149,7 +149,7 @@ describe.each(batchStates)('a batch that is %s', from => {
     const here = await world()
     try {
       const id = await batchIn(from, here)
-      const allowed = batchTransitions.some(each => each.verb === 'stall' && each.from.includes(from))
+      const allowed = batchTransitions.some(each => each.name === 'stall' && each.from.includes(from))
       expect(await stallBatch(here.db, id, stalled, here.clock.instant())).toBe(allowed ? 'stalled' : undefined)
       expect((await here.engine.batch(id))!.state).toBe(allowed ? 'stalled' : from)
       await here.tick()
@@ -233,7 +233,7 @@ test('a stall with the resumes spent makes it failed, and what had not ended fai
     })
     const { items } = await engine.batches.items(id, { state: 'failed' })
     const ended = items.find(each => each.error?.code === 'resumes_spent')
-    expect(ended?.error).toMatchObject({ what: 'stalled', message: 'batch ended after 3 resumes; item not processed' })
+    expect(ended?.error).toMatchObject({ type: 'stalled', message: 'batch ended after 3 resumes; item not processed' })
     expect(await engine.batches.retryFailed(id)).toMatchObject({
       state: 'running',
       retried: 2,
@@ -291,7 +291,7 @@ test('retryFailed in a pause waits again and stays paused; of a stalled one it i
     expect(await here.engine.batch(stood)).toMatchObject({ resumes: 1 })
   }))
 
-test('retryFailed pressed by ten at once moves each item once', () =>
+test('retryFailed called by ten at once moves each item once', () =>
   inWorld(async here => {
     const { engine, run } = here
     const { id } = await engine.submit(
@@ -412,7 +412,7 @@ test('a batch that was paused when its last item ended is over once the pause is
     expect(await sql(`select from retoma.batch where claims_blocked`)).toEqual([])
   }))
 
-test('the progress time of a batch is the end of its last attempt, of one that failed as well, and no verb moves it', () =>
+test('the progress time of a batch is the end of its last attempt, of one that failed as well, and no action moves it', () =>
   inWorld(async ({ engine, clock }) => {
     const { id } = await engine.submit(define(3), [0, 0, 1, 2], {
       ref: (_, index) => `item ${index}`,
@@ -448,7 +448,7 @@ describe('one item', () => {
       expect(await engine.batch(id)).toMatchObject({ state: 'running', failed: 0, skipped: 1 })
       expect(await engine.jobs.skip(waiting!.id, 'known')).toMatchObject({ changed: true })
       expect(await engine.jobs.skip(waiting!.id, 'known')).toMatchObject({ changed: false })
-      expect(await engine.job(waiting!.id)).toMatchObject({ error: { what: 'skipped', message: 'known' } })
+      expect(await engine.job(waiting!.id)).toMatchObject({ error: { type: 'skipped', message: 'known' } })
       await expect(engine.jobs.skip(done!.id, 'known')).rejects.toThrow(/wrong_state/)
       expect(await engine.batch(id)).toMatchObject({ state: 'succeeded', skipped: 2 })
     }))

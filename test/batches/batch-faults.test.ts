@@ -72,7 +72,7 @@ async function world() {
   const end = async (id: string, state: string, n: number) => {
     await sql(
       `with moved as (
-        update retoma.job set state = $2, finished_at = now(), error = '{"what":"error","message":"no","cause":"abc"}'
+        update retoma.job set state = $2, finished_at = now(), error = '{"type":"error","message":"no","cause":"abc"}'
         where id in (select id from retoma.job where batch_id = $1 and state = 'waiting' order by id limit $3) returning batch_id
       )
       insert into retoma.batch_count (batch_id, shard, ${state}) select batch_id, 5, count(*) from moved group by 1

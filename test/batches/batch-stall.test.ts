@@ -306,7 +306,7 @@ test("with onStall 'retry' what runs of it runs again, at no charge, as often as
   const [item] = (await t.engine.batches.items(id)).items
   const detail = await t.engine.job(item!.id)
   expect(detail).toMatchObject({ state: 'running', failures: 0, crashes: 0 })
-  expect(detail!.history.map(each => each.what)).toEqual(['stalled', 'stalled'])
+  expect(detail!.history.map(each => each.type)).toEqual(['stalled', 'stalled'])
   expect(await t.engine.batch(id)).toMatchObject({ state: 'running', resumes: 0 })
   expect(await auditBatches(t.databaseUrl)).toEqual([])
 })

@@ -72,7 +72,7 @@ test('classifier: a document has two minutes, and is tried again after 5 s and 1
     times.map(each => each / 1000),
     [125, 130],
   )
-  expect((await t.engine.job(id))!.history.map(each => each.what)).toEqual(['timeout', 'timeout', 'timeout'])
+  expect((await t.engine.job(id))!.history.map(each => each.type)).toEqual(['timeout', 'timeout', 'timeout'])
 })
 
 test('snaps: five tries, with 5 s, 10 s, 20 s and 40 s between them', async () => {
@@ -198,7 +198,7 @@ test('planner: a job whose process died is FAILED with the seed’s own words be
   expect(took).toBeLessThanOrEqual(minutes(7))
   expect(await t.engine.job(id)).toMatchObject({
     failures: 0,
-    error: { what: 'orphan', message: 'orphan: job RUNNING sem heartbeat; worker provavelmente morreu' },
+    error: { type: 'orphan', message: 'orphan: job RUNNING sem heartbeat; worker provavelmente morreu' },
     finishedAt: new Date(beat.getTime() + took),
   })
 })

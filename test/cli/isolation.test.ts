@@ -33,7 +33,7 @@ test('a handler in TypeScript runs in its process, and jobs show has the evidenc
   const { id } = await ended('isolated', '{"die":true}')
   expect(await answer(['jobs', 'show', String(id)], { folder, env })).toMatchObject({
     crashes: 1,
-    history: [{ what: 'crash', evidence: { exit_code: 7, stderr: 'the last thing it said\n' } }],
+    history: [{ type: 'crash', evidence: { exit_code: 7, stderr: 'the last thing it said\n' } }],
   })
   const shown = await run(['jobs', 'show', String(id)], { folder, env })
   expect(shown.stdout).toContain('its process died: it called process.exit(7)')

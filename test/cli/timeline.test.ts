@@ -1,4 +1,4 @@
-/** `jobs show` tells what happened to a job in the order of time, in 80 columns, in both languages. */
+/** `jobs show` shows the history of a job in the order of time, in 80 columns, in both languages. */
 import { expect, onTestFinished, test } from 'vitest'
 import { timelineLines } from '../../src/cli/format/timeline-lines.ts'
 import { messagesIn } from '../../src/cli/messages/index.ts'
@@ -49,27 +49,27 @@ const plain = (line: string) => line.replaceAll(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/
 test.each(['en', 'pt'] as const)('a job that slept, failed, was recovered and finished (%s)', async language => {
   const job = await eventful()
   const lines = timelineLines(job, { word: messagesIn[language], language } as Output)
-  const told = {
+  const expected = {
     en: [
       'enqueued', '#1 saved extract, ', '#1 sleeps until T: let the provi', '#2 saved pages, ', '#2 saved 3 of pages, ',
-      '#2 failed: the provider says no, and it says so ', '#3 failed: the provider says no', 'somebody pressed retry', '#4 its worker died',
+      '#2 failed: the provider says no, and it says so ', '#3 failed: the provider says no', 'action: retry', '#4 its worker died',
       '#5 started', '#5 succeeded',
     ],
     pt: [
       'enfileirado', '#1 guardou extract, ', '#1 dorme até T: let the provi', '#2 guardou pages, ', '#2 guardou 3 de pages, ',
-      '#2 falhou: the provider says no, and it says so ', '#3 falhou: the provider says no', 'alguém apertou retry',
+      '#2 falhou: the provider says no, and it says so ', '#3 falhou: the provider says no', 'ação: retry',
       '#4 o worker morreu', '#5 iniciado', '#5 teve sucesso',
     ],
   } // biome-ignore format: one line for each
-  expect(lines).toHaveLength(told[language].length)
-  for (const [index, text] of told[language].entries()) expect(plain(lines[index]!)).toContain(text)
+  expect(lines).toHaveLength(expected[language].length)
+  for (const [index, text] of expected[language].entries()) expect(plain(lines[index]!)).toContain(text)
   expect(Math.max(...lines.map(line => line.length))).toBeLessThanOrEqual(80)
 })
 
 test('as JSON every moment is there by itself, with its instant', async () => {
   const { timeline } = jobDetailWire(await eventful())
-  expect(timeline.map(each => each.what)).toEqual([
-    'enqueued', 'saved', 'slept', 'saved', 'saved', 'saved', 'saved', 'failed', 'failed', 'pressed', 'failed', 'started', 'succeeded',
+  expect(timeline.map(each => each.type)).toEqual([
+    'enqueued', 'saved', 'slept', 'saved', 'saved', 'saved', 'saved', 'failed', 'failed', 'action', 'failed', 'started', 'succeeded',
   ]) // biome-ignore format: read as one list
   expect(timeline[1]).toMatchObject({ at: expect.any(Date), attempt: 1, step: 'extract', bytes: expect.any(Number) })
 })

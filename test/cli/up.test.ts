@@ -149,7 +149,7 @@ test('a job that succeeded runs again from scratch when that is asked for, and n
   expect(stdout).toBe(`job ${id} waits to run again from scratch; what its steps had saved is deleted\n`)
   await expect
     .poll(async () => (await run(['jobs', 'show', id], { folder })).stdout)
-    .toMatch(/what happened.* enqueued\n.* somebody pressed rerun\n.*#2 +started\n.*#2 +succeeded\n/s)
+    .toMatch(/what happened.* enqueued\n.* action: rerun\n.*#2 +started\n.*#2 +succeeded\n/s)
 })
 
 test('stdin is not read without -: it may hold the lines of a loop', async () => {

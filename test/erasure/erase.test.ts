@@ -169,7 +169,10 @@ test('it is pressed again, by many at once, and where there is none, without an 
 test('one that is not over is refused by its state, and stays', async () => {
   const t = await stage()
   const { id } = await t.engine.submit(batch, [secret])
-  await expect(t.engine.batches.erase(id)).rejects.toMatchObject({ code: 'batch_state', facts: { id, verb: 'erase' } })
+  await expect(t.engine.batches.erase(id)).rejects.toMatchObject({
+    code: 'batch_state',
+    facts: { id, action: 'erase' },
+  })
   expect((await t.engine.batch(id))?.total).toBe(1)
 })
 
@@ -249,7 +252,7 @@ test('a job that is not over, or goes on at that instant, is refused by its stat
   await expect(t.engine.jobs.erase(id)).rejects.toMatchObject({
     code: 'wrong_state',
     status: 409,
-    facts: { id, verb: 'erase' },
+    facts: { id, action: 'erase' },
   })
   const failed = await ended(t)
   const [retried, erased] = await Promise.allSettled([t.engine.jobs.retry(failed.id), t.engine.jobs.erase(failed.id)])

@@ -15,7 +15,7 @@ import { type SettleRow, settleJobs } from '../../src/worker/sql/settle.ts'
 import { at, storeForFile } from '../support/store.ts'
 
 const store = storeForFile()
-const failure = { what: 'error', message: 'no', code: 'E_NO', stack: 'at …' } as const
+const failure = { type: 'error', message: 'no', code: 'E_NO', stack: 'at …' } as const
 const settle = (id: string, outcome: SettleRow['outcome'], attempt = 1) =>
   settleJobs(store.db, 'w', [{ id, attempt, outcome }], at(1))
 
@@ -51,7 +51,7 @@ describe('what is stored:', () => {
       ref: null,
       attempt: 1,
       failures: 1,
-      what: 'error',
+      type: 'error',
       code: 'E_NO',
       reason: 'no',
     }
@@ -112,7 +112,12 @@ describe('what is stored:', () => {
     await recoverOrphans(store.db, 10, at(2))
     await recoverOrphans(store.db, 10, at(3))
     expect(await events()).toMatchObject([
-      { type: 'state', job_id: id, at: at(2), data: { from: 'running', to: 'waiting', what: 'orphan', attempt: 1 } },
+      {
+        type: 'state',
+        job_id: id,
+        at: at(2),
+        data: { from: 'running', to: 'waiting', failure_type: 'orphan', attempt: 1 },
+      },
     ])
   })
 

@@ -8,14 +8,14 @@ import { type SettleRow, settleJobs } from '../../src/worker/sql/settle.ts'
 import { at, storeForFile } from '../support/store.ts'
 
 const store = storeForFile()
-const failure = { what: 'error', message: 'no', code: 'E_NO', stack: null } as const
+const failure = { type: 'error', message: 'no', code: 'E_NO', stack: null } as const
 
 const outcomes: Record<string, SettleRow['outcome']> = {
   succeeded: { state: 'succeeded', result: '{"ok":true}' },
   skipped: { state: 'skipped', reason: 'empty' },
   failed: { state: 'failed', failure },
   retry: { state: 'waiting', delay: seconds(5), failure },
-  'a timeout': { state: 'waiting', delay: seconds(5), failure: { ...failure, what: 'timeout' } },
+  'a timeout': { state: 'waiting', delay: seconds(5), failure: { ...failure, type: 'timeout' } },
   snooze: { state: 'waiting', delay: seconds(60), failure: null },
   release: { state: 'released' },
 }
@@ -112,7 +112,7 @@ test('each outcome is written as it is', async () => {
       state,
       failures,
       result,
-      error?.what ?? null,
+      error?.type ?? null,
       claim_rank,
       (run_at.getTime() - at(0).getTime()) / 1000,
       finished_at,

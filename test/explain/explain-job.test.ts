@@ -40,7 +40,7 @@ test('a job that killed its process too often is poison, with what it left', asy
   await t.run()
   await t.sql(
     `update retoma.job set crashes = 3, failures = 0,
-       error = '{"what":"crash","code":"poison","message":"poison: SIGSEGV, three times","stack":null}' where id = $1`,
+       error = '{"type":"crash","code":"poison","message":"poison: SIGSEGV, three times","stack":null}' where id = $1`,
     [id],
   )
   await t.sql(
@@ -443,7 +443,7 @@ test('a stalled job says why and what to press; restarts without end are named',
   await t.worker('w')
   const id = await t.held('w', 1, { checkpoint: 'extract' })
   await t.sql(
-    `update retoma.job set state = 'stalled', worker_id = null, error = '{"what":"stalled","message":"no progress for 5 min","code":null}',
+    `update retoma.job set state = 'stalled', worker_id = null, error = '{"type":"stalled","message":"no progress for 5 min","code":null}',
        crash_suspicion = '{"level":0,"restartsWithoutProgress":10}' where id = $1`,
     [id],
   )

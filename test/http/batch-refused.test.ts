@@ -87,7 +87,7 @@ test('one that has failed meanwhile takes nothing more', async () => {
     door,
     id,
     list(1500),
-    { code: 'batch_state', state: 'failed', verb: 'submit' },
+    { code: 'batch_state', state: 'failed', action: 'submit' },
     {
       en: `batch ${id} is failed; submit is not possible then`,
       pt: `o lote ${id} está em failed; submit não é possível nesse estado`,

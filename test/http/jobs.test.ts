@@ -86,7 +86,7 @@ test('a job is shown with its attempts, failures and checkpoints', async () => {
     state: 'failed',
     failures: 1,
     attempts: [{ attempt: 1, outcome: 'error', message: 'no such address' }],
-    history: [{ attempt: 1, what: 'error', message: 'no such address', stack: expect.stringContaining('jobs.test') }],
+    history: [{ attempt: 1, type: 'error', message: 'no such address', stack: expect.stringContaining('jobs.test') }],
   })
 })
 

@@ -28,7 +28,7 @@ test.each([
     expect(ended.history).toHaveLength(2)
     for (const each of ended.history) {
       expect(each).toMatchObject({
-        what: 'crash',
+        type: 'crash',
         code: 'child_crashed',
         message: `child_crashed: ${message}`,
         evidence,
@@ -47,7 +47,7 @@ test.each(['process', 'thread'] as const)(
     expect(ended).toMatchObject({ state: 'failed', crashes: 1, failures: 0 })
     expect(ended.history).toMatchObject([
       {
-        what: 'crash',
+        type: 'crash',
         message: `child_crashed: its ${place} died: it went over its memory of 192 MB`,
         evidence: { stderr: 'about to allocate\n' },
       },
@@ -91,7 +91,7 @@ test.each(['thread', 'process'] as const)(
     const ended = await ends(job, { do: 'spin' })
     expect(ended).toMatchObject({ state: 'failed', failures: 1, crashes: 0, error: { code: 'attempt_timeout' } })
     expect(ended.history).toMatchObject([
-      { what: 'timeout', evidence: { signal: place === 'process' ? 'SIGKILL' : null } },
+      { type: 'timeout', evidence: { signal: place === 'process' ? 'SIGKILL' : null } },
     ])
     expect(await engine.job(neighbour.id)).toMatchObject({
       state: 'running',

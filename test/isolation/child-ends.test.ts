@@ -163,7 +163,7 @@ together('a thread that cannot be ended is left behind, and another one takes it
   const { ends } = await workingOn(job)
   const stuck = await ends(job, { do: 'stuck', note: await pipeWithoutWriter() })
   // No evidence: it is not dead.
-  expect(stuck).toMatchObject({ state: 'failed', failures: 1, history: [{ what: 'timeout', evidence: null }] })
+  expect(stuck).toMatchObject({ state: 'failed', failures: 1, history: [{ type: 'timeout', evidence: null }] })
   expect(await ends(job, { do: 'answer' })).toMatchObject({ state: 'succeeded', failures: 0 })
 })
 

@@ -132,7 +132,7 @@ test('one that nobody caught is an ordinary failed attempt, and doNotRetry ends 
   const crashed = await ends({ do: 'exit' }, 2)
   expect(crashed).toMatchObject({ state: 'failed', attempt: 2, failures: 2, crashes: 0, restarts: 0 })
   expect(crashed.error).toMatchObject({ code: 'isolated_crash' })
-  expect((await engine.job(crashed.id))!.history).toMatchObject([{ what: 'error' }, { what: 'error' }])
+  expect((await engine.job(crashed.id))!.history).toMatchObject([{ type: 'error' }, { type: 'error' }])
   expect(await ends({ do: 'final' }, 5)).toMatchObject({ state: 'failed', attempt: 1, error: { message: 'never' } })
 })
 

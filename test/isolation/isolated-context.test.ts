@@ -28,7 +28,7 @@ test.each(places)(
         },
         progress: { done: 1, total: 2 },
       })
-      expect(ended.history).toMatchObject([{ what: 'error', code: 'E_AGAIN', message: 'again', evidence: null }])
+      expect(ended.history).toMatchObject([{ type: 'error', code: 'E_AGAIN', message: 'again', evidence: null }])
       expect(ended.history[0]!.stack).toMatch(/TypeError: again[\s\S]*handler\.mjs[\s\S]*caused by: Error: deeper/)
       expect(await sql(`select note from told`)).toEqual([{ note: 'abc' }])
     } finally {

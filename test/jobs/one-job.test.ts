@@ -40,7 +40,7 @@ test('a failing job waits out its backoff, tries again, and fails for good after
   expect(await engine.job(id)).toMatchObject({
     state: 'waiting',
     failures: 1,
-    error: { message: 'try 1', code: 'E_BROKEN', what: 'error' },
+    error: { message: 'try 1', code: 'E_BROKEN', type: 'error' },
   })
   await clock.advance(seconds(4.9))
   expect(await run()).toBe(0)

@@ -56,7 +56,7 @@ describe('an attempt that its worker does not end', () => {
     const { own } = await three('running', { timeout: seconds(30), maxAttempts: 1 })
     expect((await tick(89)).timedOut).toEqual([])
     expect((await tick(90)).timedOut).toMatchObject([{ id: own, state: 'failed' }])
-    expect(await store.job(own)).toMatchObject({ error: { what: 'timeout', message: expect.stringContaining('30 s') } })
+    expect(await store.job(own)).toMatchObject({ error: { type: 'timeout', message: expect.stringContaining('30 s') } })
   })
 
   test('of a batch that allows more is left alone until then, and backs off as that says', async () => {
@@ -99,7 +99,7 @@ describe('an attempt without progress', () => {
     })
     expect((await tick(29)).stalled).toEqual([])
     expect((await tick(30)).stalled).toMatchObject([{ id: own, state: 'failed' }])
-    expect(await store.job(own)).toMatchObject({ error: { what: 'stalled', message: 'travou no lote' } })
+    expect(await store.job(own)).toMatchObject({ error: { type: 'stalled', message: 'travou no lote' } })
   })
 
   test('of a batch that wants none is left alone, though its kind does', async () => {
@@ -134,7 +134,7 @@ describe('of a worker that is gone', () => {
     expect(ids((await tick(30, false)).recovered)).toEqual([alone, plain, own])
     for (const id of [alone, plain])
       expect(await store.job(id)).toMatchObject({ state: 'waiting', error: { message: orphanMessage } })
-    expect(await store.job(own)).toMatchObject({ state: 'failed', error: { what: 'orphan', message: 'morreu' } })
+    expect(await store.job(own)).toMatchObject({ state: 'failed', error: { type: 'orphan', message: 'morreu' } })
   })
 
   test('an item of a kind that nobody has registered does, too', async () => {
@@ -180,7 +180,7 @@ describe('of a worker that is gone', () => {
   })
 
   test.each([
-    ['maxAttempts', { maxAttempts: 1 }, { state: 'failed', error: { what: 'crash' } }],
+    ['maxAttempts', { maxAttempts: 1 }, { state: 'failed', error: { type: 'crash' } }],
     ['maxCrashes', { maxCrashes: 1 }, { state: 'failed', error: { code: 'poison' } }],
     ['backoff', { backoff: { ...defaultPolicy.backoff, first: seconds(77) } }, { state: 'waiting', run_at: at(87) }],
   ])('its suspected job pays by what its batch says: %s', async (_, items, row) => {

@@ -1,4 +1,4 @@
-/** Every verb in every state on a real database, against the table the docs are printed from. */
+/** Every transition in every state on a real database, against the table the docs are printed from. */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { claimJobs, releaseClaims } from '../../src/claiming/sql/claim.ts'
 import { defaultPolicy, type PolicyAction } from '../../src/jobs/model/policy.ts'
@@ -17,7 +17,7 @@ import { at, storeForFile } from '../support/store.ts'
 
 const store = storeForFile()
 beforeEach(() => store.worker('w2'))
-const failure = { what: 'error', message: 'no', code: null, stack: null } as const
+const failure = { type: 'error', message: 'no', code: null, stack: null } as const
 
 const settle = (outcome: SettleRow['outcome']) => (id: string) =>
   settleJobs(store.db, 'w', [{ id, attempt: 1, outcome }], at(5))
@@ -39,29 +39,29 @@ const bury =
     )
   }
 const error = { message: 'no', code: null, cause: '' }
-const endBy = (what: 'timeout' | 'stalled', state: 'waiting' | 'stalled' | 'failed') => (id: string) =>
-  endAttempts(store.db, what, [{ of: { id, attempt: 1, worker: 'w', signUs: null }, state, delayMs: 1, error }], at(5))
+const endBy = (type: 'timeout' | 'stalled', state: 'waiting' | 'stalled' | 'failed') => (id: string) =>
+  endAttempts(store.db, type, [{ of: { id, attempt: 1, worker: 'w', signUs: null }, state, delayMs: 1, error }], at(5))
 const expire = async () => {
   const policy = { ...defaultPolicy, maxAge: milliseconds(1000) }
   await registerKinds(store.db, [{ kind: 'k', queue: 'q', version: 1, policy }], at(5))
   await failOverdue(store.db, 10, at(5))
 }
-const pressing = (verb: JobActionName) => (id: string) => applyJobAction(store.db, verb, id, at(5))
+const action = (name: JobActionName) => (id: string) => applyJobAction(store.db, name, id, at(5))
 
-const verbs: Record<string, (id: string) => Promise<unknown>> = {
+const runs: Record<string, (id: string) => Promise<unknown>> = {
   claim: () => claimJobs(store.db, { wants: [{ queue: 'q', want: 1 }], kinds: ['k'], worker: 'w2' }, at(5)),
   succeed: settle({ state: 'succeeded', result: '1' }),
   skip: settle({ state: 'skipped', reason: 'empty' }),
   'back off': settle({ state: 'waiting', delay: milliseconds(1), failure }),
   snooze: settle({ state: 'waiting', delay: milliseconds(1), failure: null }),
-  'hand back': settle({ state: 'handed_back', delay: milliseconds(1), pause: null }),
+  defer: settle({ state: 'deferred', delay: milliseconds(1), pause: null }),
   fail: settle({ state: 'failed', failure }),
-  'give back': id => releaseClaims(store.db, 'w', [{ id, attempt: 1 }], at(5)),
+  'release unstarted': id => releaseClaims(store.db, 'w', [{ id, attempt: 1 }], at(5)),
   release: settle({ state: 'released' }),
   recover: recover('retry'),
-  stall: recover('stall'),
-  'give up': recover('fail'),
-  'set aside': async id => {
+  'stall orphan': recover('stall'),
+  'fail orphan': recover('fail'),
+  'stall after restarts': async id => {
     const care = { level: 2, crashedWorker: null, unexplainedCrashes: 0, restartsWithoutProgress: 9 }
     await store.sql(`update retoma.job set crash_suspicion = $2 where id = $1 and state = 'running'`, [
       id,
@@ -69,32 +69,32 @@ const verbs: Record<string, (id: string) => Promise<unknown>> = {
     ])
     await recoverOrphans(store.db, 10, at(5))
   },
-  restart: bury('asked'),
-  charge: bury('named'),
+  'recover after restart': bury('asked'),
+  'count crash': bury('named'),
   poison: bury('named', 2),
   'time out': endBy('timeout', 'waiting'),
   'time out for good': endBy('timeout', 'failed'),
-  'put back': endBy('stalled', 'waiting'),
-  'stand still': endBy('stalled', 'stalled'),
-  'stand still for good': endBy('stalled', 'failed'),
+  'retry on stall': endBy('stalled', 'waiting'),
+  stall: endBy('stalled', 'stalled'),
+  'fail on stall': endBy('stalled', 'failed'),
   expire,
-  resume: pressing('resume'),
-  cancel: pressing('cancel'),
-  retry: pressing('retry'),
-  rerun: pressing('rerun'),
+  resume: action('resume'),
+  cancel: action('cancel'),
+  retry: action('retry'),
+  rerun: action('rerun'),
   'skip by hand': id => applyJobAction(store.db, 'skip', id, at(5), { reason: 'not needed' }),
   'fail by hand': id => applyJobAction(store.db, 'fail', id, at(5), { reason: 'too old', code: 'too_old' }),
 }
 
-test('every verb of the table is tried, and no other', () => {
-  expect(Object.keys(verbs).sort()).toEqual(transitions.map(way => way.verb).sort())
+test('every transition of the table is tried, and no other', () => {
+  expect(Object.keys(runs).sort()).toEqual(transitions.map(way => way.name).sort())
 })
 
 describe.each(states)('a job that is %s', from => {
-  test.each(transitions)(`$verb leads to $to from $from, and nowhere else`, async ({ verb, from: allowed, to }) => {
+  test.each(transitions)(`$name leads to $to from $from, and nowhere else`, async ({ name, from: allowed, to }) => {
     const id = await store.put(from)
     const before = await store.job(id)
-    await verbs[verb]!(id)
+    await runs[name]!(id)
     const after = await store.job(id)
     if (allowed.includes(from) && from !== to) expect(after.state).toBe(to)
     else expect(after).toEqual(before)
@@ -102,7 +102,7 @@ describe.each(states)('a job that is %s', from => {
   })
 })
 
-describe('pressed twice is pressed once:', () => {
+describe('an action repeated changes nothing more:', () => {
   const from: Record<JobActionName, JobState> = {
     cancel: 'running',
     retry: 'failed',
@@ -111,11 +111,11 @@ describe('pressed twice is pressed once:', () => {
     skip: 'running',
     fail: 'stalled',
   }
-  test.each(Object.entries(from))('%s', async (verb, state) => {
+  test.each(Object.entries(from))('%s', async (name, state) => {
     const id = await store.put(state)
-    expect(await applyJobAction(store.db, verb as JobActionName, id, at(5))).toMatchObject({ moved: true })
+    expect(await applyJobAction(store.db, name as JobActionName, id, at(5))).toMatchObject({ moved: true })
     const once = await store.job(id)
-    expect(await applyJobAction(store.db, verb as JobActionName, id, at(9))).toEqual({
+    expect(await applyJobAction(store.db, name as JobActionName, id, at(9))).toEqual({
       state: once.state,
       queue: 'q',
       ran: false,
@@ -125,13 +125,13 @@ describe('pressed twice is pressed once:', () => {
     expect(await store.job(id)).toEqual(once)
   })
 
-  test.each(Object.entries(from))('%s, by ten people at once: one of them did it', async (verb, state) => {
+  test.each(Object.entries(from))('%s, by ten people at once: one of them did it', async (name, state) => {
     const id = await store.put(state)
-    const pressed = await Promise.all(
-      Array.from({ length: 10 }, () => applyJobAction(store.db, verb as JobActionName, id, at(5))),
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => applyJobAction(store.db, name as JobActionName, id, at(5))),
     )
-    expect(pressed.filter(each => each?.moved)).toHaveLength(1)
-    expect(new Set(pressed.map(each => each?.state)).size).toBe(1)
+    expect(answers.filter(each => each?.moved)).toHaveLength(1)
+    expect(new Set(answers.map(each => each?.state)).size).toBe(1)
   })
 
   test('recover', async () => {
@@ -144,8 +144,8 @@ describe('pressed twice is pressed once:', () => {
 })
 
 test('a job that is not there is answered with nothing', async () => {
-  for (const verb of ['cancel', 'retry', 'rerun', 'resume'] as const)
-    expect(await applyJobAction(store.db, verb, '999999', at(0))).toBeUndefined()
+  for (const name of ['cancel', 'retry', 'rerun', 'resume'] as const)
+    expect(await applyJobAction(store.db, name, '999999', at(0))).toBeUndefined()
 })
 
 test('a cancelled attempt keeps who ran it, and a retry goes on counting attempts with a new budget', async () => {

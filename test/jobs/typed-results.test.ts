@@ -78,7 +78,7 @@ test('a job without a result throws an error that names its end, with the error 
     code: 'job_failed',
     message: `job_failed: job ${failed.id} of kind "failing" failed: no such account; engine.jobs.retry("${failed.id}") runs it again`,
     cause: {
-      what: 'error',
+      type: 'error',
       message: 'no such account',
       code: 'no_account',
       stack: expect.stringContaining('.test.ts'),

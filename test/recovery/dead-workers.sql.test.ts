@@ -271,7 +271,7 @@ describe('a running job', () => {
       claim_rank: 8,
       run_at: at(7),
       finished_at: null,
-      error: { what: 'orphan', message: orphanMessage },
+      error: { type: 'orphan', message: orphanMessage },
     })
     expect(await store.failures(id)).toEqual([{ attempt: 2, failure_type: 'orphan', worker: 'w', code: null }])
   })

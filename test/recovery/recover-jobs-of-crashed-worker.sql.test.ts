@@ -51,7 +51,7 @@ interface Row {
   restarts: number
   crash_suspicion: CrashSuspicion | null
   run_at: Date
-  error: { what: string; code: string | null; message: string } | null
+  error: { type: string; code: string | null; message: string } | null
 }
 const rowOf = async (id: string) => (await store.job(id)) as unknown as Row
 const policy = (given: Partial<JobPolicy>) =>
@@ -89,7 +89,7 @@ describe('of a death that was asked for', () => {
       run_at: at(10),
       claim_rank: 8,
       crash_suspicion: { level: 0, crashedWorker: null, unexplainedCrashes: 0, restartsWithoutProgress: 1 },
-      error: { what: 'orphan', message: orphanMessage },
+      error: { type: 'orphan', message: orphanMessage },
     })
     expect(await evidence(id)).toMatchObject([{ attempt: 1, failure_type: 'orphan', worker: 'w' }])
   })
@@ -131,7 +131,7 @@ describe('of a death that one job is named for', () => {
       restarts: 0,
       crash_suspicion: null,
       run_at: at(15),
-      error: { what: 'crash', code: null, message: 'boom' },
+      error: { type: 'crash', code: null, message: 'boom' },
     })
     expect(await evidence(suspectedJob!)).toMatchObject([
       {
@@ -174,7 +174,7 @@ describe('of a death that one job is named for', () => {
       state: 'failed',
       finished_at: at(10),
       unique_until: null,
-      error: { what: 'crash', code: null },
+      error: { type: 'crash', code: null },
     })
     await policy({ maxAttempts: 10, maxCrashes: 2 })
     const poison = await store.put('running')
@@ -183,7 +183,7 @@ describe('of a death that one job is named for', () => {
     expect(await rowOf(poison)).toMatchObject({
       state: 'failed',
       crashes: 2,
-      error: { what: 'crash', code: 'poison', message: expect.stringMatching(/crashed 2 times.*boom/) },
+      error: { type: 'crash', code: 'poison', message: expect.stringMatching(/crashed 2 times.*boom/) },
     })
     expect(await evidence(poison)).toMatchObject([{ code: 'poison', evidence: { exitCode: 1 } }])
   })
@@ -320,7 +320,7 @@ describe('of a death that nobody can explain', () => {
   test('one that dies in a process of its own pays for the deaths before, too, and for each once', async () => {
     const id = await store.put('running')
     await setCare(id, { level: 2, crashedWorker: 'before', unexplainedCrashes: 2 })
-    const failure = { what: 'crash', message: 'SIGSEGV', code: null, stack: null } as const
+    const failure = { type: 'crash', message: 'SIGSEGV', code: null, stack: null } as const
     const outcome = { state: 'waiting', delay: seconds(1), failure } as const
     await settleJobs(store.db, 'w', [{ id, attempt: 1, outcome }], at(1))
     expect(await rowOf(id)).toMatchObject({
@@ -388,7 +388,7 @@ describe('restarts in a row', () => {
           restartsWithoutProgress: times,
         })
       }
-      expect(await rowOf(id)).toMatchObject({ failures: 0, error: { what: 'orphan', code: 'too_many_restarts' } })
+      expect(await rowOf(id)).toMatchObject({ failures: 0, error: { type: 'orphan', code: 'too_many_restarts' } })
       expect(await evidence(id)).toMatchObject([{ code: 'too_many_restarts' }])
       await applyJobAction(store.db, 'resume', id, at(6))
       expect(await rowOf(id)).toMatchObject({ state: 'waiting', crash_suspicion: null })
@@ -605,11 +605,11 @@ describe('a burial', () => {
       [{ released: 2 }],
     )
     const told = await store.sql(
-      `select job_id as id, data ->> 'what' as what, data ->> 'to' as to from retoma.event order by id`,
+      `select job_id as id, data ->> 'failure_type' as type, data ->> 'to' as to from retoma.event order by id`,
     )
     expect(told.toSorted((a, b) => Number(a.id) - Number(b.id))).toEqual([
-      { id: suspectedJob, what: 'crash', to: 'waiting' },
-      { id: other, what: 'orphan', to: 'waiting' },
+      { id: suspectedJob, type: 'crash', to: 'waiting' },
+      { id: other, type: 'orphan', to: 'waiting' },
     ])
   })
 })

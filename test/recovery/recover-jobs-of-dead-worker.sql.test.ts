@@ -58,7 +58,7 @@ describe('a job of a kind with the numbers of seed 002', () => {
         worker_id: null,
         failures: 0,
         restarts: 1,
-        error: { what: 'orphan', message: text, code: null },
+        error: { type: 'orphan', message: text, code: null },
       })
     }
     const told = await store.sql(`select distinct failure_type, message from retoma.failure`)

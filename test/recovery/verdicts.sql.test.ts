@@ -68,7 +68,7 @@ describe('an attempt that its worker does not end', () => {
       last_worker: 'w',
       claim_rank: 8,
       run_at: at(185),
-      error: { what: 'timeout', code: 'attempt_timeout' },
+      error: { type: 'timeout', code: 'attempt_timeout' },
     })
     expect(await store.failures(id)).toEqual([
       { attempt: 1, failure_type: 'timeout', worker: 'w', code: 'attempt_timeout' },
@@ -113,7 +113,7 @@ describe('an attempt that its worker does not end', () => {
       last_worker: 'w',
       run_at: at(1080),
       crash_suspicion: { level: 0, restartsWithoutProgress: 1 },
-      error: { what: 'hung' },
+      error: { type: 'hung' },
     })
     expect(await store.failures(id)).toMatchObject([{ attempt: 1, failure_type: 'hung', worker: 'w' }])
   })
@@ -177,8 +177,8 @@ describe('an attempt that its worker does not end', () => {
     await kind({ timeout: seconds(1) })
     const id = await running()
     await tick(100)
-    const settle = (what: 'error' | 'timeout') => {
-      const failure = { what, code: null, message: 'm', stack: null }
+    const settle = (type: 'error' | 'timeout') => {
+      const failure = { type, code: null, message: 'm', stack: null }
       return settleJobs(store.db, 'w', [{ id, attempt: 1, outcome: { state: 'failed', failure } }], at(101))
     }
     expect((await settle('error')).size).toBe(0)
@@ -224,7 +224,7 @@ describe('an attempt without progress', () => {
     const id = await running(0, { progress: 50 })
     expect((await tick(649)).stalled).toEqual([])
     expect((await tick(650)).stalled).toMatchObject([{ id, state: 'stalled' }])
-    expect(await store.job(id)).toMatchObject({ state: 'stalled', failures: 0, error: { what: 'stalled' } })
+    expect(await store.job(id)).toMatchObject({ state: 'stalled', failures: 0, error: { type: 'stalled' } })
     expect(await store.failures(id)).toMatchObject([{ failure_type: 'stalled', worker: 'w' }])
     expect((await tick(2000)).stalled).toEqual([])
   })
@@ -247,7 +247,7 @@ describe('an attempt without progress', () => {
     expect(await store.job(failed)).toMatchObject({
       state: 'failed',
       finished_at: at(600),
-      error: { what: 'stalled', message: 'Processing timeout (watchdog)' },
+      error: { type: 'stalled', message: 'Processing timeout (watchdog)' },
     })
   })
 
@@ -429,7 +429,7 @@ describe('jobs older than maxAge', () => {
         state: 'failed',
         worker_id: null,
         finished_at: at(86_400),
-        error: { what: 'overdue', message: 'too old' },
+        error: { type: 'overdue', message: 'too old' },
       })
       expect((await store.failures(id)).map(each => each.failure_type)).toEqual(state === 'running' ? ['overdue'] : [])
       expect(await failOverdue(store.db, 10, at(86_401))).toEqual([])
@@ -595,7 +595,7 @@ describe('where a statement judges, it judges as the pure function does:', () =>
     await failOverdue(store.db, 1000, at(now))
     await tick(now)
     const rows = await store.sql<{ id: string; what: string | null }>(
-      `select id, error ->> 'what' as what from retoma.job`,
+      `select id, error ->> 'type' as what from retoma.job`,
     )
     const slow = new Set(
       (await viewFindings(store.db)).filter(each => each.verdict === 'slow').map(each => each.subject),

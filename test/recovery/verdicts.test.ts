@@ -29,7 +29,7 @@ test('a handler that awaits for ever is stalled within stallAfter and one tick, 
   expect(await engine.job(id)).toMatchObject({
     state: 'stalled',
     failures: 0,
-    history: [{ what: 'stalled', attempt: 1 }],
+    history: [{ type: 'stalled', attempt: 1 }],
   })
   expect(await reason.passed).toMatchObject({ code: 'lease_lost' })
   await clock.advance(minutes(10))
@@ -122,7 +122,7 @@ test('one pass for an outside cron ends at once when all is well, and does what 
   const { id } = await engine.enqueue(job, undefined)
   await clock.advance(hours(1))
   expect(await engine.watch({ once: true })).toMatchObject({ dead: [], recovered: [], overdue: [id] })
-  expect(await engine.job(id)).toMatchObject({ state: 'failed', error: { what: 'overdue' } })
+  expect(await engine.job(id)).toMatchObject({ state: 'failed', error: { type: 'overdue' } })
 })
 
 test('one pass takes two beats where a worker is silent: after an outage one that beats again is not dead, one that does not is', async () => {

@@ -77,7 +77,7 @@ interface JobRow {
   run_at: Date
   finished_at: Date | null
   unique_until: string | null
-  error: { what: string; message: string; code: string | null } | null
+  error: { type: string; message: string; code: string | null } | null
   result: unknown
 }
 

@@ -14,7 +14,7 @@ const succeeded: SettleRow['outcome'] = { state: 'succeeded', result: '1' }
 const failed: SettleRow['outcome'] = {
   state: 'waiting',
   delay: milliseconds(0),
-  failure: { what: 'error', message: 'no', code: null, stack: null },
+  failure: { type: 'error', message: 'no', code: null, stack: null },
 }
 
 /** A committer of worker `w` whose pauses pass at once and are noted. */
@@ -153,7 +153,7 @@ describe('one row that PostgreSQL refuses fails alone:', () => {
     'NUL in a result': { state: 'succeeded', result: '"\\u0000"' },
     'half a surrogate pair': { state: 'succeeded', result: '"\\ud800"' },
     'no JSON at all': { state: 'succeeded', result: '{' },
-    'NUL in an error': { state: 'failed', failure: { what: 'error', message: 'a\u0000b', code: null, stack: null } },
+    'NUL in an error': { state: 'failed', failure: { type: 'error', message: 'a\u0000b', code: null, stack: null } },
     'a wait beyond time': { state: 'waiting', delay: milliseconds(Number.NaN), failure: null },
   }
   test.each(Object.entries(poison))('%s', async (_, outcome) => {

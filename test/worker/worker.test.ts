@@ -176,9 +176,9 @@ test('out of time: the handler hears attempt_timeout, and it counts as a failure
   await clock.advance(seconds(1))
   expect(await reason.passed).toMatchObject({ code: 'attempt_timeout' })
   await until(async () => (await engine.job(id))?.state === 'waiting')
-  expect(await engine.job(id)).toMatchObject({ failures: 1, error: { what: 'timeout', code: 'attempt_timeout' } })
+  expect(await engine.job(id)).toMatchObject({ failures: 1, error: { type: 'timeout', code: 'attempt_timeout' } })
   const [failure] = (await engine.job(id))!.history
-  expect(failure).toMatchObject({ what: 'timeout', message: expect.stringContaining('120 s') })
+  expect(failure).toMatchObject({ type: 'timeout', message: expect.stringContaining('120 s') })
   expect(failure?.stack).toContain('what the handler made of it')
 })
 
@@ -203,7 +203,7 @@ test('a handler that ignores its timeout is left behind after the grace, and ten
   await clock.advance(seconds(4))
   expect(await engine.job(first.id)).toMatchObject({ state: 'running' })
   await clock.advance(seconds(1))
-  expect(await engine.wait({ job: first.id })).toMatchObject({ state: 'failed', error: { what: 'timeout' } })
+  expect(await engine.wait({ job: first.id })).toMatchObject({ state: 'failed', error: { type: 'timeout' } })
   await clock.advance(seconds(4))
   expect(await engine.job(second.id)).toMatchObject({ state: 'waiting' })
   await clock.advance(seconds(1))

@@ -154,7 +154,7 @@ export const executionRoutes = (runs: Runs): readonly Route[] => [
     async run({ engine, params }) {
       if (isId(params.id) && (await eraseRun(engine, params.id))) return
       const { status } = await readHere(engine, params.id)
-      throw new RetomaError(errors.execution_state, { id: params.id, status, verb: 'DELETE' })
+      throw new RetomaError(errors.execution_state, { id: params.id, status, action: 'DELETE' })
     },
   }),
 ]

@@ -109,7 +109,7 @@ const verbs: readonly Verb[] = [
 /**
  * Translates the error into the words of the execution. `status` is read again, because a concurrent action may have changed the status.
  */
-async function refused(error: unknown, call: Call<{ id: string }>, verb: string): Promise<never> {
+async function refused(error: unknown, call: Call<{ id: string }>, action: string): Promise<never> {
   const { id } = call.params
   if (isRetomaError(error, 'batch_paused')) throw new RetomaError(errors.execution_paused, { id })
   if (isRetomaError(error, 'resumes_spent'))
@@ -120,7 +120,7 @@ async function refused(error: unknown, call: Call<{ id: string }>, verb: string)
     })
   if (isRetomaError(error, 'batch_cancelled') || isRetomaError(error, 'batch_state')) {
     const { status } = await readHere(call.engine, id)
-    throw new RetomaError(errors.execution_state, { id, status, verb })
+    throw new RetomaError(errors.execution_state, { id, status, action })
   }
   throw error
 }

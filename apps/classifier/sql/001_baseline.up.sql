@@ -209,11 +209,11 @@ from classifier.document d
     select case
       when j.error ->> 'code' = 'poison' then 'o documento derrubou o processo vezes demais e não é mais tentado'
       when j.error ->> 'code' = 'too_many_restarts' then 'o worker morreu vezes demais enquanto tratava este documento'
-      when j.error ->> 'what' = 'timeout' then 'a tentativa passou do tempo que um documento tem'
-      when j.error ->> 'what' = 'crash' then 'o processo morreu enquanto tratava este documento: ' || (j.error ->> 'message')
-      when j.error ->> 'what' = 'orphan' then 'o worker morreu enquanto tratava este documento'
-      when j.error ->> 'what' = 'hung' then 'o worker parou de responder enquanto tratava este documento'
-      when j.error ->> 'what' = 'stalled' then 'estava sendo tratado quando a execução travou'
+      when j.error ->> 'type' = 'timeout' then 'a tentativa passou do tempo que um documento tem'
+      when j.error ->> 'type' = 'crash' then 'o processo morreu enquanto tratava este documento: ' || (j.error ->> 'message')
+      when j.error ->> 'type' = 'orphan' then 'o worker morreu enquanto tratava este documento'
+      when j.error ->> 'type' = 'hung' then 'o worker parou de responder enquanto tratava este documento'
+      when j.error ->> 'type' = 'stalled' then 'estava sendo tratado quando a execução travou'
       else j.error ->> 'message'
     end as message
   ) e on true

@@ -238,11 +238,11 @@ create view classifier.resultados_classificacao as
                 CASE
                     WHEN (j.error ->> 'code'::text) = 'poison'::text THEN 'o documento derrubou o processo vezes demais e não é mais tentado'::text
                     WHEN (j.error ->> 'code'::text) = 'too_many_restarts'::text THEN 'o worker morreu vezes demais enquanto tratava este documento'::text
-                    WHEN (j.error ->> 'what'::text) = 'timeout'::text THEN 'a tentativa passou do tempo que um documento tem'::text
-                    WHEN (j.error ->> 'what'::text) = 'crash'::text THEN 'o processo morreu enquanto tratava este documento: '::text || (j.error ->> 'message'::text)
-                    WHEN (j.error ->> 'what'::text) = 'orphan'::text THEN 'o worker morreu enquanto tratava este documento'::text
-                    WHEN (j.error ->> 'what'::text) = 'hung'::text THEN 'o worker parou de responder enquanto tratava este documento'::text
-                    WHEN (j.error ->> 'what'::text) = 'stalled'::text THEN 'estava sendo tratado quando a execução travou'::text
+                    WHEN (j.error ->> 'type'::text) = 'timeout'::text THEN 'a tentativa passou do tempo que um documento tem'::text
+                    WHEN (j.error ->> 'type'::text) = 'crash'::text THEN 'o processo morreu enquanto tratava este documento: '::text || (j.error ->> 'message'::text)
+                    WHEN (j.error ->> 'type'::text) = 'orphan'::text THEN 'o worker morreu enquanto tratava este documento'::text
+                    WHEN (j.error ->> 'type'::text) = 'hung'::text THEN 'o worker parou de responder enquanto tratava este documento'::text
+                    WHEN (j.error ->> 'type'::text) = 'stalled'::text THEN 'estava sendo tratado quando a execução travou'::text
                     ELSE j.error ->> 'message'::text
                 END AS message) e ON true
      CROSS JOIN LATERAL ( SELECT n.state,

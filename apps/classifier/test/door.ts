@@ -122,7 +122,7 @@ export async function classifierDoor(told: Told = {}) {
       while (ids.length < many) ids.push(await execution(codes, of))
       return ids
     },
-    press: (id: string, verb: string, more: object = {}) => ask('POST', `/execucoes/${id}/${verb}`, more),
+    press: (id: string, action: string, more: object = {}) => ask('POST', `/execucoes/${id}/${action}`, more),
     status: async (id: string) => (await ask('GET', `/execucoes/${id}/status-detalhado`)).body,
     /** Lets more time pass than the stall limit, with frequent watchdog checks. */
     async nobodyWorks(): Promise<void> {

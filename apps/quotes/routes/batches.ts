@@ -121,7 +121,7 @@ export const batchRoutes = (quotes: Quotes): readonly Route[] => [
       if (isId(id) && (await eraseBatch(engine, id))) return
       const found = isId(id) ? await readBatch(engine, id) : undefined
       if (found === undefined) throw noBatch(id)
-      throw new RetomaError(errors.quote_state, { id, status: 'PROCESSING', verb: 'DELETE' })
+      throw new RetomaError(errors.quote_state, { id, status: 'PROCESSING', action: 'DELETE' })
     },
   }),
 ]

@@ -78,7 +78,7 @@ export const eventRoutes = (quotes: Quotes): readonly Route[] => [
       if (job === null) {
         // The submit of the batch is under way.
         await batchOf(call, quotes, batch ?? '')
-        throw new RetomaError('batch_state', { id: batch ?? '', state: 'submitting', verb: 'events' })
+        throw new RetomaError('batch_state', { id: batch ?? '', state: 'submitting', action: 'events' })
       }
       return follow(call, { job }, event => tell(event, statusOf, simulated))
     },
@@ -96,7 +96,7 @@ export const eventRoutes = (quotes: Quotes): readonly Route[] => [
     errors: ['not_found', 'queue_full', 'batch_state'],
     async run(call) {
       const { batch, simulated, id } = await batchOf(call, quotes, call.params.id)
-      if (batch === null) throw new RetomaError('batch_state', { id, state: 'submitting', verb: 'events' })
+      if (batch === null) throw new RetomaError('batch_state', { id, state: 'submitting', action: 'events' })
       return follow(call, { batch }, event => tell(event, batchStatusOf, simulated))
     },
   }),

@@ -121,7 +121,7 @@ export const quoteRoutes = (quotes: Quotes): readonly Route[] => [
     async run({ engine, params: { id }, who }) {
       const { job_id: job, status } = await quoteOf(engine, id)
       if (status === 'DONE' || status === 'ERROR' || job === null)
-        throw new RetomaError(errors.quote_state, { id, status, verb: 'cancel' })
+        throw new RetomaError(errors.quote_state, { id, status, action: 'cancel' })
       const { state } = await engine.jobs.cancel(job, { by: who.user })
       return { id, status: statusOf[state] }
     },

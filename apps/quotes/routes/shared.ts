@@ -72,6 +72,6 @@ export async function submittedBatchOf(
   id: string,
 ): Promise<string> {
   const { batch } = await batchOf(call, quotes, id)
-  if (batch === null) throw new RetomaError('batch_state', { id, state: 'submitting', verb: 'resume' })
+  if (batch === null) throw new RetomaError('batch_state', { id, state: 'submitting', action: 'resume' })
   return batch
 }

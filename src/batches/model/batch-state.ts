@@ -1,6 +1,6 @@
 /**
  * Defines the states of a batch and all allowed transitions. docs/state-machine.md is printed from `batchTransitions`, and a test
- * runs every verb in every state on a real database and expects exactly this table.
+ * runs every transition in every state on a real database and expects exactly this table.
  *
  * `waiting` is not stored: a running batch without a started job is shown as `waiting`, so that no claim has to write the state.
  */
@@ -30,9 +30,9 @@ export const finalBatchStates = [
 export const isFinalBatch = (state: BatchState): boolean => (finalBatchStates as readonly BatchState[]).includes(state)
 
 export interface BatchTransition {
-  verb: string
+  name: string
   from: readonly BatchState[]
-  /** 'the same': the verb does nothing, without an error. */
+  /** 'the same': the action does nothing, without an error. */
   to: BatchState | 'the same'
   by: 'engine' | 'watchdog' | 'person'
   when: string
@@ -41,81 +41,93 @@ export interface BatchTransition {
 const open = ['submitting', 'waiting', 'running'] as const
 
 export const batchTransitions: readonly BatchTransition[] = [
-  { verb: 'submit', from: ['submitting'], to: 'running', by: 'engine', when: 'its list is over' },
+  { name: 'submit', from: ['submitting'], to: 'running', by: 'engine', when: 'all items are received' },
   {
-    verb: 'finish',
+    name: 'finish',
     from: ['waiting', 'running', 'stalled'],
     to: 'succeeded',
     by: 'engine',
     when: 'every job of the batch is final and none failed; the onComplete job is enqueued',
   },
   {
-    verb: 'finish',
+    name: 'finish',
     from: ['waiting', 'running', 'stalled'],
     to: 'completed_with_failures',
     by: 'engine',
     when: 'every job of the batch is final and at least one failed; the onComplete job is enqueued',
   },
   {
-    verb: 'stop',
+    name: 'stop',
     from: [...open],
     to: 'paused',
     by: 'engine',
-    when: 'more have failed than stopAfter allows',
+    when: 'more items have failed than stopAfter allows',
   },
   {
-    verb: 'stall',
+    name: 'stall',
     from: [...open],
     to: 'stalled',
     by: 'watchdog',
-    when: 'no attempt has ended for stallAfter, and it may be resumed again',
+    when: 'no attempt has ended for stallAfter, and resumes are left',
   },
   {
-    verb: 'give up',
+    name: 'fail',
     from: [...open],
     to: 'failed',
     by: 'watchdog',
-    when: 'the same with its resumes spent; what has not ended fails',
+    when: 'the same, and no resumes are left; the unfinished items fail',
   },
-  { verb: 'pause', from: [...open], to: 'paused', by: 'person', when: 'nothing more of it starts' },
-  { verb: 'pause', from: ['paused'], to: 'the same', by: 'person', when: 'it is' },
+  { name: 'pause', from: [...open], to: 'paused', by: 'person', when: 'no further item starts' },
+  { name: 'pause', from: ['paused'], to: 'the same', by: 'person', when: 'the batch is paused' },
   {
-    verb: 'resume',
+    name: 'resume',
     from: ['paused'],
     to: 'running',
     by: 'person',
-    when: 'goes on; submitting where its list was not over',
+    when: 'the batch continues; submitting if items are still arriving',
   },
-  { verb: 'resume', from: ['stalled'], to: 'running', by: 'person', when: 'counted; its stalled jobs wait again' },
   {
-    verb: 'resume',
+    name: 'resume',
+    from: ['stalled'],
+    to: 'running',
+    by: 'person',
+    when: 'the resume is counted; the stalled items wait again',
+  },
+  {
+    name: 'resume',
     from: [...open, 'succeeded', 'completed_with_failures'],
     to: 'the same',
     by: 'person',
     when: 'nothing to resume',
   },
   {
-    verb: 'retry failed',
+    name: 'retry failed',
     from: ['stalled', 'failed', 'completed_with_failures'],
     to: 'running',
     by: 'person',
-    when: 'its failed jobs wait again; of stalled counted as a resume, of failed with new resumes',
+    when: 'the failed items wait again; counted as a resume of a stalled batch; a failed batch gets maxResumes new resumes',
   },
-  { verb: 'retry failed', from: ['succeeded'], to: 'the same', by: 'person', when: 'no job failed' },
-  { verb: 'retry failed', from: [...open, 'paused'], to: 'the same', by: 'person', when: 'its failed jobs wait again' },
+  { name: 'retry failed', from: ['succeeded'], to: 'the same', by: 'person', when: 'no item has failed' },
   {
-    verb: 'cancel',
+    name: 'retry failed',
+    from: [...open, 'paused'],
+    to: 'the same',
+    by: 'person',
+    when: 'the failed items wait again',
+  },
+  {
+    name: 'cancel',
     from: [...open, 'paused', 'stalled'],
     to: 'cancelled',
     by: 'person',
-    when: 'at once; its jobs follow in chunks, running attempts lose their lease',
+    when: 'at once; a cascade cancels the items in chunks; running attempts lose their lease',
   },
   {
-    verb: 'skip the failed',
+    name: 'skip the failed',
     from: ['completed_with_failures'],
     to: 'succeeded',
     by: 'engine',
-    when: 'a person skipped the last failed job',
+    when: 'a person skipped the last failed item',
   },
-  { verb: 'cancel', from: ['cancelled'], to: 'the same', by: 'person', when: 'it is' },
+  { name: 'cancel', from: ['cancelled'], to: 'the same', by: 'person', when: 'the batch is cancelled' },
 ]

@@ -114,18 +114,18 @@ const cancel = {
     select id from pressed`,
 }
 
-const verbs = { pause, resumePaused, resumeStalled, cancel }
-export type BatchActionName = keyof typeof verbs
+const statements = { pause, resumePaused, resumeStalled, cancel }
+export type BatchActionName = keyof typeof statements
 
 /** Returns true if this call changed the batch. `by` is the actor. */
 export async function applyBatchAction(
   db: Db,
-  verb: BatchActionName,
+  action: BatchActionName,
   id: string,
   by: string | undefined,
   now: Date | null,
 ): Promise<boolean> {
-  return (await db.run(verbs[verb], [id, now, by ?? null])).length > 0
+  return (await db.run(statements[action], [id, now, by ?? null])).length > 0
 }
 
 // A `completed_with_failures` batch is retried only if a matching failed job exists, and becomes `running` with the first retried job. A `stalled`
@@ -281,7 +281,7 @@ const rerun = {
     ), moved as (
       update retoma.job j
       set state = 'waiting', last_worker = j.worker_id, worker_id = null, claim_rank = claim_rank & ~1, run_at = ${now},
-        error = jsonb_build_object('what', 'stalled', 'message', $6::text, 'code', null, 'stack', null, 'cause', $7::text)
+        error = jsonb_build_object('type', 'stalled', 'message', $6::text, 'code', null, 'stack', null, 'cause', $7::text)
       where j.id = any (array(select id from before))
       returning j.id, j.attempt, j.last_worker, j.batch_id, j.ref, 'running' as was, j.state, j.queue, j.limited, j.limit_key, j.error
     ), noted as (
@@ -298,7 +298,7 @@ const rerun = {
 }
 
 const retryMessage = 'stalled: its batch made no progress; it runs again'
-const retryCause = fingerprintOf({ what: 'stalled', code: null, message: retryMessage })
+const retryCause = fingerprintOf({ type: 'stalled', code: null, message: retryMessage })
 
 /**
  * Runs the running jobs of the batch again. Returns undefined if the batch was not `submitting` or `running`, or has changed since the

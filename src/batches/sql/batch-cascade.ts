@@ -36,12 +36,12 @@ const message = `
   else 'batch ended: no progress; item not processed' end`
 const causes = {
   spent: fingerprintOf({
-    what: 'stalled',
+    type: 'stalled',
     code: 'resumes_spent',
     message: 'batch ended after 3 resumes; item not processed',
   }),
   failed: fingerprintOf({
-    what: 'stalled',
+    type: 'stalled',
     code: 'batch_stalled',
     message: 'batch ended: no progress; item not processed',
   }),
@@ -77,7 +77,7 @@ const end = {
         error = case
           when (select cascade from home) = 'cancel' then j.error
           else jsonb_build_object(
-            'what', 'stalled', 'code', case when ${spent} then 'resumes_spent' else 'batch_stalled' end, 'message', ${message}, 'stack', null,
+            'type', 'stalled', 'code', case when ${spent} then 'resumes_spent' else 'batch_stalled' end, 'message', ${message}, 'stack', null,
             'cause', case when ${spent} then $4::text else $5::text end)
         end
       from before b

@@ -31,7 +31,7 @@ interface Worker {
 
 interface Failure {
   attempt: number
-  what: string
+  type: string
   message: string
   at: string
   evidence: Record<string, unknown> | null
@@ -107,11 +107,11 @@ function stackLines(stack: string | null, { more, noStack }: Output['word']['exp
 function failurePairs({ lastFailure, now }: Shown, { word, language }: Output): Pair[] {
   if (!lastFailure) return []
   const { explain } = word
-  const { attempt, what, message, at, evidence } = lastFailure
+  const { attempt, type, message, at, evidence } = lastFailure
   const when = ago(new Date(at), new Date(now), language)
   const told = evidenceLines(evidence, word, mostStack, page)
   return [
-    [explain.failure, sentenceLines(explain.failed(attempt, what, when, brief(message, 200)), room).join('\n')],
+    [explain.failure, sentenceLines(explain.failed(attempt, type, when, brief(message, 200)), room).join('\n')],
     ...(told.length === 0 ? [] : [[explain.evidence, told.join('\n')] as const]),
   ]
 }

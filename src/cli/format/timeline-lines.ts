@@ -7,7 +7,7 @@ import type { Output } from '../output.ts'
 import { local } from './relative-time.ts'
 import { brief, table } from './text-table.ts'
 
-type Saved = Extract<Moment, { what: 'saved' }>
+type Saved = Extract<Moment, { type: 'saved' }>
 
 /** The rest of 80 columns beside the instant and the attempt. */
 const longest = 50
@@ -39,13 +39,13 @@ function gathered(moments: readonly Moment[]): { moment: Moment; count: number }
 
 /** `pages` of the step `pages[17]`. */
 function listOf(moment: Moment): string | undefined {
-  if (moment.what !== 'saved' || !moment.step.endsWith(']')) return undefined
+  if (moment.type !== 'saved' || !moment.step.endsWith(']')) return undefined
   const at = moment.step.lastIndexOf('[')
   return at < 0 ? undefined : moment.step.slice(0, at)
 }
 
 function sentence(moment: Moment, count: number, { jobs: { happened } }: CliMessages): string {
-  switch (moment.what) {
+  switch (moment.type) {
     case 'saved':
       return count === 1
         ? happened.saved(moment.step, size(moment.bytes))
@@ -53,17 +53,20 @@ function sentence(moment: Moment, count: number, { jobs: { happened } }: CliMess
     case 'slept':
       return happened.slept(moment.step, local(moment.until))
     case 'failed':
-      if (moment.how === 'orphan') return happened.orphan
-      return happened.failed(happened.how[moment.how as keyof typeof happened.how] ?? moment.how, moment.message)
+      if (moment.failureType === 'orphan') return happened.orphan
+      return happened.failed(
+        happened.how[moment.failureType as keyof typeof happened.how] ?? moment.failureType,
+        moment.message,
+      )
     case 'gave up':
     case 'skipped':
-      return happened.ended(happened[moment.what], moment.message)
-    case 'pressed':
-      return happened.pressed(moment.verb)
+      return happened.ended(happened[moment.type], moment.message)
+    case 'action':
+      return happened.action(moment.action)
     case 'warned':
-      return moment.of === 'unused_steps' ? happened.unused(names(moment.facts.steps)) : moment.of
+      return moment.warning === 'unused_steps' ? happened.unused(names(moment.facts.steps)) : moment.warning
     default:
-      return happened[moment.what]
+      return happened[moment.type]
   }
 }
 

@@ -398,7 +398,7 @@ export const en = {
       },
       orphan: 'its worker died',
       ended: (how: string, why: string | null) => (why === null ? how : `${how}: ${why}`),
-      pressed: (verb: string) => `somebody pressed ${verb}`,
+      action: (action: string) => `action: ${action}`,
       unused: (steps: string) => `saved and not asked for again: ${steps}`,
       succeeded: 'succeeded',
       skipped: 'skipped',
@@ -408,7 +408,7 @@ export const en = {
       due: 'runs from then on',
     },
     history: 'what went wrong:',
-    attempt: (attempt: number, what: string, when: string) => `attempt ${attempt}, ${what}, ${when}`,
+    attempt: (attempt: number, type: string, when: string) => `attempt ${attempt}, ${type}, ${when}`,
     evidence: {
       signal: (signal: string) => `signal ${signal}`,
       exitCode: (code: number) => `exit code ${code}`,

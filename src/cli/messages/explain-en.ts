@@ -10,8 +10,8 @@ export const explain = {
   noStack: 'its stack could not be read',
   crashReport: 'died of',
   failure: 'last failure',
-  failed: (attempt: number, what: string, ago: string, message: string) =>
-    `attempt ${attempt}, ${what}, ${ago}: ${message}`,
+  failed: (attempt: number, type: string, ago: string, message: string) =>
+    `attempt ${attempt}, ${type}, ${ago}: ${message}`,
   evidence: 'evidence',
   more: (lines: number) => `… ${lines} more lines: --json has them`,
   todo: 'what to do',

@@ -11,7 +11,7 @@ export const explain: CliMessages['explain'] = {
   noStack: 'não foi possível ler a pilha',
   crashReport: 'morreu de',
   failure: 'última falha',
-  failed: (attempt, what, ago, message) => `tentativa ${attempt}, ${what}, ${ago}: ${message}`,
+  failed: (attempt, type, ago, message) => `tentativa ${attempt}, ${type}, ${ago}: ${message}`,
   evidence: 'evidência',
   more: lines => `… mais ${lines} linhas: --json as tem`,
   todo: 'o que fazer',

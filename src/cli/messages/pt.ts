@@ -398,7 +398,7 @@ export const pt: CliMessages = {
       },
       orphan: 'o worker morreu',
       ended: (how, why) => (why === null ? how : `${how}: ${why}`),
-      pressed: verb => `alguém apertou ${verb}`,
+      action: action => `ação: ${action}`,
       unused: steps => `guardado e não mais pedido: ${steps}`,
       succeeded: 'teve sucesso',
       skipped: 'pulado',
@@ -408,7 +408,7 @@ export const pt: CliMessages = {
       due: 'roda a partir daí',
     },
     history: 'o que deu errado:',
-    attempt: (attempt, what, when) => `tentativa ${attempt}, ${what}, ${when}`,
+    attempt: (attempt, type, when) => `tentativa ${attempt}, ${type}, ${when}`,
     evidence: {
       signal: signal => `sinal ${signal}`,
       exitCode: code => `código de saída ${code}`,

@@ -19,8 +19,8 @@ export async function checkedInput(
   const refuse = ({ en, pt }: LocalizedText, code: 'bad_input' | 'input_too_large' = 'bad_input'): never => {
     const where = index === undefined ? '' : `item ${index}: `
     const facts = { kind: job.kind, problem: localized(where + en, where + pt) }
-    const told = index === undefined ? facts : { ...facts, item: index }
-    throw new RetomaError(code, told)
+    const allFacts = index === undefined ? facts : { ...facts, item: index }
+    throw new RetomaError(code, allFacts)
   }
   const encoded = encodeStored(input, 'input')
   if (!encoded.ok) return refuse(encoded.problem, encoded.isTooLarge ? 'input_too_large' : 'bad_input')

@@ -33,7 +33,7 @@ export interface FollowedJob {
   checkpoint: string | null
   /** Instant of the last progress, as text in microseconds. */
   progressAt: string | null
-  error: { what: string; message: string; code: string | null } | null
+  error: { type: string; message: string; code: string | null } | null
   pending: boolean
   idleSeconds: number
 }
@@ -52,7 +52,13 @@ export function snapshotOfJob(job: FollowedJob): FollowedSnapshot {
     over: isFinal(state),
     pending,
     idleSeconds,
-    state: { to: state, attempt, what: error?.what ?? null, code: error?.code ?? null, reason: error?.message ?? null },
+    state: {
+      to: state,
+      attempt,
+      failure_type: error?.type ?? null,
+      code: error?.code ?? null,
+      reason: error?.message ?? null,
+    },
     progress: { progress: viewValue(progress), checkpoint },
   }
 }

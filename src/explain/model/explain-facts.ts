@@ -96,7 +96,7 @@ export interface ProviderFacts {
 }
 
 export interface ErrorFacts {
-  what: string
+  type: string
   message: string
   code: string | null
 }

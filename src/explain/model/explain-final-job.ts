@@ -113,7 +113,7 @@ const errorText = ({ code, message: text }: ErrorFacts): string =>
   message(code !== null && text.startsWith(`${code}: `) ? text.slice(code.length + 2) : text)
 
 const isPoison = ({ error, crashes, policy }: JobFacts): boolean =>
-  error?.what === 'poison' || error?.code === 'poison' || (error?.what === 'crash' && crashes >= policy.maxCrashes)
+  error?.type === 'poison' || error?.code === 'poison' || (error?.type === 'crash' && crashes >= policy.maxCrashes)
 
 const crashes = (n: number) =>
   n === 1

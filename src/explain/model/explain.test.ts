@@ -44,7 +44,7 @@ const worker: fc.Arbitrary<WorkerFacts> = fc.record({
   crashReport: maybe(fc.record({ how: fc.constant('asked'), why: hostile })),
 })
 const error = fc.record({
-  what: fc.constantFrom('error', 'crash', 'orphan', 'stalled', 'skipped'),
+  type: fc.constantFrom('error', 'crash', 'orphan', 'stalled', 'skipped'),
   message: hostile,
   code: maybe(fc.constantFrom('poison', 'resumes_spent', 'batch_stalled', 'too_many_restarts', 'X')),
 })
@@ -156,7 +156,7 @@ const job: fc.Arbitrary<JobFacts> = fc.record({
   worker: maybe(worker),
   lastFailure: maybe(
     fc.record({
-      what: fc.constant('error'),
+      type: fc.constant('error'),
       message: hostile,
       code: fc.constant(null),
       attempt: few,

@@ -38,7 +38,7 @@ const ahead = `(
   )`
 
 const oneOf = (error: string) => `
-  'what', ${error} ->> 'what', 'message', left(${error} ->> 'message', 2000), 'code', ${error} ->> 'code'`
+  'type', ${error} ->> 'type', 'message', left(${error} ->> 'message', 2000), 'code', ${error} ->> 'code'`
 
 const pausedBy = `(select b.reason ->> 'provider' from retoma.batch b where b.id = j.batch_id)`
 
@@ -58,7 +58,7 @@ const job = {
       ) as batch,
       (select ${workerOf('w')} from retoma.worker w where w.id = j.worker_id) as worker,
       (
-        select jsonb_build_object('attempt', f.attempt, 'what', f.failure_type, 'message', left(f.message, 2000), 'code', f.code, 'at', f.at,
+        select jsonb_build_object('attempt', f.attempt, 'type', f.failure_type, 'message', left(f.message, 2000), 'code', f.code, 'at', f.at,
           'worker', f.worker, 'evidence', f.evidence)
         from retoma.failure f where f.job_id = j.id order by f.attempt desc limit 1
       ) as "lastFailure",

@@ -17,7 +17,7 @@ const afterwards = {
 }
 const count = z.number().int()
 
-interface Verb<B extends z.ZodType> {
+interface ActionRoute<B extends z.ZodType> {
   path: string
   name: string
   summary: string
@@ -28,7 +28,12 @@ interface Verb<B extends z.ZodType> {
   apply(on: { engine: Engine; by: { by: string }; id: string; body: z.output<B> }): Promise<unknown>
 }
 
-const verb = <B extends z.ZodType = z.ZodUndefined>({ path, more = {}, apply, ...about }: Verb<B>): Route =>
+const actionRoute = <B extends z.ZodType = z.ZodUndefined>({
+  path,
+  more = {},
+  apply,
+  ...about
+}: ActionRoute<B>): Route =>
   route({
     method: 'post',
     path: `/api/v1/batches/{id}/${path}`,
@@ -43,7 +48,7 @@ const verb = <B extends z.ZodType = z.ZodUndefined>({ path, more = {}, apply, ..
   })
 
 export const batchActionRoutes: readonly Route[] = [
-  verb({
+  actionRoute({
     path: 'resume',
     name: 'resumeBatch',
     summary: 'A paused or a stalled batch goes on; the resume of a stalled one is counted',
@@ -51,7 +56,7 @@ export const batchActionRoutes: readonly Route[] = [
     more: { resumed: count.meta({ description: 'items that are not final and go on' }) },
     apply: ({ engine, by, id }) => engine.batches.resume(id, by),
   }),
-  verb({
+  actionRoute({
     path: 'retry-failed',
     name: 'retryFailed',
     summary: 'Its failed items, or those of one cause, run again with a new budget of tries',
@@ -63,21 +68,21 @@ export const batchActionRoutes: readonly Route[] = [
     },
     apply: ({ engine, by, id, body }) => engine.batches.retryFailed(id, omitUndefined({ ...by, cause: body?.cause })),
   }),
-  verb({
+  actionRoute({
     path: 'pause',
     name: 'pauseBatch',
     summary: 'Nothing more of it starts; what runs goes on to its end',
     errors: ['batch_cancelled', 'batch_state'],
     apply: ({ engine, by, id }) => engine.batches.pause(id, by),
   }),
-  verb({
+  actionRoute({
     path: 'cancel',
     name: 'cancelBatch',
     summary: 'It is cancelled at once; its items follow in chunks, running ones are told to stop',
     errors: ['batch_state'],
     apply: ({ engine, by, id }) => engine.batches.cancel(id, by),
   }),
-  verb({
+  actionRoute({
     path: 'priority',
     name: 'setBatchPriority',
     summary: 'Another priority for its items that wait and those still to come: 0 is first, 9 last',

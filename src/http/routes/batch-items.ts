@@ -17,14 +17,14 @@ import { job, jobActionResult, jobState, noReason, skipBody } from './job-schema
 const itemParams = z.object({ id: z.string(), item: z.string() })
 
 function failureWire({ id, ref, attempt, failures, error, finishedAt, omitted }: JobView) {
-  const { what, code, message, stack, cause } = error ?? unknown
+  const { type, code, message, stack, cause } = error ?? unknown
   const cut = omitted?.error === undefined ? null : omittedWire(id, { error: omitted.error })
   return {
     item: id,
     ref,
     attempt,
     failures,
-    what,
+    type,
     code,
     message,
     stack,
@@ -34,7 +34,7 @@ function failureWire({ id, ref, attempt, failures, error, finishedAt, omitted }:
   }
 }
 
-const unknown = { what: 'error', code: null, message: '', stack: null, cause: '' }
+const unknown = { type: 'error', code: null, message: '', stack: null, cause: '' }
 
 /** Throws 404 if the job is not an item of this batch. */
 async function refuseOthers(engine: Engine, batch: string, id: string): Promise<void> {

@@ -43,7 +43,7 @@ export const batch = z
     resumes: count,
     max_resumes: count,
     items_received: count.meta({ description: 'how far into its list the submit has come' }),
-    following: z.boolean().meta({ description: 'items still follow what was pressed' }),
+    following: z.boolean().meta({ description: 'a cascade over the items is under way' }),
     complete_job: z.string().nullable(),
     created_at: instant,
     submitted_at: instant.nullable(),

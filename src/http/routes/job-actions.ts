@@ -10,8 +10,8 @@ import { anyInstant, idParams } from '../shared-schemas.ts'
 import { jobActionResult, noReason, skipBody } from './job-schemas.ts'
 import { jobOf } from './jobs.ts'
 
-const verb = (
-  verb: string,
+const actionRoute = (
+  action: string,
   name: string,
   summary: string,
   apply: (engine: Engine, id: string, by: ActedBy) => Promise<unknown>,
@@ -19,7 +19,7 @@ const verb = (
 ): Route =>
   route({
     method: 'post',
-    path: `/api/v1/jobs/{id}/${verb}`,
+    path: `/api/v1/jobs/{id}/${action}`,
     name,
     tag: 'jobs',
     summary,
@@ -93,18 +93,18 @@ export const jobActionRoutes: readonly Route[] = [
     errors: ['not_found', 'bad_option'],
     run: ({ engine, body, who }) => engine.jobs.retryMany(asFilter(body), { by: who.user, after: body.after }),
   }),
-  verb('cancel', 'cancelJob', 'Ends it; a running attempt loses its lease at once', (engine, id, by) =>
+  actionRoute('cancel', 'cancelJob', 'Ends it; a running attempt loses its lease at once', (engine, id, by) =>
     engine.jobs.cancel(id, by),
   ),
-  verb('resume', 'resumeJob', 'A stalled one goes on', (engine, id, by) => engine.jobs.resume(id, by)),
-  verb(
+  actionRoute('resume', 'resumeJob', 'A stalled one goes on', (engine, id, by) => engine.jobs.resume(id, by)),
+  actionRoute(
     'retry',
     'retryJob',
     'Runs one that failed, was skipped or cancelled again, after its last step',
     (engine, id, by) => engine.jobs.retry(id, by),
     runsAgain,
   ),
-  verb(
+  actionRoute(
     'rerun',
     'rerunJob',
     'Runs one that has ended again from scratch',

@@ -9,7 +9,7 @@ export const jobState = z.enum(states)
 const stack = z.string().nullable().meta({ description: 'for operators and admins; null for viewers' })
 
 export const error = z.looseObject({
-  what: z.string().meta({ description: 'error, timeout, crash, orphan, hung, stalled …' }),
+  type: z.string().meta({ description: 'error, timeout, crash, orphan, hung, stalled …' }),
   message: z.string(),
   code: z.string().nullable(),
   stack,
@@ -62,7 +62,10 @@ export const job = z
 
 const attempt = z.object({
   attempt: z.number().int(),
-  outcome: z.string().nullable().meta({ description: 'null: it was given back or taken over, and cost no try' }),
+  outcome: z
+    .string()
+    .nullable()
+    .meta({ description: 'null: the attempt was released or recovered, and is not counted' }),
   code: z.string().nullable(),
   message: z.string().nullable(),
   worker: z.string().nullable(),
@@ -72,7 +75,7 @@ const attempt = z.object({
 
 const failure = z.object({
   attempt: z.number().int(),
-  what: z.string(),
+  type: z.string(),
   code: z.string().nullable(),
   message: z.string(),
   stack,
@@ -96,7 +99,7 @@ export const jobDetail = job
     history: z.array(failure).meta({ description: 'the last thousand failures, the last hundred with their stacks' }),
     checkpoints: z.array(checkpoint),
     events: z.array(z.object({ type: z.string(), at: instant, data: z.record(z.string(), z.unknown()) })),
-    timeline: z.array(z.looseObject({ at: instant, attempt: z.number().int().nullable(), what: z.string() })),
+    timeline: z.array(z.looseObject({ at: instant, attempt: z.number().int().nullable(), type: z.string() })),
   })
   .meta({ id: 'JobDetail' })
 
@@ -106,4 +109,4 @@ export const noReason = localized('no reason was given', 'sem motivo informado')
 
 export const jobActionResult = z
   .object({ id: z.string(), state: jobState, changed: z.boolean().meta({ description: 'false: it was so already' }) })
-  .meta({ id: 'Pressed' })
+  .meta({ id: 'JobActionResult' })

@@ -2,11 +2,11 @@ import { expect, test } from 'vitest'
 import { attemptsOf } from './attempt-history.ts'
 
 const at = (second: number) => new Date(Date.UTC(2030, 0, 1, 0, 0, second))
-const failure = (attempt: number, what: string) => ({
+const failure = (attempt: number, type: string) => ({
   attempt,
-  what,
+  type,
   code: null,
-  message: `${what} ${attempt}`,
+  message: `${type} ${attempt}`,
   worker: 'w-1',
   at: at(attempt),
 })

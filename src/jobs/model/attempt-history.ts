@@ -9,7 +9,7 @@ export interface Tried {
   finishedAt: Date | null
   history: readonly {
     attempt: number
-    what: string
+    type: string
     code: string | null
     message: string
     worker: string | null
@@ -40,7 +40,7 @@ export function attemptsOf(job: Tried): Attempt[] {
     const isLast = attempt === job.attempt
     return {
       attempt,
-      outcome: failure?.what ?? (isLast ? lastOutcome(job.state) : null),
+      outcome: failure?.type ?? (isLast ? lastOutcome(job.state) : null),
       code: failure?.code ?? null,
       message: failure?.message ?? null,
       worker: failure?.worker ?? (isLast ? job.worker : null),

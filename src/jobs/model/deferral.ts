@@ -82,9 +82,9 @@ export function defer(said: Deferral, cause?: unknown): Error {
 }
 
 /** Brands an error as a deferral, also after a process boundary. */
-export const marked = (error: Error): Error => brand(error, 'handBack')
+export const marked = (error: Error): Error => brand(error, 'deferred')
 
-export const isDeferral = (error: unknown): error is Error => hasBrand(error, 'handBack')
+export const isDeferral = (error: unknown): error is Error => hasBrand(error, 'deferred')
 
 const deepest = 5
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { commonPart, fingerprintOf } from './error-fingerprint.ts'
 
-const cause = (message: string, code: string | null = null, what = 'error') => fingerprintOf({ what, code, message })
+const cause = (message: string, code: string | null = null, type = 'error') => fingerprintOf({ type, code, message })
 
 test.each([
   ['timeout after 1500 ms', 'timeout after 20 ms'],

@@ -25,8 +25,8 @@ export function commonPart(message: string): string {
 }
 
 /** Twelve hexadecimal digits. */
-export function fingerprintOf({ what, code, message }: { what: string; code: string | null; message: string }): string {
-  return hash(`${what}\n${code ?? ''}\n${commonPart(message)}`)
+export function fingerprintOf({ type, code, message }: { type: string; code: string | null; message: string }): string {
+  return hash(`${type}\n${code ?? ''}\n${commonPart(message)}`)
 }
 
 /** Two FNV-1a hashes of 32 bits; only half of the second is used. */

@@ -23,15 +23,15 @@ describe('a handler that returns', () => {
     const many = { ...policy, maxAttempts: 10 }
     expect(decide({ ...job, failures: 3, crashes: 1 }, many, died, 0.5)).toMatchObject({
       state: 'waiting',
-      failure: { what: 'crash', message: 'its process died', evidence },
+      failure: { type: 'crash', message: 'its process died', evidence },
     })
     expect(decide({ ...job, failures: 0, crashes: 2 }, many, died, 0.5)).toMatchObject({
       state: 'failed',
-      failure: { what: 'crash', code: 'poison', message: expect.stringContaining('3 times'), evidence },
+      failure: { type: 'crash', code: 'poison', message: expect.stringContaining('3 times'), evidence },
     })
     expect(decide({ ...job, failures: 0, crashes: 2 }, many, { ...died, timedOut: true }, 0.5)).toMatchObject({
       state: 'waiting',
-      failure: { what: 'timeout', evidence },
+      failure: { type: 'timeout', evidence },
     })
   })
 
@@ -61,7 +61,7 @@ describe('a handler that returns', () => {
   })
 
   test('fails for good when its result cannot be stored: the work would be done again for nothing', () => {
-    const failure = { what: 'error', code: 'bad_value', stack: null }
+    const failure = { type: 'error', code: 'bad_value', stack: null }
     const message =
       'bad_value: the result of a greet job cannot be stored: result is a function, which cannot be stored'
     expect(after({ returned: () => 1 })).toEqual({ state: 'failed', failure: { ...failure, message } })
@@ -86,7 +86,7 @@ describe('a handler that throws', () => {
   test('is tried again after its backoff while tries are left', () => {
     const waits = [0, 1].map(failures => after({ thrown: new Error('no') }, { failures }))
     expect(waits).toMatchObject([
-      { state: 'waiting', delay: seconds(5), failure: { what: 'error', message: 'no', code: null } },
+      { state: 'waiting', delay: seconds(5), failure: { type: 'error', message: 'no', code: null } },
       { state: 'waiting', delay: seconds(10) },
     ])
   })
@@ -109,11 +109,11 @@ describe('a handler that throws', () => {
   test('out of time is a timeout, with the same budget', () => {
     expect(after({ thrown: new Error('late'), timedOut: true })).toMatchObject({
       state: 'waiting',
-      failure: { what: 'timeout' },
+      failure: { type: 'timeout' },
     })
     expect(after({ thrown: 'late', timedOut: true }, { failures: 2 })).toMatchObject({
       state: 'failed',
-      failure: { what: 'timeout' },
+      failure: { type: 'timeout' },
     })
   })
 })
@@ -159,7 +159,7 @@ describe('whatever is thrown can be read and stored', () => {
     [Object.create(null), 'thrown: {}'],
     [{ toJSON: () => undefined }, 'thrown: [object Object]'],
   ])('%o', (thrown, message) => {
-    expect(kept(thrown)).toEqual({ what: 'error', message, code: null, stack: null })
+    expect(kept(thrown)).toEqual({ type: 'error', message, code: null, stack: null })
   })
 
   test('an error with its code, its stack and its causes', () => {

@@ -17,7 +17,7 @@ import type { JobPolicy } from './policy.ts'
 /** Stored form of an error: on the job, and in the failure history. */
 export interface Failure {
   /** crash: the attempt crashed its process; counts as a crash and not as a failure. */
-  what: 'error' | 'timeout' | 'crash'
+  type: 'error' | 'timeout' | 'crash'
   message: string
   code: string | null
   stack: string | null
@@ -33,7 +33,7 @@ export type Outcome =
    * The job is released, and the attempt is not counted. `pause`: pause the batch first; `trouble`: answer of a stopped provider;
    * `forChild`: the job waits for a free child.
    */
-  | { state: 'handed_back'; delay: Duration; pause: PauseReason | null; trouble?: Trouble; forChild?: true }
+  | { state: 'deferred'; delay: Duration; pause: PauseReason | null; trouble?: Trouble; forChild?: true }
 
 export interface Trouble {
   provider: string
@@ -131,7 +131,7 @@ export function decide(job: Tried, policy: Budget, ended: Ended, random: number)
     const inBatch = (job.batch_id ?? null) !== null
     const pause = inBatch ? pauseOf(back) : null
     const forChild = back.why === 'child' ? ({ forChild: true } as const) : {}
-    return { state: 'handed_back', delay: delayOf(back, inBatch, random), pause, ...forChild }
+    return { state: 'deferred', delay: delayOf(back, inBatch, random), pause, ...forChild }
   }
   if ('thrown' in ended) return afterFailure(job, policy, failureOf(ended), random, isNonRetryable(ended.thrown))
   if (isSkip(ended.returned)) return { state: 'skipped', reason: cut(asText(ended.returned.reason), maxMessage) }
@@ -142,7 +142,7 @@ export function decide(job: Tried, policy: Budget, ended: Ended, random: number)
   const message = `bad_value: the result of a ${job.kind} job cannot be stored: ${result.problem.en}`
   return {
     state: 'failed',
-    failure: { what: 'error', message: cut(message, maxMessage), code: 'bad_value', stack: null },
+    failure: { type: 'error', message: cut(message, maxMessage), code: 'bad_value', stack: null },
   }
 }
 
@@ -152,13 +152,13 @@ export function decide(job: Tried, policy: Budget, ended: Ended, random: number)
  * cause, with any provider.
  */
 export function unanswered(job: Tried, outcome: Outcome, thrown: unknown, provider: string): Outcome {
-  if (!('failure' in outcome) || outcome.failure === null || outcome.failure.what === 'crash' || isNonRetryable(thrown))
+  if (!('failure' in outcome) || outcome.failure === null || outcome.failure.type === 'crash' || isNonRetryable(thrown))
     return outcome
   const inBatch = (job.batch_id ?? null) !== null
   // The batch decides the time of the next attempt.
   const delay = inBatch ? milliseconds(0) : probeEvery
   return {
-    state: 'handed_back',
+    state: 'deferred',
     delay,
     pause: null,
     trouble: { provider, message: outcome.failure.message.slice(0, maxTrouble) },
@@ -171,17 +171,17 @@ const isSnooze = (returned: unknown): returned is Snooze => hasBrand(returned, '
 function afterFailure(job: Tried, policy: Budget, failure: Failure, random: number, final: boolean): Outcome {
   // A crash proves the suspicion: the earlier crashes under suspicion count too.
   const crashes =
-    job.crashes + (failure.what === 'crash' ? 1 + crashSuspicionOf(job.crash_suspicion ?? null).unexplainedCrashes : 0)
-  if (failure.what === 'crash' && isPoison(crashes, policy.maxCrashes))
+    job.crashes + (failure.type === 'crash' ? 1 + crashSuspicionOf(job.crash_suspicion ?? null).unexplainedCrashes : 0)
+  if (failure.type === 'crash' && isPoison(crashes, policy.maxCrashes))
     return { state: 'failed', failure: poisonFailure(crashes, failure) }
-  const spent = job.failures + crashes + (failure.what === 'crash' ? 0 : 1)
+  const spent = job.failures + crashes + (failure.type === 'crash' ? 0 : 1)
   if (final || spent >= policy.maxAttempts) return { state: 'failed', failure }
   return { state: 'waiting', delay: backoffAfter(spent, policy.backoff, random), failure }
 }
 
 function failureOf({ thrown, timedOut = false, evidence }: Exclude<Ended, { returned: unknown }>): Failure {
-  const what = timedOut ? 'timeout' : evidence === undefined ? 'error' : 'crash'
-  return evidence === undefined ? describe(thrown, what) : { ...describe(thrown, what), evidence }
+  const type = timedOut ? 'timeout' : evidence === undefined ? 'error' : 'crash'
+  return evidence === undefined ? describe(thrown, type) : { ...describe(thrown, type), evidence }
 }
 
 /** Returns the message of any thrown value. */
@@ -192,16 +192,16 @@ const maxMessage = 10_000
 const maxStack = 20_000
 
 /** Converts any thrown value to a text for people that PostgreSQL can store. */
-function describe(thrown: unknown, what: Failure['what']): Failure {
+function describe(thrown: unknown, type: Failure['type']): Failure {
   try {
-    if (thrown instanceof Error) return { what, ...factsOf(thrown) }
+    if (thrown instanceof Error) return { type, ...factsOf(thrown) }
   } catch {
     // A getter or a proxy threw while being read: the attempt has failed anyway.
   }
-  return { what, message: cut(`thrown: ${asText(thrown)}`, maxMessage), code: null, stack: null }
+  return { type, message: cut(`thrown: ${asText(thrown)}`, maxMessage), code: null, stack: null }
 }
 
-function factsOf(error: Error): Omit<Failure, 'what'> {
+function factsOf(error: Error): Omit<Failure, 'type'> {
   const { code } = error as { code?: unknown }
   return {
     message: cut(`${error.message || error.name}`, maxMessage),

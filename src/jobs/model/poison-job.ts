@@ -14,5 +14,5 @@ export const isPoisonSql = (crashes: string, policy: string): string =>
 
 export function poisonFailure(crashes: number | string, last: Failure): Failure {
   const { message } = new RetomaError('poison', { crashes, last: last.message })
-  return { ...last, what: 'crash', code: 'poison', message }
+  return { ...last, type: 'crash', code: 'poison', message }
 }

@@ -15,7 +15,7 @@ const job: TimelineFacts = {
   events: [],
 }
 const brief = (given: Partial<TimelineFacts>) =>
-  timelineOf({ ...job, ...given }).map(({ at: when, attempt, what }) => [when.getUTCSeconds(), attempt, what])
+  timelineOf({ ...job, ...given }).map(({ at: when, attempt, type }) => [when.getUTCSeconds(), attempt, type])
 
 test('a new job is enqueued, and due', () => {
   expect(brief({ runAt: at(9) })).toEqual([
@@ -24,7 +24,7 @@ test('a new job is enqueued, and due', () => {
   ])
 })
 
-test('what was saved, what failed, what was pressed and how it ended come in the order of time', () => {
+test('checkpoints, failures, actions and the end come in the order of time', () => {
   const checkpoint = { bytes: 5, sleepUntil: null }
   const moments = timelineOf({
     ...job,
@@ -38,8 +38,8 @@ test('what was saved, what failed, what was pressed and how it ended come in the
       { ...checkpoint, name: 'b', attempt: 4, at: at(42) },
     ],
     history: [
-      { attempt: 1, what: 'error', message: 'no', at: at(2) },
-      { attempt: 3, what: 'orphan', message: 'gone', at: at(35) },
+      { attempt: 1, type: 'error', message: 'no', at: at(2) },
+      { attempt: 3, type: 'orphan', message: 'gone', at: at(35) },
     ],
     events: [
       { type: 'state', at: at(2), data: { from: 'running', to: 'failed', attempt: 1 } },
@@ -47,11 +47,11 @@ test('what was saved, what failed, what was pressed and how it ended come in the
       { type: 'warning', at: at(45), data: { what: 'unused_steps', steps: ['x'], attempt: 4 } },
     ],
   })
-  expect(moments.map(each => [each.at.getUTCSeconds(), each.attempt, each.what])).toEqual([
+  expect(moments.map(each => [each.at.getUTCSeconds(), each.attempt, each.type])).toEqual([
     [0, null, 'enqueued'],
     [1, 1, 'saved'],
     [2, 1, 'failed'],
-    [10, null, 'pressed'],
+    [10, null, 'action'],
     [12, 2, 'slept'],
     [35, 3, 'failed'],
     [40, 4, 'started'],
@@ -61,14 +61,14 @@ test('what was saved, what failed, what was pressed and how it ended come in the
   ])
 })
 
-test('an end is told once: by its failure, by who pressed, or by itself', () => {
+test('an end appears once: as its failure, as its action, or by itself', () => {
   const ended = { attempt: 1, startedAt: at(1), finishedAt: at(3) }
-  const failure = { attempt: 1, what: 'error', message: 'no', at: at(3) }
+  const failure = { attempt: 1, type: 'error', message: 'no', at: at(3) }
   expect(brief({ ...ended, state: 'failed', history: [failure] }).at(-1)).toEqual([3, 1, 'failed'])
   expect(brief({ ...ended, state: 'failed' }).at(-1)).toEqual([3, 1, 'gave up'])
   expect(brief({ ...ended, state: 'skipped', error: { message: 'empty' } }).at(-1)).toEqual([3, 1, 'skipped'])
   const cancel = { type: 'action', at: at(3), data: { what: 'cancel', to: 'cancelled' } }
-  expect(brief({ ...ended, state: 'cancelled', events: [cancel] }).at(-1)).toEqual([3, null, 'pressed'])
+  expect(brief({ ...ended, state: 'cancelled', events: [cancel] }).at(-1)).toEqual([3, null, 'action'])
   expect(brief({ ...ended, state: 'cancelled' }).at(-1)).toEqual([3, 1, 'cancelled'])
   const stall = { type: 'state', at: at(2), data: { to: 'stalled', attempt: 1 } }
   expect(brief({ ...ended, finishedAt: null, state: 'stalled', events: [stall] }).at(-1)).toEqual([2, 1, 'stalled'])

@@ -13,32 +13,32 @@ export interface TimelineFacts {
   finishedAt: Date | null
   runAt: Date
   error: { message: string } | null
-  history: readonly { attempt: number; what: string; message: string; at: Date }[]
+  history: readonly { attempt: number; type: string; message: string; at: Date }[]
   checkpoints: readonly { name: string; attempt: number; at: Date; bytes: number; sleepUntil: Date | null }[]
   events: readonly { type: string; at: Date; data: Readonly<Record<string, unknown>> }[]
 }
 
 export type Moment = { at: Date; attempt: number | null } & (
-  | { what: 'enqueued' | 'started' | 'succeeded' | 'cancelled' | 'stalled' }
-  | { what: 'saved'; step: string; bytes: number }
-  | { what: 'slept'; step: string; until: Date }
-  | { what: 'failed'; how: string; message: string }
+  | { type: 'enqueued' | 'started' | 'succeeded' | 'cancelled' | 'stalled' }
+  | { type: 'saved'; step: string; bytes: number }
+  | { type: 'slept'; step: string; until: Date }
+  | { type: 'failed'; failureType: string; message: string }
   /** Final state without a failure of the last attempt. */
-  | { what: 'gave up' | 'skipped'; message: string | null }
+  | { type: 'gave up' | 'skipped'; message: string | null }
   /** `last`: number of attempts at the time of the action. */
-  | { what: 'pressed'; verb: string; last: number }
-  | { what: 'warned'; of: string; facts: Readonly<Record<string, unknown>> }
+  | { type: 'action'; action: string; last: number }
+  | { type: 'warned'; warning: string; facts: Readonly<Record<string, unknown>> }
   /** In the future: the time of the next attempt. */
-  | { what: 'due' }
+  | { type: 'due' }
 )
 
 export function timelineOf(job: TimelineFacts): Moment[] {
   const moments: Moment[] = [
-    { at: job.createdAt, attempt: null, what: 'enqueued' },
-    ...(job.startedAt === null ? [] : [{ at: job.startedAt, attempt: job.attempt, what: 'started' } as const]),
+    { at: job.createdAt, attempt: null, type: 'enqueued' },
+    ...(job.startedAt === null ? [] : [{ at: job.startedAt, attempt: job.attempt, type: 'started' } as const]),
     ...job.checkpoints.map(savedMoment),
     ...job.history.map(
-      ({ at, attempt, what, message }): Moment => ({ at, attempt, what: 'failed', how: what, message }),
+      ({ at, attempt, type, message }): Moment => ({ at, attempt, type: 'failed', failureType: type, message }),
     ),
     ...job.events.flatMap(eventMoments),
     ...endMoments(job),
@@ -49,36 +49,36 @@ export function timelineOf(job: TimelineFacts): Moment[] {
 
 /** An action comes after the last attempt at the time of the action. */
 const after = (moment: Moment): number =>
-  moment.what === 'pressed' ? moment.last + 0.5 : (moment.attempt ?? (moment.what === 'due' ? Number.MAX_VALUE : 0))
+  moment.type === 'action' ? moment.last + 0.5 : (moment.attempt ?? (moment.type === 'due' ? Number.MAX_VALUE : 0))
 
 function savedMoment({ name, attempt, at, bytes, sleepUntil }: TimelineFacts['checkpoints'][number]): Moment {
   return sleepUntil === null
-    ? { at, attempt, what: 'saved', step: name, bytes }
-    : { at, attempt, what: 'slept', step: name, until: sleepUntil }
+    ? { at, attempt, type: 'saved', step: name, bytes }
+    : { at, attempt, type: 'slept', step: name, until: sleepUntil }
 }
 
 function eventMoments({ type, at, data }: TimelineFacts['events'][number]): Moment[] {
   const attempt = typeof data.attempt === 'number' ? data.attempt : null
-  if (type === 'action') return [{ at, attempt: null, what: 'pressed', verb: String(data.what), last: attempt ?? 0 }]
-  if (type === 'warning') return [{ at, attempt, what: 'warned', of: String(data.what), facts: data }]
+  if (type === 'action') return [{ at, attempt: null, type: 'action', action: String(data.what), last: attempt ?? 0 }]
+  if (type === 'warning') return [{ at, attempt, type: 'warned', warning: String(data.what), facts: data }]
   // Other events repeat the failure of an attempt.
-  return data.to === 'stalled' ? [{ at, attempt, what: 'stalled' }] : []
+  return data.to === 'stalled' ? [{ at, attempt, type: 'stalled' }] : []
 }
 
 function endMoments({ state, attempt, finishedAt, runAt, error, history, events }: TimelineFacts): Moment[] {
-  if (state === 'waiting') return [{ at: runAt, attempt: null, what: 'due' }]
+  if (state === 'waiting') return [{ at: runAt, attempt: null, type: 'due' }]
   if (!isFinal(state) || finishedAt === null) return []
   const message = error?.message ?? null
   switch (state) {
     case 'succeeded':
-      return [{ at: finishedAt, attempt, what: 'succeeded' }]
+      return [{ at: finishedAt, attempt, type: 'succeeded' }]
     case 'skipped':
-      return [{ at: finishedAt, attempt, what: 'skipped', message }]
+      return [{ at: finishedAt, attempt, type: 'skipped', message }]
     case 'cancelled':
-      return events.some(({ data }) => data.to === 'cancelled') ? [] : [{ at: finishedAt, attempt, what: 'cancelled' }]
+      return events.some(({ data }) => data.to === 'cancelled') ? [] : [{ at: finishedAt, attempt, type: 'cancelled' }]
     case 'failed':
       return history.some(each => each.attempt === attempt)
         ? []
-        : [{ at: finishedAt, attempt, what: 'gave up', message }]
+        : [{ at: finishedAt, attempt, type: 'gave up', message }]
   }
 }

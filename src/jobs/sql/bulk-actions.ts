@@ -73,7 +73,7 @@ const retry = {
       where b.id = any (array(select distinct batch_id from retoma.job where id = any ($1::bigint[])))
       order by b.id
       for update
-    ), looked as materialized (
+    ), locked as materialized (
       select j.id, j.state, j.kind, j.key, ${keyTakenByAnother('j')} as has_conflict
       from retoma.job j
       where j.id = any ($1::bigint[]) and j.state = any ($3::text[])
@@ -82,7 +82,7 @@ const retry = {
       for update
     ), found as materialized (
       select id, state, has_conflict or key is not null and row_number() over (partition by has_conflict, kind, key order by id) > 1 as has_conflict
-      from looked
+      from locked
     ), moved as (
       update retoma.job j
       set ${readyForRetry}

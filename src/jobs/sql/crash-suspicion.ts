@@ -54,20 +54,20 @@ const { code, message } = new RetomaError('too_many_restarts', { restarts: stall
 
 /** The error of a job that is `stalled` because of too many restarts. */
 export const tooManyError = JSON.stringify({
-  what: 'orphan',
+  type: 'orphan',
   code,
   message,
   stack: null,
-  cause: fingerprintOf({ what: 'orphan', code, message }),
+  cause: fingerprintOf({ type: 'orphan', code, message }),
 })
 
 export const orphanMessage = 'orphan: the worker died while it ran this job'
 /** An orphan error with a message of the kind has the same fingerprint as the default message. */
-const orphanCause = fingerprintOf({ what: 'orphan', code: null, message: orphanMessage })
+const orphanCause = fingerprintOf({ type: 'orphan', code: null, message: orphanMessage })
 
 /** The error of a job whose worker died. `inPolicyWords` replaces the message if the kind has one. */
 export const orphanError = JSON.stringify({
-  what: 'orphan',
+  type: 'orphan',
   code: null,
   message: orphanMessage,
   stack: null,

@@ -1,6 +1,6 @@
 /**
  * Applies the action of a person to a job. Each action is one idempotent statement with the state check in the `where`. If nothing
- * changed, the answer is the current state (P6: safe to press twice).
+ * changed, the answer is the current state (P6: safe to repeat).
  */
 
 import { type Db, runOn } from '../../database/db.ts'
@@ -30,7 +30,7 @@ export interface AppliedJobAction {
 }
 
 // A null `worker_id` ends the lease: every later write of the attempt finds no row.
-const end = (verb: string, states: string, state: string, more = '') => `
+const end = (action: string, states: string, state: string, more = '') => `
     with before as materialized (
       select id, state, queue, limited, limit_key from retoma.job
       where id = $1 and state in (${states})
@@ -46,7 +46,7 @@ const end = (verb: string, states: string, state: string, more = '') => `
       select * from moved where was = 'running'
     ), ${releaseLimits('ran', 'coalesce($2::timestamptz, now())')},
     ${countMoves('moved')},
-    ${noteJobActions(verb, 'moved', 'coalesce($2::timestamptz, now())', '$3::text')}
+    ${noteJobActions(action, 'moved', 'coalesce($2::timestamptz, now())', '$3::text')}
     select was = 'running' as ran from moved`
 
 const cancel = { name: 'job_cancel', text: end('cancel', `'waiting', 'running', 'stalled'`, 'cancelled') }
@@ -58,7 +58,7 @@ const skip = {
     `'waiting', 'running', 'stalled', 'failed'`,
     'skipped',
     `,
-        error = jsonb_build_object('what', 'skipped', 'message', $4::text, 'code', null, 'stack', null)`,
+        error = jsonb_build_object('type', 'skipped', 'message', $4::text, 'code', null, 'stack', null)`,
   ),
 }
 
@@ -69,7 +69,7 @@ const fail = {
 
 // If another job has the unique key by now, the job stays as before. The batch is locked first: a finished batch is open again from here
 // on, and an end found just before no longer counts.
-const again = (verb: string, states: string, more = '') => `
+const again = (action: string, states: string, more = '') => `
     with home as materialized (
       select b.id, b.state, b.cascade from retoma.batch b
       where b.id = (select batch_id from retoma.job where id = $1)
@@ -104,7 +104,7 @@ const again = (verb: string, states: string, more = '') => `
       returning b.id, h.state as was, b.state, b.reason
     ), ${noteBatchStates('reopened', 'coalesce($2::timestamptz, now())')},
     ${countMoves('moved')},
-    ${noteJobActions(verb, 'moved', 'coalesce($2::timestamptz, now())', '$3::text')}
+    ${noteJobActions(action, 'moved', 'coalesce($2::timestamptz, now())', '$3::text')}
     select id from moved`
 
 const retry = { name: 'job_retry', text: again('retry', `'failed', 'skipped', 'cancelled'`) }
@@ -149,8 +149,8 @@ const holderOf = {
     where j.id = $1`,
 }
 
-const verbs = { cancel, retry, rerun, resume, skip, fail }
-export type JobActionName = keyof typeof verbs
+const statements = { cancel, retry, rerun, resume, skip, fail }
+export type JobActionName = keyof typeof statements
 
 export interface JobActionRequest {
   /** The actor. */
@@ -164,31 +164,31 @@ export interface JobActionRequest {
 /** Applies the action. Returns undefined if there is no such job. */
 export async function applyJobAction(
   db: Db,
-  verb: JobActionName,
+  action: JobActionName,
   id: string,
   now: Date | null,
   { by, reason = '', code }: JobActionRequest = {},
 ): Promise<AppliedJobAction | undefined> {
   const more = { cancel: [], retry: [], rerun: [], resume: [], skip: [reason], fail: [failureText(reason, code)] }
-  const values = [id, now, by ?? null, ...more[verb]]
-  const [moved] = await move(db, verb, values)
+  const values = [id, now, by ?? null, ...more[action]]
+  const [moved] = await move(db, action, values)
   const [row] = await db.run<{ state: JobState; queue: string; batch: string | null }>(stateOf, [id])
   if (row === undefined) return undefined
-  const takesKey = verb === 'retry' || verb === 'rerun'
+  const takesKey = action === 'retry' || action === 'rerun'
   const [holder] = takesKey && moved === undefined ? await db.run<{ id: string }>(holderOf, [id]) : []
   return { ...row, moved: moved !== undefined, ran: moved?.ran === true, ...(holder ? { heldBy: holder.id } : {}) }
 }
 
 function failureText(message: string, code: string | undefined): string {
-  const failure = { what: 'error', message, code: code ?? null, stack: null }
+  const failure = { type: 'error', message, code: code ?? null, stack: null }
   return JSON.stringify({ ...failure, cause: fingerprintOf(failure) })
 }
 
 /** The row of a changed job; `ran` only after `cancel` and `skip`. */
 type MovedJob = { ran?: boolean }
 
-async function move(db: Db, verb: JobActionName, values: unknown[]): Promise<MovedJob[]> {
-  const moving = verb === 'rerun' ? moveAndForget(db, values) : db.run<MovedJob>(verbs[verb], values)
+async function move(db: Db, action: JobActionName, values: unknown[]): Promise<MovedJob[]> {
+  const moving = action === 'rerun' ? moveAndForget(db, values) : db.run<MovedJob>(statements[action], values)
   try {
     return await moving
   } catch (error) {

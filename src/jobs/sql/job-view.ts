@@ -10,7 +10,7 @@ import { inOpenLane, leasedByWorker } from './job-floor.ts'
 
 /** The last error of a job, or the reason of a skip. */
 export interface JobError {
-  what: string
+  type: string
   message: string
   code: string | null
   stack: string | null
@@ -61,7 +61,7 @@ export interface JobView<Input = unknown, Output = unknown> {
 /** A failed attempt, stored permanently. */
 export interface FailureView {
   attempt: number
-  what: string
+  type: string
   code: string | null
   message: string
   stack: string | null
@@ -160,7 +160,7 @@ export async function statesOf(run: Run, ids: readonly string[]): Promise<Map<st
 const failures = {
   name: 'view_failures',
   text: `
-    select attempt, failure_type as what, code, case when place > 100 then left(message, ${shown}) else message end as message,
+    select attempt, failure_type as type, code, case when place > 100 then left(message, ${shown}) else message end as message,
       case when place <= 100 then stack end as stack, case when place <= 100 then evidence end as evidence, worker, at
     from (
       select *, row_number() over (order by attempt desc) as place

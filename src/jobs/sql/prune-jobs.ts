@@ -24,7 +24,7 @@ const prune = {
       returning id
     ), kept as (
       delete from retoma.checkpoint where job_id = any (array(select id from old))
-    ), told as (
+    ), events as (
       delete from retoma.event where job_id = any (array(select id from old))
     ), files as (
       update retoma.file set ${doomed} where job_id = any (array(select id from old))

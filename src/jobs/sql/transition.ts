@@ -99,7 +99,7 @@ interface Shape {
 
 /** Part of a `with`: inserts one event per row. */
 export const noteEvents = (
-  { of, type, job = 'null', batch = 'null', data, where, as = 'told' }: Shape,
+  { of, type, job = 'null', batch = 'null', data, where, as = 'new_events' }: Shape,
   now: string,
 ) => `
   ${as} as (
@@ -127,7 +127,7 @@ export const noteJobStates = (
       job: 'm.id',
       batch: 'm.batch_id',
       data: `jsonb_build_object('from', ${from}, 'to', m.state, 'ref', m.ref, 'attempt', m.attempt, 'failures', m.failures,
-        'what', m.error ->> 'what', 'code', m.error ->> 'code', 'reason', ${reason})`,
+        'failure_type', m.error ->> 'type', 'code', m.error ->> 'code', 'reason', ${reason})`,
       ...(where === undefined ? {} : { where }),
     },
     now,
@@ -158,7 +158,7 @@ export const noteBatchStates = (of: string, now: string) =>
       batch: 'm.id',
       data: `jsonb_build_object('from', m.was, 'to', m.state, 'reason', m.reason ->> 'code', 'facts', m.reason)`,
       where: 'm.was <> m.state',
-      as: 'told_batch',
+      as: 'new_batch_events',
     },
     now,
   )
@@ -171,7 +171,7 @@ export const noteBatchActions = (what: string, of: string, now: string, who: str
       type: 'action',
       batch: 'm.id',
       data: `jsonb_build_object('who', ${who}, 'what', '${what}', 'from', m.was, 'to', m.state)`,
-      as: 'told_batch',
+      as: 'new_batch_events',
     },
     now,
   )

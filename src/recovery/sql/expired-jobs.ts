@@ -112,7 +112,7 @@ const fail = {
       update retoma.job j
       set state = 'failed', last_worker = coalesce(j.worker_id, j.last_worker), worker_id = null, finished_at = ${now},
         unique_until = nullif(j.unique_until, 'final'),
-        error = jsonb_build_object('what', 'overdue', 'message', b.message, 'code', null, 'stack', null, 'cause', b.cause)
+        error = jsonb_build_object('type', 'overdue', 'message', b.message, 'code', null, 'stack', null, 'cause', b.cause)
       from before b
       where j.id = any (array[b.id])
       returning j.id, j.queue, j.kind, j.attempt, j.state, b.state as was, j.last_worker, j.limited, j.limit_key, j.batch_id, j.ref, j.failures, j.error
@@ -145,6 +145,6 @@ export async function failOverdue(db: Db, limit: number, now: Date | null): Prom
   return db.run<Overdue>(fail, [
     now, limit, those.map(each => each.name), those.map(each => each.queue), those.map(each => each.batch),
     those.map(each => each.policy.maxAge), messages,
-    messages.map(message => fingerprintOf({ what: 'overdue', code: null, message })),
+    messages.map(message => fingerprintOf({ type: 'overdue', code: null, message })),
   ], tickMs) // biome-ignore format: the columns in their order
 }

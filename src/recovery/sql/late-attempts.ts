@@ -157,10 +157,10 @@ interface EndParts {
 }
 
 const end = (
-  what: 'timeout' | 'stalled' | 'hung',
+  type: 'timeout' | 'stalled' | 'hung',
   { fence = '', state = 'h.state', error = 'h.error', set = '', parts }: EndParts,
 ) => ({
-  name: `late_attempt_end_${what}`,
+  name: `late_attempt_end_${type}`,
   text: `
     with given as materialized (
       select *
@@ -181,13 +181,13 @@ const end = (
         run_at = case when h.state = 'waiting' then ${now} + make_interval(secs => h.delay_ms / 1000) else j.run_at end,
         finished_at = case when h.state = 'failed' then ${now} end,
         unique_until = case when h.state = 'failed' then nullif(j.unique_until, 'final') else j.unique_until end,
-        error = jsonb_build_object('what', '${what}', 'stack', null) || ${error}
+        error = jsonb_build_object('type', '${type}', 'stack', null) || ${error}
       from held h
       where j.id = any (array[h.id])
       returning j.id, j.queue, j.kind, j.attempt, j.state, 'running' as was, h.worker_id as worker, j.limited, j.limit_key, j.batch_id, j.ref, j.failures, j.error
     ), noted as (
       insert into retoma.failure (job_id, attempt, failure_type, code, message, worker, at)
-      select id, attempt, '${what}', error ->> 'code', error ->> 'message', worker, ${now} from moved
+      select id, attempt, '${type}', error ->> 'code', error ->> 'message', worker, ${now} from moved
       on conflict do nothing
     ), ${releaseLimits('moved', now)},
     ${parts}
@@ -203,7 +203,7 @@ const outOfTime = end('timeout', {
 })
 
 // A stall is no progress.
-const standsStill = end('stalled', {
+const stalls = end('stalled', {
   fence: `
         and (extract(epoch from j.progress_at) * 1000000)::bigint is not distinct from g.sign_us`,
   parts: `${countMoves('moved')}, ${noteJobStates('moved', now)}`,
@@ -213,26 +213,26 @@ const standsStill = end('stalled', {
 const tooOften = `h.state = 'waiting' and ${tooMany(restartsWithoutProgress('j'))}`
 const hangs = end('hung', {
   state: `case when ${tooOften} then 'stalled' else h.state end`,
-  error: `case when ${tooOften} then $9::jsonb - 'what' else h.error end`,
+  error: `case when ${tooOften} then $9::jsonb - 'type' else h.error end`,
   set: `
         restarts = j.restarts + 1,
         crash_suspicion = ${suspicionAfterRestart('j', restartsWithoutProgress('j'))},`,
   parts: `${countMoves('moved')}, ${noteJobStates('moved', now)}`,
 })
 
-const statements = { timeout: outOfTime, stalled: standsStill, hung: hangs }
+const statements = { timeout: outOfTime, stalled: stalls, hung: hangs }
 
 /** Returns the ended attempts; the others have changed, or another watchdog has them. */
 export function endAttempts(
   db: Db,
-  what: keyof typeof statements,
+  type: keyof typeof statements,
   endings: readonly AttemptToEnd[],
   now: Date | null,
 ): Promise<EndedAttempt[]> {
   const of = <T>(column: (each: AttemptToEnd) => T) => endings.map(column)
   const values = [
     now, of(each => each.of.id), of(each => each.of.attempt), of(each => each.of.worker), of(each => each.of.signUs),
-    of(each => each.state), of(each => each.delayMs), of(each => JSON.stringify(each.error)), ...(what === 'hung' ? [tooManyError] : []),
+    of(each => each.state), of(each => each.delayMs), of(each => JSON.stringify(each.error)), ...(type === 'hung' ? [tooManyError] : []),
   ] // biome-ignore format: the columns in their order
-  return db.run<EndedAttempt>(statements[what], values, tickMs)
+  return db.run<EndedAttempt>(statements[type], values, tickMs)
 }

@@ -161,7 +161,7 @@ const recoverCrashed = {
       where id = $2
     ), noted as (
       insert into retoma.failure (job_id, attempt, failure_type, code, message, stack, evidence, worker, at)
-      select id, attempt, error ->> 'what', error ->> 'code', error ->> 'message', error ->> 'stack', error -> 'evidence', $2, ${now}
+      select id, attempt, error ->> 'type', error ->> 'code', error ->> 'message', error ->> 'stack', error -> 'evidence', $2, ${now}
       from moved where fate <> 'unstarted'
       on conflict do nothing
     ), ${noteJobStates('moved', now, { where: `m.fate <> 'unstarted'` })},
@@ -223,14 +223,14 @@ function crashOf(
   const evidence = { why, signal, exitCode, memoryBytes, oom, stderr }
   if (suspectedJob === null)
     return {
-      what: 'crash',
+      type: 'crash',
       code: null,
       message: `the process died while it ran this job alone: ${why}`,
       stack: null,
       evidence,
     }
   const { how, message, stack } = suspectedJob
-  return { what: how === 'timeout' ? 'timeout' : 'crash', code: null, message, stack, evidence: { ...evidence, how } }
+  return { type: how === 'timeout' ? 'timeout' : 'crash', code: null, message, stack, evidence: { ...evidence, how } }
 }
 
 const longest = 20_000

@@ -61,7 +61,7 @@ const settle = {
       returning j.id, g.attempt, g.error, g.charge, g.state, j.queue, j.limited, j.limit_key, j.batch_id, case when g.charge <> ${deferredCharge} then j.ref end as ref, j.failures
     ), failed as (
       insert into retoma.failure (job_id, attempt, failure_type, code, message, stack, evidence, worker, at)
-      select id, attempt, error ->> 'what', error ->> 'code', error ->> 'message', error ->> 'stack', error -> 'evidence', $8, coalesce($9::timestamptz, now())
+      select id, attempt, error ->> 'type', error ->> 'code', error ->> 'message', error ->> 'stack', error -> 'evidence', $8, coalesce($9::timestamptz, now())
       from moved where charge > 0
       on conflict do nothing
     ), ${noteJobStates('moved', 'coalesce($9::timestamptz, now())', { where: `m.state = 'failed'` })},
@@ -109,7 +109,7 @@ export async function settleJobs(
   const names = new Set(unmoved.map(nameOf))
   const open = rows.filter(row => names.has(nameOf(row)))
   const found = await db.run<HeldAttempt>(landed, [
-    column('id', open), column('attempt', open), column('state', open), column('what', open), worker,
+    column('id', open), column('attempt', open), column('state', open), column('failureType', open), worker,
   ]) // biome-ignore format: the columns in their order
   for (const row of found) names.delete(nameOf(row))
   return new Set(settles.filter(each => !names.has(nameOf(each))))
@@ -121,10 +121,10 @@ export async function settleJobs(
  */
 const byId = (a: Row, b: Row) => a.id.length - b.id.length || (a.id < b.id ? -1 : 1)
 
-const failureText = (what: Failure): string => JSON.stringify({ ...what, cause: fingerprintOf(what) })
+const failureText = (failure: Failure): string => JSON.stringify({ ...failure, cause: fingerprintOf(failure) })
 
 const refused = JSON.stringify({
-  what: 'error',
+  type: 'error',
   message: 'bad_value: PostgreSQL refused the outcome of this attempt, and its failure as well; the log has both',
   code: 'bad_value',
   stack: null,
@@ -139,7 +139,7 @@ interface Row {
   delayMs: number
   charge: number
   /** Type of the charged failure. */
-  what: string | null
+  failureType: string | null
 }
 
 function toRow({ id, attempt, outcome }: SettleRow): Row {
@@ -151,14 +151,14 @@ function toRow({ id, attempt, outcome }: SettleRow): Row {
     error: null,
     delayMs: 0,
     charge: nothing,
-    what: null,
+    failureType: null,
   }
   switch (outcome.state) {
     case 'succeeded':
       row.result = outcome.result
       break
     case 'skipped':
-      row.error = JSON.stringify({ what: 'skipped', message: outcome.reason, code: null, stack: null })
+      row.error = JSON.stringify({ type: 'skipped', message: outcome.reason, code: null, stack: null })
       break
     case 'failed':
       charge(row, outcome.failure)
@@ -171,7 +171,7 @@ function toRow({ id, attempt, outcome }: SettleRow): Row {
       row.state = 'waiting'
       row.charge = noProgressCharge
       break
-    case 'handed_back':
+    case 'deferred':
       row.state = 'waiting'
       row.delayMs = outcome.delay
       row.charge = deferredCharge
@@ -187,8 +187,8 @@ function toRow({ id, attempt, outcome }: SettleRow): Row {
   return row
 }
 
-function charge(row: Row, what: Failure): void {
-  row.error = failureText(what)
-  row.what = what.what
-  row.charge = what.what === 'crash' ? crash : failure
+function charge(row: Row, charged: Failure): void {
+  row.error = failureText(charged)
+  row.failureType = charged.type
+  row.charge = charged.type === 'crash' ? crash : failure
 }

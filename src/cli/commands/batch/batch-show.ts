@@ -125,7 +125,7 @@ function causeLines({ id }: BatchView, causes: readonly FailureGroup[], output: 
 function nextLines(batch: BatchView, { word }: Output): string[] {
   const { hints, next } = word.batch
   const { id, state } = batch
-  const apply = (verb: string, hint: string): [string, string] => [`retoma batch ${verb} ${id}`, hint]
+  const apply = (action: string, hint: string): [string, string] => [`retoma batch ${action} ${id}`, hint]
   const steps = [
     ...(state === 'paused' || state === 'stalled' ? [apply('resume', hints.resume)] : []),
     ...(batch.failed > 0 && state !== 'cancelled' ? [apply('failures', hints.failures)] : []),

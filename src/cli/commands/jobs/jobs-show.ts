@@ -67,8 +67,8 @@ function historyLines({ history }: JobDetail, { word, language }: Output): strin
   return [
     '',
     word.jobs.history,
-    ...history.flatMap(({ attempt, what, at, worker, stack, message, evidence }) => [
-      `  ${word.jobs.attempt(attempt, what, when(at, now, language))}${worker === null ? '' : `, ${worker}`}`,
+    ...history.flatMap(({ attempt, type, at, worker, stack, message, evidence }) => [
+      `  ${word.jobs.attempt(attempt, type, when(at, now, language))}${worker === null ? '' : `, ${worker}`}`,
       ...indented(stack === null ? message : aFrameALine(stack)),
       ...evidenceLines(evidence, word, stderrLines).flatMap(indented),
     ]),
