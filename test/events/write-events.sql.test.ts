@@ -51,7 +51,7 @@ describe('what is stored:', () => {
       ref: null,
       attempt: 1,
       failures: 1,
-      type: 'error',
+      failure_type: 'error',
       code: 'E_NO',
       reason: 'no',
     }
