@@ -6,6 +6,7 @@ WORKDIR /src
 COPY package.json package-lock.json ./
 COPY apps/classifier/package.json apps/classifier/package.json
 COPY apps/quotes/package.json apps/quotes/package.json
+COPY apps/documents/package.json apps/documents/package.json
 COPY scripts scripts
 RUN node scripts/setup.mjs
 COPY tsconfig.json tsconfig.build.json ./
@@ -18,6 +19,7 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 COPY apps/classifier/package.json apps/classifier/package.json
 COPY apps/quotes/package.json apps/quotes/package.json
+COPY apps/documents/package.json apps/documents/package.json
 RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
 # Links to the packages of this repository, which come below as they are published.
 RUN rm -rf node_modules/retoma node_modules/@retoma
@@ -35,6 +37,9 @@ COPY --from=build /src/apps/classifier/dist node_modules/@retoma/classifier/dist
 COPY apps/quotes/package.json node_modules/@retoma/quotes/
 COPY apps/quotes/sql node_modules/@retoma/quotes/sql
 COPY --from=build /src/apps/quotes/dist node_modules/@retoma/quotes/dist
+COPY apps/documents/package.json node_modules/@retoma/documents/
+COPY apps/documents/sql node_modules/@retoma/documents/sql
+COPY --from=build /src/apps/documents/dist node_modules/@retoma/documents/dist
 COPY apps/planned.ts apps/planned.ts
 COPY retoma.config.ts ./
 USER node

@@ -1,5 +1,6 @@
 /** What `npm start` in a clone runs; try: npm run -s retoma -- jobs enqueue hello '{"name":"Ana"}' --wait */
 import { classifier } from '@retoma/classifier'
+import { documents } from '@retoma/documents'
 import { quotes } from '@retoma/quotes'
 import { defineConfig, defineJob } from 'retoma'
 import { plannedServices } from './apps/planned.ts'
@@ -12,4 +13,8 @@ const hello = defineJob({
   },
 })
 
-export default defineConfig({ jobs: [hello], systems: [classifier(), quotes()], simulated: plannedServices() })
+export default defineConfig({
+  jobs: [hello],
+  systems: [classifier(), quotes(), documents()],
+  simulated: plannedServices(),
+})

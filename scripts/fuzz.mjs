@@ -22,7 +22,12 @@ if (![seconds, first, runs].every(Number.isInteger)) {
 }
 await setup({ build: true }).catch(giveUp)
 
-const files = ['test/http/fuzz.test.ts', 'apps/classifier/fuzz.test.ts', 'apps/quotes/fuzz.test.ts']
+const files = [
+  'test/http/fuzz.test.ts',
+  'apps/classifier/fuzz.test.ts',
+  'apps/quotes/fuzz.test.ts',
+  'apps/documents/fuzz.test.ts',
+]
 const began = performance.now()
 let seed = first
 do {

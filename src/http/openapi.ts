@@ -156,7 +156,7 @@ const typesOf = (answers: string) => (answers === 'application/octet-stream' ? d
 
 /** An existing resource is 200 where a new resource is 201; a finished stream is 204. */
 function answersOf(route: Route, schemas: Components): Record<string, Json> {
-  const { status = 200, answer, answers, makes, name } = route
+  const { status = 200, answer, answers, makes, name, ranges } = route
   const content =
     status === 204
       ? {}
@@ -166,6 +166,13 @@ function answersOf(route: Route, schemas: Components): Record<string, Json> {
             content: { 'application/json': { schema: answer === undefined ? {} : schemas.of(answer, 'output', name) } },
           }
   const found = { [status]: { description: status === 201 ? 'made' : 'done', ...content } }
+  if (ranges)
+    return {
+      ...found,
+      206: { description: 'the part that Range names', ...content },
+      304: { description: 'the client has the file already' },
+      416: { description: 'Range begins behind the end' },
+    }
   if (answers === 'text/event-stream') return { ...found, 204: { description: 'it is over, and all of it was told' } }
   return makes && status === 201 ? { ...found, 200: { description: 'it was there already', ...content } } : found
 }

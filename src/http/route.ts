@@ -83,6 +83,8 @@ export interface RouteOptions<P extends z.ZodType, Q extends z.ZodType, B extend
   answer?: A
   /** The type of a response that is no JSON; `run` returns a Response. Default: JSON. */
   answers?: 'text/event-stream' | 'text/plain' | 'text/html' | 'text/css' | 'text/csv' | 'application/octet-stream'
+  /** A file whose parts can be requested: `run` returns `download(file, request)`. Default: the whole file only. */
+  ranges?: true
   /** The status of a response that is a value. Default 200. */
   status?: 200 | 201 | 202 | 204
   /**
@@ -138,6 +140,7 @@ const known = Object.keys({
   upload: true,
   answer: true,
   answers: true,
+  ranges: true,
   status: true,
   errors: true,
   unasked: true,

@@ -160,7 +160,7 @@ const isPure = (part: string) => layerOf(part) === 'model' || part === 'lib/valu
 const mayHoldSql = (path: string) =>
   layerOf(partOf(path)) === 'sql' ||
   ['database', 'embedded-postgres', 'testing'].includes(partOf(path)) ||
-  /^apps\/[^/]+\/store\//.test(path)
+  /^apps\/[^/]+\/(?:[\w-]+\/)?store\//.test(path)
 
 /** The row of a part: those of models and of SQL are the same for every capability. */
 function mayImport(part: string): string[] | undefined {

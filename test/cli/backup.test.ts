@@ -10,7 +10,7 @@ import { until } from '../support/engine.ts'
 import { answer, folderWith, run, start } from './support.ts'
 
 /** Names the systems whose tables the databases of these tests have. */
-const systems = ['classifier', 'quotes'].map(name => {
+const systems = ['classifier', 'quotes', 'documents'].map(name => {
   const migrations = new URL(`../../apps/${name}/sql/`, import.meta.url).href
   return `{ name: '${name}', routes: [], migrations: new URL('${migrations}') }`
 })

@@ -12,11 +12,12 @@ import { everyStatement } from '../support/statements.ts'
 /** They grow with all that was ever done. */
 const growing = [
   'job', 'batch', 'batch_chunk', 'batch_count', 'event', 'checkpoint', 'failure', 'file', 'file_chunk',
-  'document', 'purchase',
+  'document', 'purchase', 'documents',
 ] // biome-ignore format: a list
 /** Of these indexes all may be read: they hold what is live, and whoever reads them means all of it. */
 const live = [
   'job_running', 'job_stalled', 'job_ready', 'job_limited', 'batch_claims_blocked', 'batch_open', 'event_without_seq',
+  'documents_processing', 'documents_open',
 ] // biome-ignore format: a list
 
 const id = `nextval('retoma.job_id_seq')`
@@ -39,10 +40,15 @@ const fill = (count: number, state: 'succeeded' | 'running') => `
   insert into classifier.run (project_id, settings, settings_hash, total, batch_id, created_by, created_at)
     select (select max(id) from classifier.project), '{}', '', 1, ${id}, 'u', now() from generate_series(0, ${count} / 10);
   insert into classifier.document (run_id, n, code, hash, job_id)
-    select id, n, 'c' || n, '', ${id} from classifier.run, generate_series(1, 10) n on conflict do nothing;`
+    select id, n, 'c' || n, '', ${id} from classifier.run, generate_series(1, 10) n on conflict do nothing;
+  insert into documents.documents (id, user_id, filename, size, sha256, file_id, status, job_id, search, created_at, updated_at)
+    select gen_random_uuid(), 'u' || n % 10, 'f', 1, '', 1, '${state === 'running' ? 'PROCESSING' : 'DONE'}', ${id}, 'a b', now(), now()
+    from generate_series(1, ${count}) n;`
 
 const ofClassifier = ['purchase', 'document', 'run']
-const placeOf = (table: string) => `${ofClassifier.includes(table) ? 'classifier' : 'retoma'}.${table}`
+const schemaOf = (table: string) =>
+  ofClassifier.includes(table) ? 'classifier' : table === 'documents' ? 'documents' : 'retoma'
+const placeOf = (table: string) => `${schemaOf(table)}.${table}`
 const filled = [...growing, 'run', 'queue', 'limit_counter']
 const empty = [...ofClassifier, 'file', ...filled].map(table => `delete from ${placeOf(table)};`).join(' ')
 

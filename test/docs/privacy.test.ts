@@ -5,7 +5,9 @@ import { expect, test } from 'vitest'
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
 
 test('every table of the schema is named', () => {
-  const schemas = read('sql/schema.sql') + read('apps/classifier/sql/schema.sql') + read('apps/quotes/sql/schema.sql')
+  const schemas = ['sql', ...['classifier', 'quotes', 'documents'].map(name => `apps/${name}/sql`)]
+    .map(folder => read(`${folder}/schema.sql`))
+    .join('')
   const tables = [...schemas.matchAll(/^create table (?:retoma\.)?([\w.]+)/gm)].map(([, name]) => name!)
   const [kept] = read('docs/privacidade.md').split('## O que sai') as [string]
   expect(tables.length).toBeGreaterThan(20)

@@ -67,7 +67,21 @@ const fetched = route({
     return download(file)
   },
 })
-const app: AppOptions = { routes: [store, fetched] }
+const parts = route({
+  method: 'get',
+  path: '/parts/{id}',
+  name: 'fetchParts',
+  tag: 't',
+  summary: 's',
+  role: 'viewer',
+  params: z.object({ id: z.string() }),
+  answers: 'application/octet-stream',
+  ranges: true,
+  async run({ engine, params, request }) {
+    return download((await engine.files.open(params.id))!, request)
+  },
+})
+const app: AppOptions = { routes: [store, fetched, parts] }
 
 async function door() {
   const made = await doorWith([], { app })
@@ -412,4 +426,38 @@ test('a client that goes in the middle of a file leaves nothing, and nothing han
   await until(async () => (await rows()) === 1)
   socket.destroy()
   await until(async () => (await rows()) === 0)
+})
+
+test('a part of a file is sent for Range, the rest after a break, nothing to a client that has the file', async () => {
+  const { engine, fetch } = await door()
+  const bytes = Buffer.alloc(2 * 1024 * 1024 + 10, 'abcdefg')
+  const { id } = await engine.files.put([bytes], { name: 'a.bin', type: 'application/octet-stream' })
+  const get = async (headers: Record<string, string>) => {
+    const response = await fetch(new Request(`http://127.0.0.1:3000/parts/${id}`, { headers }))
+    return { status: response.status, headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) }
+  }
+  const whole = await get({})
+  expect({ status: whole.status, ranges: whole.headers.get('accept-ranges') }).toEqual({ status: 200, ranges: 'bytes' })
+  expect(whole.bytes.equals(bytes)).toBe(true)
+  const etag = whole.headers.get('etag')!
+  const parts: [string, number, number][] = [
+    ['bytes=0-0', 0, 0],
+    ['bytes=1048570-1048580', 1_048_570, 1_048_580],
+    ['bytes=5-', 5, bytes.length - 1],
+    ['bytes=-7', bytes.length - 7, bytes.length - 1],
+    ['bytes=10-99999999', 10, bytes.length - 1],
+  ]
+  for (const [range, from, to] of parts) {
+    const part = await get({ range, 'if-range': etag })
+    expect(part.status, range).toBe(206)
+    expect(part.headers.get('content-range')).toBe(`bytes ${from}-${to}/${bytes.length}`)
+    expect(part.headers.get('content-length')).toBe(String(to - from + 1))
+    expect(part.bytes.equals(bytes.subarray(from, to + 1)), range).toBe(true)
+  }
+  const outside = await get({ range: `bytes=${bytes.length}-` })
+  expect([outside.status, outside.headers.get('content-range')]).toEqual([416, `bytes */${bytes.length}`])
+  for (const headers of [{ range: 'bytes=0-1,4-5' }, { range: 'lines=1-2' }, { range: 'bytes=0-1', 'if-range': '"x"' }])
+    expect((await get(headers as Record<string, string>)).status, JSON.stringify(headers)).toBe(200)
+  const again = await get({ 'if-none-match': `"x", W/${etag}` })
+  expect([again.status, again.bytes.length]).toEqual([304, 0])
 })

@@ -66,6 +66,7 @@ beforeAll(async () => {
     '/src/dist': join(root, 'dist'),
     '/src/apps/classifier/dist': join(root, 'apps', 'classifier', 'dist'),
     '/src/apps/quotes/dist': join(root, 'apps', 'quotes', 'dist'),
+    '/src/apps/documents/dist': join(root, 'apps', 'documents', 'dist'),
   }
   for (const [what, ...rest] of last) {
     if (what !== 'COPY') continue

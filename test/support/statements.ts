@@ -33,9 +33,14 @@ async function shown(files: readonly string[]): Promise<{ file: string; name: st
   return (await Promise.all(modules)).flat()
 }
 
+/** The stores of an application, its own and those of its parts. */
+const storesOf = (app: string): string[] =>
+  ['', ...readdirSync(new URL(`apps/${app}/`, root)).map(part => `${part}/`)]
+    .map(part => `apps/${app}/${part}store/`)
+    .filter(folder => !/\/(?:dist|node_modules)\//.test(folder) && existsSync(new URL(folder, root)))
+
 async function statementsOf(app: string): Promise<Statement[]> {
-  const folder = `apps/${app}/store/`
-  const found = existsSync(new URL(folder, root)) ? await shown(filesIn(folder)) : []
+  const found = await shown(storesOf(app).flatMap(filesIn))
   return found
     .filter(({ value }) => isSql(value))
     .map(({ file, name, value }) => ({ name: `${app} ${file}.${name}`, text: value as string }))
@@ -45,7 +50,7 @@ export async function everyStatement(): Promise<Statement[]> {
   const ours = (await shown(sqlFiles)).flatMap(({ value }) =>
     typeof value === 'object' && value !== null ? [value, ...Object.values(value)] : [],
   )
-  const theirs = (await Promise.all(['classifier', 'quotes'].map(statementsOf))).flat()
+  const theirs = (await Promise.all(['classifier', 'quotes', 'documents'].map(statementsOf))).flat()
   const byName = new Map([...ours.filter(isStatement), ...theirs].map(each => [each.name, each]))
   return [...byName.values()]
 }

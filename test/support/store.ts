@@ -37,6 +37,9 @@ export const emptyTables = `
       delete from quotes.quote;
       delete from quotes.batch;
     end if;
+    if to_regclass('documents.documents') is not null then
+      delete from documents.documents;
+    end if;
   end $$;
   delete from retoma.file;
   delete from retoma.token;

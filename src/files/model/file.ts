@@ -17,6 +17,8 @@ export interface FileView {
 export interface OpenFile extends FileView {
   /** Bytes, piece by piece; each piece is read on demand. */
   bytes: AsyncIterable<Uint8Array>
+  /** The bytes from `from` to `to`, both included; other pieces are not read. Default: the file is read as a whole only. */
+  part?(from: number, to: number): AsyncIterable<Uint8Array>
 }
 
 /** `piece` returns the n-th piece, and throws if the file was erased in the meantime. */
@@ -26,6 +28,12 @@ export const opened = (file: FileView, piece: (n: number) => Promise<Uint8Array>
     async *[Symbol.asyncIterator]() {
       for (let n = 0; n * pieceBytes < file.size; n++) yield await piece(n)
     },
+  },
+  async *part(from, to) {
+    for (let n = Math.floor(from / pieceBytes); n * pieceBytes <= Math.min(to, file.size - 1); n++) {
+      const start = n * pieceBytes
+      yield (await piece(n)).subarray(Math.max(from - start, 0), to + 1 - start)
+    }
   },
 })
 

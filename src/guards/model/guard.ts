@@ -81,8 +81,8 @@ const known = ['name', 'table', 'status', 'signal', 'after', 'set', 'enqueue', '
  *
  * @example
  * const lost = defineGuard({
- *   name: 'lost-documents',
- *   table: 'documents',
+ *   name: 'lost-invoices',
+ *   table: 'invoices',
  *   status: { column: 'status', running: 'PROCESSING' },
  *   signal: 'updated_at',
  *   after: minutes(10),

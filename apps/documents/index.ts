@@ -1,0 +1,52 @@
+/**
+ * Creates the documents, an application on the engine: users upload PDFs, and each PDF becomes pages, text, a title and a picture, or a
+ * reason why not. `documents()` returns the system for `systems` in a retoma.config, and needs only `retoma` and `retoma/http`.
+ */
+import type { Engine } from 'retoma'
+import type { System } from 'retoma/http'
+import { createDocuments } from './documents.ts'
+import { errors } from './errors.ts'
+import { createDocumentJob, type DocumentJobOptions, documentGuard, queue } from './jobs.ts'
+import { pdfReader } from './pdf/reader.ts'
+import { routesOf } from './routes/index.ts'
+import { type DocumentsSettings, readDocumentsSettings } from './settings.ts'
+
+export interface DocumentsOptions {
+  /** Default: the variable DOCUMENTS_CONCURRENCY of the environment. */
+  settings?: DocumentsSettings
+  /** In place of the reader of PDFs, for tests. */
+  read?: DocumentJobOptions['read']
+  /** In place of the pictures of first pages, for tests. */
+  draw?: DocumentJobOptions['draw']
+}
+
+// Tests run this file from the TypeScript source; the package has dist/ beside sql/.
+const migrations = new URL(import.meta.url.endsWith('.ts') ? './sql/' : '../sql/', import.meta.url)
+
+/** PDFs at the same time in a worker process, unless --queues says otherwise. */
+const perWorker = 4
+
+export function documents(options: DocumentsOptions = {}): System {
+  const { settings = readDocumentsSettings(), read = pdfReader(), draw = async () => null } = options
+  let home: Engine | undefined
+  const engine = () => {
+    if (home === undefined) throw new Error('the documents have no engine: call attach first')
+    return home
+  }
+  const all = createDocuments(createDocumentJob({ read, draw, engine }), documentGuard(), engine)
+  return {
+    name: 'documents',
+    migrations,
+    jobs: [all.job],
+    schedules: all.schedules,
+    guards: [all.guard],
+    limits: { [queue]: { concurrency: settings.concurrency } },
+    queues: { [queue]: perWorker },
+    routes: routesOf(all).map(route => ({ ...route, language: 'pt' as const })),
+    errors,
+    attach: given => {
+      home = given
+    },
+    attached: [all.job, ...all.schedules.map(({ job }) => job)],
+  }
+}

@@ -1,0 +1,156 @@
+/**
+ * Defines the job of a document: read the PDF, draw its first page, write the result. And the guard over the documents.
+ *
+ * Invariant: a document that is DONE or FAILED stays so until a person sends it again. Each write of an attempt names its job and its
+ * number and finds the document PROCESSING, and the guard marks only a document that is PROCESSING; both lock the row, so exactly one of
+ * them wins. An attempt that lost ends, and is not repeated.
+ */
+import {
+  defineGuard,
+  defineJob,
+  doNotRetry,
+  type Engine,
+  type Guard,
+  guardNow,
+  isRetomaError,
+  type Job,
+  type JobContext,
+  minutes,
+  RetomaError,
+  seconds,
+} from 'retoma'
+import { z } from 'zod'
+import { errors } from './errors.ts'
+import { languageOf } from './language.ts'
+import type { PdfReader } from './pdf/reader.ts'
+import type { Status } from './status.ts'
+import { type Begun, beginRun, failRun, finishRun, type Run, touchRun } from './store/processing.ts'
+
+export const queue = 'documents'
+
+export interface DocumentJobOptions {
+  read: PdfReader
+  /** Draws the first page of a PDF as WebP, and stores the picture. Returns the id of the file; null: there is no picture. */
+  draw: (ctx: JobContext, path: string) => Promise<string | null>
+  engine: () => Engine
+}
+
+const maxAttempts = 3
+
+export function createDocumentJob(options: DocumentJobOptions): Job<{ document: string }> {
+  return defineJob({
+    kind: 'process-document',
+    internal: true,
+    queue,
+    input: z.object({ document: z.string() }),
+    maxAttempts,
+    backoff: { first: seconds(5), factor: 2, max: minutes(10), jitter: 0.1 },
+    timeout: minutes(15),
+    expect: seconds(30),
+    stallAfter: noProgress,
+    onStall: 'fail',
+    messages: { stalled: timedOut },
+    run: (ctx, { document }) => processDocument(ctx, document, options),
+  })
+}
+
+/** The seed's rule and its words. */
+const noProgress = minutes(10)
+const timedOut = 'Processing timeout (watchdog)'
+
+/** A process that died in the middle of a document leaves PROCESSING behind: the guard marks the document. */
+export const documentGuard = (): Guard =>
+  defineGuard({
+    name: 'documents',
+    table: 'documents.documents',
+    status: { column: 'status', running: 'PROCESSING' },
+    signal: 'updated_at',
+    after: noProgress,
+    set: { status: 'FAILED', error_message: timedOut, updated_at: guardNow },
+  })
+
+/** The end of an attempt that ran to its end: `late`, if the document was not its own any more. */
+type Ending = { is: 'done' } | { is: 'late' } | { is: 'failed'; trouble: RetomaError }
+
+async function processDocument(ctx: JobContext, document: string, options: DocumentJobOptions): Promise<void> {
+  const home = options.engine()
+  const run: Run = { document, job: ctx.id, attempt: ctx.attempt }
+  const begun = await ctx.transaction(`begin ${ctx.attempt}`, tx => beginRun(home, tx, run))
+  if ('over' in begun) {
+    // An earlier attempt has finished, and its answer was lost.
+    if (begun.over === 'DONE') return
+    throw tooLate(begun.over)
+  }
+  let ending: Ending
+  try {
+    ending = await attemptAt(ctx, run, begun, options)
+  } catch (error) {
+    await giveBack(ctx, run, error, home)
+    throw error
+  }
+  if (ending.is === 'late') throw tooLate('FAILED')
+  if (ending.is === 'failed') throw doNotRetry(inPortuguese(ending.trouble))
+}
+
+async function attemptAt(ctx: JobContext, run: Run, begun: Begun, options: DocumentJobOptions): Promise<Ending> {
+  const { read, draw, engine } = options
+  const home = engine()
+  const path = await ctx.files.path(begun.file)
+  if (path === null) return { is: 'late' }
+  const content = await read(ctx, path, begun.filename)
+  if ('trouble' in content) {
+    const { trouble } = content
+    const isOurs = await ctx.transaction(`fail ${run.attempt}`, tx => failRun(home, tx, run, trouble.in('pt')))
+    return isOurs ? { is: 'failed', trouble } : { is: 'late' }
+  }
+  if (!(await touchRun(home, run))) return { is: 'late' }
+  const thumbnail = await draw(ctx, path)
+  const { pages, title, text, isComplete } = content
+  const done = { pages, title, text, textComplete: isComplete, language: languageOf(text), thumbnail }
+  const isOurs = await ctx.transaction(`finish ${run.attempt}`, async tx => {
+    const finished = await finishRun(home, tx, run, begun, done)
+    if (finished && thumbnail !== null) await home.files.keep([thumbnail], { job: ctx.id, tx })
+    return finished
+  })
+  return { is: isOurs ? 'done' : 'late' }
+}
+
+/**
+ * Writes the end of an attempt that was interrupted or failed: PENDING if the job runs again, otherwise FAILED. If this write is lost, the
+ * next attempt begins all the same, or the guard or the next look at ended jobs marks the document.
+ */
+async function giveBack(ctx: JobContext, run: Run, error: unknown, home: Engine): Promise<void> {
+  try {
+    if (ctx.signal.aborted) {
+      // The worker stops and gives the job back. After a lost lease or a deadline the attempt has no say.
+      if (isRetomaError(ctx.signal.reason, 'worker_stopping')) await failRun(home, home, run, null)
+      return
+    }
+    const { failures = 0 } = (await home.job(ctx.id)) ?? {}
+    const reason = failures + 1 < maxAttempts ? null : reasonOf(error)
+    await ctx.transaction(`end ${run.attempt}`, tx => failRun(home, tx, run, reason))
+  } catch (problem) {
+    ctx.log.warn({ err: problem }, 'the end of an attempt could not be written into its document')
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const problem = isRetomaError(error) ? { en: error.in('en'), pt: error.in('pt') } : unexpected
+  return new RetomaError(errors.document_attempt, { problem }).in('pt')
+}
+
+const unexpected = { en: 'unexpected error', pt: 'erro inesperado' }
+
+const tooLate = (status: Status | null): Error =>
+  doNotRetry(
+    inPortuguese(
+      status === null ? new RetomaError(errors.document_erased, {}) : new RetomaError(errors.document_over, { status }),
+    ),
+  )
+
+/** The error of the job: the sentence that the user reads, and the code. */
+function inPortuguese(why: RetomaError): Error {
+  const error = new Error(why.in('pt'), why.cause === undefined ? {} : { cause: why.cause })
+  error.name = 'DocumentError'
+  return Object.assign(error, { code: why.code })
+}
