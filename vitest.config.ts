@@ -36,7 +36,12 @@ const sharing = [
   'test/{providers,recovery,schedules,simulation,worker}/**/*.test.ts',
   // trace.test.ts registers an SDK for the whole process.
   'test/execution/**/!(trace).test.ts',
-  'test/engine/mistakes.test.ts',
+  'test/{docs,incidents}/**/*.test.ts',
+  // invalid-options.test.ts changes the environment.
+  'test/engine/**/!(invalid-options).test.ts',
+  // Files in the folder test of an application kill processes, count children or change the environment.
+  'apps/*/*.test.ts',
+  'apps/*/!(test|node_modules|dist)/**/!(screenshot).test.ts',
 ]
 
 /** Files that load the sources and not the build: two replace a module by `vi.mock`, and one names paths of sources. */

@@ -4,17 +4,23 @@
  * ask for them.
  */
 import pg from 'pg'
-import { expect, inject } from 'vitest'
+import { inject } from 'vitest'
 import { randomName } from '../../src/lib/random.ts'
 import type { TestDatabase } from '../../src/testing/index.ts'
 
 export async function migratedDatabase(tables?: 'with systems'): Promise<TestDatabase> {
   const name = randomName('retoma_test').replace('-', '_')
-  const withSystems = tables !== undefined || expect.getState().testPath?.includes('/apps/') === true
+  const withSystems = tables !== undefined || ofApplication()
   await tell(`create database ${name} template ${inject(withSystems ? 'systemsTemplate' : 'template')}`)
   const url = new URL(inject('serverUrl'))
   url.pathname = `/${name}`
   return { url: url.href, drop: () => tell(`drop database if exists ${name} with (force)`) }
+}
+
+/** Whether the current test file is one of apps/. `expect.getState()` names the previous file until the first test of a file starts. */
+function ofApplication(): boolean {
+  const { __vitest_worker__: worker } = globalThis as { __vitest_worker__?: { filepath?: string } }
+  return worker?.filepath?.includes('/apps/') === true
 }
 
 async function tell(text: string): Promise<void> {
