@@ -13,7 +13,13 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 
 const brought = `
 type Retoma = typeof import('retoma')
+declare const answer: import('retoma').ProviderAnswer
+declare const callProvider: Retoma['callProvider']
 declare const createEngine: Retoma['createEngine']
+declare const ctx: import('retoma').JobContext
+declare const judgeAnswer: Retoma['judgeAnswer']
+declare const key: string
+declare const unwrapVerdict: Retoma['unwrapVerdict']
 declare const createApp: typeof import('retoma/http').createApp
 declare const defineConfig: Retoma['defineConfig']
 declare const defineErrors: Retoma['defineErrors']

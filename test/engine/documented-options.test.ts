@@ -36,7 +36,8 @@ function undocumented(declarations: Declarations, exported: readonly string[]): 
     const place = `${declared.path}#${name}`
     if (seen.has(place)) return
     seen.add(place)
-    check(name, declared.members)
+    // The properties of a class are no options: the constructor has the options.
+    if (declared.kind !== 'class') check(name, declared.members)
     for (const { type } of declared.members) if (type !== undefined) follow(declared, namesIn(type))
     follow(
       declared,
