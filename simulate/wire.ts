@@ -58,7 +58,7 @@ export class Wires {
   wire(asker: Asker, given: Parameters<typeof openDb>[0]): Db {
     const db = openDb(given)
     const ask = <T>(what: string, send: () => Promise<T>) =>
-      this.#ask({ asker, what, send, inside: undefined, lost: () => db.told(linkLost(), true) })
+      this.#ask({ asker, what, send, inside: undefined, lost: () => db.translate(linkLost(), true) })
     asker.atDeath(() => void db.close())
     return {
       ...db,

@@ -97,7 +97,7 @@ export const statsWire = ({ queues, kinds, ...stats }: EngineStats) => ({
 })
 
 /** All facts are ours, so that the names are converted at every depth. */
-export const explanationWire = ({ facts, ...told }: Explanation) => ({ ...told, facts: deepSnakeCase(facts) })
+export const explanationWire = ({ facts, ...rest }: Explanation) => ({ ...rest, facts: deepSnakeCase(facts) })
 
 function deepSnakeCase(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(deepSnakeCase)

@@ -16,18 +16,18 @@ import type { RateAllowance } from '../limits/model/rate-window.ts'
 import type { RateLimiter, RateLimitPeek } from '../limits/rate-limiter.ts'
 
 const per = minutes(1)
-const told = 10
-const lookedUp = 100
-const toldOf = (from: string) => ({ bucket: 'login', who: from, limit: told, per })
-const lookedUpOf = (from: string) => ({ bucket: 'login-looked-up', who: from, limit: lookedUp, per })
+const mostWrong = 10
+const mostLookups = 100
+const wrongWindow = (from: string) => ({ bucket: 'login', who: from, limit: mostWrong, per })
+const lookupWindow = (from: string) => ({ bucket: 'login-lookups', who: from, limit: mostLookups, per })
 
 export interface GuessThrottle {
   /**
-   * Answers the result of `look`; null: no such secret, which counts as a wrong guess. Throws `rate_limited` after too many wrong
+   * Answers the result of `lookUp`; null: no such secret, which counts as a wrong guess. Throws `rate_limited` after too many wrong
    * guesses. `from`: the origin of the guess, such as an address; undefined: unknown, so that wrong guesses must not lock out a
    * right secret. `isRandom`: the secret has the form of generated secrets.
    */
-  guess<T>(from: string | undefined, look: () => Promise<T | null>, isRandom?: boolean): Promise<T | null>
+  guess<T>(from: string | undefined, lookUp: () => Promise<T | null>, isRandom?: boolean): Promise<T | null>
 }
 
 /** The callers from an address. */
@@ -44,51 +44,51 @@ interface Line {
 export function createGuessThrottle(limits: RateLimiter & RateLimitPeek): GuessThrottle {
   const lines = new Map<string, Line>()
 
-  async function counted<T>(from: string, look: () => Promise<T | null>): Promise<T | null> {
-    const found = await look()
+  async function counted<T>(from: string, lookUp: () => Promise<T | null>): Promise<T | null> {
+    const found = await lookUp()
     if (found !== null) return found
-    await limits.limit(lookedUpOf(from))
-    refuseUnless(await limits.limit(toldOf(from)), told)
+    await limits.limit(lookupWindow(from))
+    refuseUnless(await limits.limit(wrongWindow(from)), mostWrong)
     return null
   }
 
   /** Waits until another lookup is allowed even if all lookups under way turn out wrong. */
   async function room(from: string, { underWay }: Line): Promise<void> {
     for (;;) {
-      const allowance = await limits.peekLimit(lookedUpOf(from))
-      refuseUnless(allowance, lookedUp)
+      const allowance = await limits.peekLimit(lookupWindow(from))
+      refuseUnless(allowance, mostLookups)
       if (underWay.size < allowance.remaining) return
       await Promise.race(underWay)
     }
   }
 
-  async function inLine<T>(from: string, line: Line, look: () => Promise<T | null>): Promise<T | null> {
+  async function inLine<T>(from: string, line: Line, lookUp: () => Promise<T | null>): Promise<T | null> {
     const entered = line.last.then(async () => {
       await room(from, line)
-      const looked = counted(from, look)
-      const over: Promise<void> = looked.then(
+      const lookup = counted(from, lookUp)
+      const over: Promise<void> = lookup.then(
         () => void line.underWay.delete(over),
         () => void line.underWay.delete(over),
       )
       line.underWay.add(over)
-      return { looked } // wrapped, because a bare promise would be awaited here, and so by the next caller
+      return { lookup } // wrapped, because a bare promise would be awaited here, and so by the next caller
     })
     line.last = entered.catch(() => {})
-    return (await entered).looked
+    return (await entered).lookup
   }
 
   /** `refusal`: the error for a wrong secret. */
-  async function random<T>(line: Line, look: () => Promise<T | null>, refusal: unknown): Promise<T> {
-    const looked = line.lastRandom.then(look)
-    line.lastRandom = looked.catch(() => {})
-    const found = await looked
+  async function random<T>(line: Line, lookUp: () => Promise<T | null>, refusal: unknown): Promise<T> {
+    const lookup = line.lastRandom.then(lookUp)
+    line.lastRandom = lookup.catch(() => {})
+    const found = await lookup
     if (found === null) throw refusal
     return found
   }
 
   return {
-    async guess(from, look, isRandom = false) {
-      if (from === undefined) return counted('unknown', look)
+    async guess(from, lookUp, isRandom = false) {
+      if (from === undefined) return counted('unknown', lookUp)
       const line = lines.get(from) ?? {
         here: 0,
         last: Promise.resolve(),
@@ -98,10 +98,10 @@ export function createGuessThrottle(limits: RateLimiter & RateLimitPeek): GuessT
       lines.set(from, line)
       line.here++
       try {
-        return await inLine(from, line, look)
+        return await inLine(from, line, lookUp)
       } catch (error) {
         if (!isRandom || !isRetomaError(error, 'rate_limited')) throw error
-        return await random(line, look, error)
+        return await random(line, lookUp, error)
       } finally {
         if (--line.here === 0) lines.delete(from)
       }

@@ -157,7 +157,7 @@ export function createTokens(given: {
     return made
   }
 
-  const looked = <T>(
+  const throttledLookUp = <T>(
     keys: CredentialCache<T>,
     hash: Buffer,
     secret: string,
@@ -172,7 +172,7 @@ export function createTokens(given: {
     const hash = hashOf(secret)
     if (keys.known(hash) !== undefined) return keys.get(hash)
     const name = `${from ?? ''} ${hash.toString('base64')}`
-    const guess = guessing.get(name) ?? looked(keys, hash, secret, from).finally(() => guessing.delete(name))
+    const guess = guessing.get(name) ?? throttledLookUp(keys, hash, secret, from).finally(() => guessing.delete(name))
     guessing.set(name, guess)
     return guess
   }
@@ -180,7 +180,7 @@ export function createTokens(given: {
   /** A login comes from a person, or pretends to: each wrong secret counts. */
   async function tryToken(secret: string, from: string | undefined): Promise<TokenPrincipal | null> {
     const hash = hashOf(secret)
-    return keys.known(hash) === 'good' ? keys.get(hash) : looked(keys, hash, secret, from)
+    return keys.known(hash) === 'good' ? keys.get(hash) : throttledLookUp(keys, hash, secret, from)
   }
 
   /** Answers the function that creates the token; each call creates another secret. */

@@ -220,9 +220,9 @@ export function createBatchActions(given: {
       return answer(applied)
     },
 
-    async retryFailed(id, { cause, ...pressing } = {}) {
+    async retryFailed(id, { cause, ...request } = {}) {
       checkCause(cause)
-      const by = checkActor(pressing)
+      const by = checkActor(request)
       const before = await found(id)
       if (before.state === 'cancelled') throw new RetomaError('batch_cancelled', { id })
       let sum = { retried: 0, conflicts: 0 }
@@ -231,7 +231,7 @@ export function createBatchActions(given: {
         await settled(id)
         // Retrying also resumes a stalled batch, and the resume is counted.
         if ((await found(id)).state === 'stalled')
-          resumed = (await applyAction('resumeStalled', id, pressing)).moved || resumed
+          resumed = (await applyAction('resumeStalled', id, request)).moved || resumed
         const number = await beginRetry(db, id, { cause, by }, clock.instant())
         const begun = number !== undefined
         if (begun) {

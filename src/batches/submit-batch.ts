@@ -185,7 +185,7 @@ export function createBatchSubmitter(given: {
                 : addVariedItems(on, id, place, kind, rest, clock.instant(), job.version, trace),
             signal,
           )
-          known = landed ?? (await look())
+          known = landed ?? (await readSubmission())
           if (known.submitted) return
           if (known.itemsReceived < from)
             throw new RetomaError('batch_went_back', { id, received: known.itemsReceived, sent: from })
@@ -196,7 +196,7 @@ export function createBatchSubmitter(given: {
           for (const wait of dueTimesOf(each === undefined ? [same] : chunk, clock.now())) wake(queue, wait)
       }
 
-      async function look(): Promise<Submission> {
+      async function readSubmission(): Promise<Submission> {
         const now = await surely(() => submissionOf(on, id), signal)
         if (now === undefined) throw new RetomaError('not_found', { what: localized('batch', 'lote'), id })
         if (!now.submitted) refuseOver(now)
@@ -238,7 +238,7 @@ export function createBatchSubmitter(given: {
         await sending
       }
       if (chunk.length > 0) await send(index - chunk.length, chunk)
-      known = (await surely(() => closeSubmit(on, id, index, clock.instant()), signal)) ?? (await look())
+      known = (await surely(() => closeSubmit(on, id, index, clock.instant()), signal)) ?? (await readSubmission())
       if (!known.submitted) throw new RetomaError('other_list', { id, received: known.itemsReceived, given: index })
       if (tx === undefined) await ask(id)
       // An empty batch is complete at once. If the commit comes later, the watchdog finds this out.

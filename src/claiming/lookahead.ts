@@ -28,7 +28,7 @@ export class Lookahead {
   }
 
   /** The instant of the next lookahead: when the next known scheduled job is due, and by polling in any case. */
-  get lookAt(): number {
+  get dueAt(): number {
     return Math.min(this.#dueAt, this.#askedAt + this.#pollMs)
   }
 
@@ -51,7 +51,7 @@ export class Lookahead {
   }
 
   /** `limited`: the queues with limits or fair turns; `counted`: with a concurrency or a rate. `anew`: the queues with outdated claim cursors. */
-  async look(): Promise<Pick<LookaheadResult, 'limited' | 'counted'> & { anew: readonly string[] }> {
+  async run(): Promise<Pick<LookaheadResult, 'limited' | 'counted'> & { anew: readonly string[] }> {
     const before = this.#askedAt
     // Set before the answer arrives, so that a `forget` during the query causes another lookahead.
     this.#askedAt = this.#clock.elapsed()

@@ -81,7 +81,9 @@ async function once<T>(
     await rollbackTransaction(connection)
     signal.throwIfAborted()
     const found = judged(tx, error)
-    throw connection.trouble !== undefined || sqlState(found) !== undefined ? db.told(found, doubt.isCommitting) : found
+    throw connection.trouble !== undefined || sqlState(found) !== undefined
+      ? db.translate(found, doubt.isCommitting)
+      : found
   }
 }
 

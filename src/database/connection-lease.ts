@@ -53,7 +53,7 @@ export function createConnectionLeases(given: {
       throw error
     })
     if (!isOwn) alive.add(client)
-    const giveBack = (error?: boolean) => {
+    const release = (error?: boolean) => {
       if (!isOwn) alive.delete(client)
       client.release(error)
       endTurn()
@@ -73,7 +73,7 @@ export function createConnectionLeases(given: {
       if (unanswered > 0 && processID) void isShared().then(shared => shared || interrupt(processID))
       client.off('error', heard)
       socketOf(client).destroy()
-      giveBack(true)
+      release(true)
     }
     /** No caller waits for the clearing. */
     const clear = async () => {
@@ -81,7 +81,7 @@ export function createConnectionLeases(given: {
         if (!(await isShared()))
           await withDeadline(client.query('discard all'), clearDeadline, () => databaseTimeout(clearDeadline, false))
         client.off('error', heard)
-        giveBack()
+        release()
       } catch {
         destroy()
       }
@@ -93,7 +93,7 @@ export function createConnectionLeases(given: {
         return trouble
       },
       async query(query, deadlineMs) {
-        if (isBack) throw new Error('this connection was given back')
+        if (isBack) throw new Error('this connection was released')
         const asked =
           typeof query === 'string' ? query : { ...query, text: names.text(query.text), queryMode: 'extended' }
         unanswered++

@@ -69,7 +69,7 @@ export interface Db {
   /** The target of connections past any pooler, for LISTEN and heartbeats. */
   readonly direct: ConnectionTarget
   /** Translates an error of a leased connection for the reader. `begun`: the commit was under way. */
-  told(error: unknown, begun: boolean): unknown
+  translate(error: unknown, begun: boolean): unknown
   close(): Promise<void>
 }
 
@@ -285,7 +285,7 @@ export function openDb(options: DbOptions): Db {
     leaseConnection: () => leases.lease().catch(error => Promise.reject(translate(error, false))),
     names,
     direct,
-    told: translate,
+    translate,
     connect: () => open(direct).then(asConnection, error => Promise.reject(translatePgError(error, direct, false))),
     async session() {
       let client: (pg.Client & Probed) | undefined

@@ -48,7 +48,7 @@ export function isLockTimeout(error: unknown): boolean {
   return isRetomaError(error, 'database_locked') || (error as { code?: unknown } | null)?.code === '55P03'
 }
 
-/** Errors of the engine's own statements that `told` does not translate. */
+/** Errors of the engine's own statements that `translate` does not translate. */
 const ofOurStatements = new WeakSet<object>()
 
 /** Records that a statement of the engine raised the error. */

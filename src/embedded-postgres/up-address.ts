@@ -25,7 +25,7 @@ export async function readAddress(dataDir: DataDir, clock: Clock): Promise<strin
     if (text.trim() !== '') return text.trim()
     await clock.sleep(pause)
   }
-  return 'an address it has not told yet'
+  return 'an address that is not known yet'
 }
 
 export async function forgetAddress(dataDir: DataDir): Promise<void> {

@@ -115,7 +115,7 @@ export class BackgroundServices {
     this.#janitor ??= ticking('janitor', janitorMs, async () => void (await this.clean()), janitorAfterMs)
     if (schedules.length > 0) this.#schedules ??= ticking('scheduler', pollIntervalMs, () => this.schedule())
     if (guards.length > 0) this.#guarding ??= ticking('guards', guardEveryMs, () => this.guard())
-    if (notify !== undefined) this.#notifying ??= ticking('look for incidents', incidentEveryMs, () => this.notify())
+    if (notify !== undefined) this.#notifying ??= ticking('check for incidents', incidentEveryMs, () => this.notify())
   }
 
   /**
@@ -231,7 +231,7 @@ export class BackgroundServices {
   async notify(when: 'in turn' | 'at once' = 'in turn'): Promise<undefined> {
     if (this.#incidents === undefined) return
     const { workerPool } = this.#given
-    const { made, left } = await this.#incidents.look()
+    const { made, left } = await this.#incidents.check()
     if (made) workerPool.wake(notifyQueue)
     if (workerPool.isEmpty && (left || (made && when === 'at once'))) await workerPool.deliver()
   }

@@ -36,17 +36,17 @@ export class ClosedCheck {
   }
 
   /** Answers the same methods with the checks around each. `taken`: the parameters of each method. */
-  open<T extends object>(verbs: T, taken: { readonly [Name in keyof T]: readonly Parameter[] }): T {
-    const guarded = Object.entries(verbs).map(([name, verb]) => [
+  open<T extends object>(methods: T, taken: { readonly [Name in keyof T]: readonly Parameter[] }): T {
+    const guarded = Object.entries(methods).map(([name, method]) => [
       name,
-      this.#guarded(name, verb, taken[name as keyof T]),
+      this.#guarded(name, method, taken[name as keyof T]),
     ])
     return Object.fromEntries(guarded) as T
   }
 
   #guarded(
     name: string,
-    verb: (...given: unknown[]) => unknown,
+    method: (...given: unknown[]) => unknown,
     taken: readonly Parameter[],
   ): (...given: unknown[]) => unknown {
     const check = (given: unknown[]) => {
@@ -56,13 +56,13 @@ export class ClosedCheck {
     if (atOnce.includes(name))
       return (...given) => {
         check(given)
-        const answer = verb(...given)
+        const answer = method(...given)
         return answer instanceof Promise ? this.#tracked(answer) : answer
       }
     const begin = (given: unknown[]): Promise<unknown> => {
       try {
         check(given)
-        return verb(...given) as Promise<unknown>
+        return method(...given) as Promise<unknown>
       } catch (error) {
         return Promise.reject(error)
       }

@@ -423,7 +423,7 @@ const internals: ParametersOf<InternalMethods> = {
   jobAsText: [id],
   jobListed: [id],
   peekLimit: [limit],
-  guess: [value('from', left), value('look', fn)],
+  guess: [value('from', left), value('lookUp', fn)],
   createTokenOnce: [newToken, once, value('answer', fn)],
   anyToken: [],
   keepAdminToken: [named('secret')],

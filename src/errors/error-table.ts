@@ -30,13 +30,13 @@ export const errorTable = define({
   },
   notify_unset: {
     status: 400,
-    en: 'RETOMA_NOTIFY_URL is not set, so nobody is told of anything; set it to the address of a webhook first',
+    en: 'RETOMA_NOTIFY_URL is not set, so no notice is sent; set it to the address of a webhook first',
     pt: 'RETOMA_NOTIFY_URL não está definida, então ninguém é avisado de nada; defina-a antes com o endereço de um webhook',
   },
   notify_failed: {
     status: 502,
     retryable: true,
-    en: 'the webhook of RETOMA_NOTIFY_URL was not told: {problem}',
+    en: 'the webhook of RETOMA_NOTIFY_URL did not accept the notice: {problem}',
     pt: 'o webhook de RETOMA_NOTIFY_URL não foi avisado: {problem}',
   },
   wrong_use: { status: 400, en: '{problem}', pt: '{problem}' },
@@ -132,14 +132,14 @@ export const errorTable = define({
   watchdog_missing: {
     status: 503,
     retryable: true,
-    en: 'no watchdog has looked yet: the first look comes within seconds of the start of serve, a worker or a watchdog',
-    pt: 'nenhum watchdog olhou ainda: o primeiro olhar vem segundos depois que serve, um worker ou um watchdog começa',
+    en: 'no watchdog has checked yet: the first check comes within seconds of the start of serve, a worker or a watchdog',
+    pt: 'nenhum watchdog verificou ainda: a primeira verificação vem segundos depois que serve, um worker ou um watchdog começa',
   },
   watchdog_late: {
     status: 503,
     retryable: true,
-    en: 'no watchdog has looked for {seconds} s: nobody sees to what stands still',
-    pt: 'nenhum watchdog olha há {seconds} s: ninguém cuida do que está parado',
+    en: 'no watchdog has checked for {seconds} s: stalled and orphaned jobs are not recovered',
+    pt: 'nenhum watchdog verifica há {seconds} s: ninguém cuida do que está parado',
   },
   cannot_claim: {
     status: 503,
@@ -324,7 +324,7 @@ export const errorTable = define({
   guard_slow: {
     status: 503,
     retryable: true,
-    en: 'the rows of {table} could not be looked through within {seconds} s; {way_out}',
+    en: 'the rows of {table} could not be read within {seconds} s; {way_out}',
     pt: 'não deu para percorrer as linhas de {table} em {seconds} s; {way_out}',
   },
 

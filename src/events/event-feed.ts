@@ -122,7 +122,7 @@ export class EventFeed {
   async #tick(session: Session): Promise<number> {
     for (;;) {
       const begun = this.#clock.elapsed()
-      const found = await this.#look()
+      const found = await this.#poll()
       const cost = this.#clock.elapsed() - begun
       if (this.#session !== session) return pollIntervalMs
       const event = await this.#publish(found.poll, found.asked, session.ending.signal)
@@ -133,7 +133,7 @@ export class EventFeed {
     }
   }
 
-  async #look(): Promise<{ poll: EventPoll; asked: Set<string> }> {
+  async #poll(): Promise<{ poll: EventPoll; asked: Set<string> }> {
     const followed = Array.from(this.#listeners.keys(), each => each.of)
     const jobs = distinct(followed.map(of => of.job))
     const batches = distinct(followed.map(of => of.batch))

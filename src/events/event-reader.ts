@@ -41,9 +41,9 @@ export class EventReader implements FeedListener {
   #idle: { seconds: number; at: number } | undefined
   #news: FeedUpdate | undefined
   #wake = () => {}
-  #hasLooked = () => {}
+  #hasRead = () => {}
   /** Resolves with the first poll result, when the start of the stream is known. */
-  readonly looked = new Promise<void>(resolve => (this.#hasLooked = resolve))
+  readonly firstRead = new Promise<void>(resolve => (this.#hasRead = resolve))
 
   constructor(given: { db: Db; clock: Clock; eventFeed: EventFeed; of: Subject; signal: AbortSignal }) {
     this.of = given.of
@@ -121,7 +121,7 @@ export class EventReader implements FeedListener {
 
   take(news: FeedUpdate): void {
     if (!this.#joined || this.#over) return
-    this.#hasLooked()
+    this.#hasRead()
     // The queue left over from earlier polls counts; a single poll may bring more to a consumer that keeps up.
     if (this.#queue.length > mostQueued) {
       this.#fallBehind()
@@ -130,12 +130,12 @@ export class EventReader implements FeedListener {
     if (news.removed > this.#ahead.seq || news.given < this.#ahead.seq) this.#reset(news.frontier, news.at)
     this.#news = news
     for (const row of news.events) if (row.seq > this.#ahead.seq && this.#isOf(row)) this.#pushRow(row)
-    this.#lookAt(news)
+    this.#applyUpdate(news)
     this.#news = undefined
     this.#wake()
   }
 
-  #lookAt(news: FeedUpdate): void {
+  #applyUpdate(news: FeedUpdate): void {
     this.#moveTo(news.frontier)
     const id = this.of.job ?? this.of.batch
     const glance = id === undefined ? undefined : news.glance(id)

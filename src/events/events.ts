@@ -68,7 +68,7 @@ export function createEvents(given: { db: Db; clock: Clock; eventFeed: EventFeed
           first ??= reading.next()
           const next = first
           next.catch(() => {}) // the caller of next() gets the error
-          await Promise.race([next, reader.looked])
+          await Promise.race([next, reader.firstRead])
           return !reader.over || !(await next).done
         },
         idleSeconds: () => reader.idleSeconds(),

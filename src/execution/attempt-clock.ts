@@ -15,7 +15,7 @@ export class AttemptClock {
   /** The number of open waits, and the instant the first of them began. */
   #waits = 0
   #waitsSince = 0
-  #stoodMs = 0
+  #pausedMs = 0
   #stolenMs = 0
 
   constructor(clock: Clock, resumed: () => void) {
@@ -45,12 +45,12 @@ export class AttemptClock {
 
   /** The total time during which another job blocked this attempt. */
   get blockedMs(): number {
-    return this.#stoodMs
+    return this.#pausedMs
   }
 
   /** Another job blocked the loop for `ms`. Not discounted twice if the attempt waited meanwhile. */
   discountBlockedTime(ms: number): void {
-    this.#stoodMs += ms
+    this.#pausedMs += ms
     if (this.#waits === 0) this.#deadline += ms
   }
 

@@ -47,7 +47,7 @@ export interface ContextHost extends ProviderHost {
   readonly files: JobFiles
   /** Estimates the database clock without a query, in milliseconds. */
   now(): number
-  look(query: JobQuery): Promise<QueryResult>
+  readOnlyQuery(query: JobQuery): Promise<QueryResult>
   /** Returns the result of the isolated function, encoded by lib/values/value-codec.ts. */
   isolate(call: IsolatedCall, signal: AbortSignal): Promise<string>
   /** Ends the attempt. The next attempt starts after `ms` milliseconds. */
@@ -99,7 +99,7 @@ export class Context implements JobContext {
     return checkpoint_data === null ? undefined : decodeValue(checkpoint_data)
   }
 
-  // Verbs are getters, so that a handler can destructure the context: `run: ({ step }) => step(…)`.
+  // Methods are getters, so that a handler can destructure the context: `run: ({ step }) => step(…)`.
 
   get step(): JobContext['step'] {
     return (name, run, options) => this.#outside('step', () => this.#host.steps.step(name, run, options))
@@ -126,7 +126,7 @@ export class Context implements JobContext {
     return (query, values) => {
       const asked = typeof query === 'string' ? { text: query } : query
       const all = values ?? asked.values ?? []
-      return this.#outside('query', () => this.#host.look({ ...asked, values: all })) as Promise<never>
+      return this.#outside('query', () => this.#host.readOnlyQuery({ ...asked, values: all })) as Promise<never>
     }
   }
 

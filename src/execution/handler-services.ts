@@ -18,7 +18,7 @@ import type { ProviderStand, ProviderWord } from '../providers/model/provider.ts
 import type { AttemptHost } from './attempt.ts'
 import type { AttemptClock } from './attempt-clock.ts'
 import type { ContextHost } from './handler-context.ts'
-import type { AttemptStorage } from './model/attempt-verbs.ts'
+import type { AttemptStorage } from './model/attempt-storage-calls.ts'
 import { ProgressWriter } from './progress-writer.ts'
 import { Steps } from './steps.ts'
 
@@ -89,7 +89,7 @@ export class HandlerServices implements ContextHost {
       get signal() {
         return of.signal
       },
-      get stoodMs() {
+      get pausedMs() {
         host.checkLoop()
         return time.blockedMs
       },
@@ -107,8 +107,8 @@ export class HandlerServices implements ContextHost {
     })
   }
 
-  look(query: JobQuery): Promise<QueryResult> {
-    return this.#of.storage.look(query)
+  readOnlyQuery(query: JobQuery): Promise<QueryResult> {
+    return this.#of.storage.readOnlyQuery(query)
   }
 
   get signal(): AbortSignal {

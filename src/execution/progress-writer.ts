@@ -9,7 +9,7 @@
  * Writes are sequential: of two writes for the same job in a flush, PostgreSQL takes only one, and possibly the older.
  */
 import type { Clock } from '../lib/clock.ts'
-import type { ProgressNote } from './model/attempt-verbs.ts'
+import type { ProgressNote } from './model/attempt-storage-calls.ts'
 import type { WriteResult } from './model/write-result.ts'
 
 const everyMs = 1000

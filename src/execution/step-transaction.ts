@@ -17,7 +17,7 @@ import { RetomaError } from '../errors/errors.ts'
 import type { JobTransaction } from '../jobs/model/job-context.ts'
 import { doNotRetry } from '../jobs/model/outcome.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { StepTransactionResult } from './model/attempt-verbs.ts'
+import type { StepTransactionResult } from './model/attempt-storage-calls.ts'
 import { savedCheckpoint, saveInTransaction } from './sql/fenced-transaction.ts'
 
 export interface StepTransaction {

@@ -14,7 +14,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { Random } from '../lib/random.ts'
 import { inSpan } from '../lib/trace.ts'
 import { decodeValue, encodeValue } from '../lib/values/value-codec.ts'
-import type { AttemptStorage } from './model/attempt-verbs.ts'
+import type { AttemptStorage } from './model/attempt-storage-calls.ts'
 import { type CheckedStep, checkStepName, checkStepOptions } from './model/step.ts'
 
 /** The attempt, as the steps see it. On a lost lease the attempt's signal has aborted before `save` or `transact` resolves. */
@@ -24,7 +24,7 @@ export interface StepHost extends Pick<AttemptStorage, 'load' | 'save' | 'transa
   readonly random: Random
   readonly signal: AbortSignal
   /** The total time during which another job blocked this attempt. */
-  readonly stoodMs: number
+  readonly pausedMs: number
 }
 
 export class Steps {
@@ -190,8 +190,8 @@ export class Steps {
   /** Waits for `ms` of the attempt's own time. */
   async #passes(ms: number, over: AbortSignal): Promise<void> {
     const { clock } = this.#host
-    const begunAt = clock.elapsed() - this.#host.stoodMs
-    const left = () => begunAt + ms + this.#host.stoodMs - clock.elapsed()
+    const begunAt = clock.elapsed() - this.#host.pausedMs
+    const left = () => begunAt + ms + this.#host.pausedMs - clock.elapsed()
     while (!over.aborted && left() > 0) await clock.sleep(left(), over)
   }
 

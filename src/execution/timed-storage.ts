@@ -4,7 +4,7 @@
  */
 
 import type { Awake } from './attempt-clock.ts'
-import type { AttemptStorage, StepTransactionResult } from './model/attempt-verbs.ts'
+import type { AttemptStorage, StepTransactionResult } from './model/attempt-storage-calls.ts'
 import type { WriteResult } from './model/write-result.ts'
 
 /** The attempt, as this file uses the attempt. */
@@ -12,7 +12,7 @@ interface TimedAttempt {
   readonly time: { waiting<T>(answer: (awake: Awake) => Promise<T>): Promise<T> }
   written<Answer extends WriteResult | StepTransactionResult>(write: (awake: Awake) => Promise<Answer>): Promise<Answer>
   tellProvider: (
-    ...told: [...Parameters<AttemptStorage['provider']>, storage: AttemptStorage]
+    ...args: [...Parameters<AttemptStorage['provider']>, storage: AttemptStorage]
   ) => ReturnType<AttemptStorage['provider']>
 }
 
@@ -22,7 +22,7 @@ export function timedStorage(attempt: TimedAttempt, storage: AttemptStorage): At
     load: () => time.waiting(() => storage.load()),
     save: (name, value) => attempt.written(() => storage.save(name, value)),
     note: note => attempt.written(() => storage.note(note)),
-    look: query => time.waiting(() => storage.look(query)),
+    readOnlyQuery: query => time.waiting(() => storage.readOnlyQuery(query)),
     provider: (name, word) => attempt.tellProvider(name, word, storage),
     file: id => time.waiting(() => storage.file(id)),
     piece: (id, n) => time.waiting(() => storage.piece(id, n)),

@@ -46,8 +46,8 @@ export function createGuardActions(given: {
       return [...found, ...missing.map(notYet)].sort((a, b) => (a.name < b.name ? -1 : 1))
     },
 
-    async run(which, { dryRun = false, ...pressing } = {}) {
-      const by = checkActor(pressing)
+    async run(which, { dryRun = false, ...request } = {}) {
+      const by = checkActor(request)
       const guard = typeof which === 'string' ? find(guards, which) : which
       checkGuards([guard])
       const now = () => clock.instant()

@@ -75,8 +75,8 @@ export function createGuards(given: {
   return {
     async tick() {
       if (guards.length === 0) return pollIntervalMs
-      const looked = await readGuards(db, guards, clock.instant())
-      const waits = new Map(looked.map(each => [each.name, each.waitMs]))
+      const checks = await readGuards(db, guards, clock.instant())
+      const waits = new Map(checks.map(each => [each.name, each.waitMs]))
       let trouble: unknown
       for (const guard of guards) {
         if (waits.get(guard.name)! > 0 && !begun.has(guard.name)) continue

@@ -35,18 +35,18 @@ function guarding(given: Partial<HeartbeatThreadData> & { seen?: MainThreadStack
     memoryBytes: 1000,
     silentMs: 15_000,
     style: undefined,
-    canLook: true,
+    canReadStack: true,
     ...given,
     sharedState,
   }
-  const seen = { now: 1000, memory: 500, main: given.seen ?? spinning, looks: 0, news: 0, killed: 0 }
+  const seen = { now: 1000, memory: 500, main: given.seen ?? spinning, stacks: 0, news: 0, killed: 0 }
   sharedState[slot.turnAt] = seen.now
   sharedState[slot.running] = 3
   const processWatch = new BlockedLoopWatch({
     task,
     voice: { say: line => void lines.push(line), sayLast: line => void lines.push(line) },
-    look: async () => {
-      seen.looks++
+    readStack: async () => {
+      seen.stacks++
       return seen.main
     },
     news: () => void seen.news++,
@@ -85,7 +85,7 @@ test('a loop that stands still for five seconds is told of once, with the job an
   expect(sharedState[slot.blockedJob]).toBe(7)
   await stand(20_000)
   expect(lines).toMatchObject([{ level: 'error', message: 'the main loop is blocked by job 7, in spin (a.js:3)' }])
-  expect(seen).toMatchObject({ looks: 1, killed: 0 })
+  expect(seen).toMatchObject({ stacks: 1, killed: 0 })
   await turn(400)
   expect(processWatch.blocked).toBe(null)
   expect(sharedState[slot.blockedJob]).toBe(0)
@@ -110,7 +110,7 @@ test('who could not be named at first is looked for again, and told once found',
   const { guard: processWatch, signs: sharedState, seen, lines, stand } = guarding({ seen: native })
   await stand(12_000)
   expect(lines).toHaveLength(1)
-  expect(seen.looks).toBe(2)
+  expect(seen.stacks).toBe(2)
   seen.main = spinning
   await stand(5200)
   expect(processWatch.blocked).toMatchObject({ job: '7', attempt: 2, stack: spinning.stack })
@@ -127,7 +127,7 @@ test('supervised: the job on the stack that is out of time ends its process and 
   await turn(1000)
   sharedState[slot.dueAt] = seen.now + 3000
   await stand(3600)
-  expect(seen).toMatchObject({ looks: 1, killed: 0 })
+  expect(seen).toMatchObject({ stacks: 1, killed: 0 })
   seen.main = late(-100)
   await stand(1200)
   expect(seen.killed).toBeGreaterThan(0)
@@ -198,12 +198,12 @@ test('memory over the cap without a supervisor is told once for each crossing', 
 
 test('over its memory while a job blocks the loop, it is named though the first looks find it in native code', async () => {
   const { seen, suspectedJob, turn, stand } = guarding({ supervised: true })
-  const looks = [native, native]
+  const stacks = [native, native]
   Object.defineProperty(seen, 'main', {
     get() {
       // Native code is recognized by a deadline.
       seen.now += 600
-      return looks.shift() ?? spinning
+      return stacks.shift() ?? spinning
     },
   })
   await turn(1000)

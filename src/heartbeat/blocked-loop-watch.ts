@@ -22,7 +22,7 @@ export interface BlockedLoopWatchOptions {
   task: HeartbeatThreadData
   voice: ThreadLog
   /** Reads the stack and the job of the main thread. */
-  look: () => Promise<MainThreadStack>
+  readStack: () => Promise<MainThreadStack>
   /** There is news for the next heartbeat. */
   news: () => void
   now: () => number
@@ -32,20 +32,20 @@ export interface BlockedLoopWatchOptions {
 
 /** A loop blocked for this long has stopped attempt clocks. */
 const standsMs = 1000
-/** The wait before the next look at a job before its deadline. */
+/** The wait before the next stack of a job before its deadline. */
 const againMs = 1000
-/** The wait before the next look if no job could be named, because of native code or a busy machine. */
+/** The wait before the next stack if no job could be named, because of native code or a busy machine. */
 const unnamedMs = 5000
 
-/** Looks at a process over its memory limit whose loop is blocked, after the first three looks found no job. */
-const furtherLooks = 5
+/** Stacks of a process over its memory limit whose loop is blocked, after the first three stacks named no job. */
+const furtherStacks = 5
 
 interface Block {
   since: number
   /** The blocked loop was logged. */
-  told: boolean
+  reported: boolean
   seen: MainThreadStack | undefined
-  lookAgainAt: number
+  readAgainAt: number
   nameAgainAt: number
 }
 
@@ -66,7 +66,7 @@ export class BlockedLoopWatch {
 
   /** The blocked loop for the heartbeat; null until the loop was blocked long enough to be logged. */
   get blocked(): Blocked | null {
-    if (!this.#block?.told) return null
+    if (!this.#block?.reported) return null
     const { since, seen } = this.#block
     const job = this.#jobOn(seen)
     const stack = seen?.stack ?? 'in native code'
@@ -89,7 +89,7 @@ export class BlockedLoopWatch {
     const blockedMs = this.#watch.blockedMs(now(), task.sharedState[slot.turnAt]!)
     this.memoryBytes = memory()
     if (blockedMs < standsMs) this.#turns()
-    else this.#block ??= { since: now() - blockedMs, told: false, seen: undefined, lookAgainAt: 0, nameAgainAt: 0 }
+    else this.#block ??= { since: now() - blockedMs, reported: false, seen: undefined, readAgainAt: 0, nameAgainAt: 0 }
     if (this.#busy) return
     this.#busy = true
     void this.#examine(blockedMs).finally(() => {
@@ -105,7 +105,7 @@ export class BlockedLoopWatch {
     this.#block = undefined
     this.#freedAt = now()
     name(task.sharedState, undefined)
-    if (!block.told) return
+    if (!block.reported) return
     const ms = Math.round(now() - block.since)
     voice.say({ level: 'warn', facts: { ms }, message: 'the main loop is free again' })
     news()
@@ -121,20 +121,20 @@ export class BlockedLoopWatch {
   }
 
   /** True if not yet logged, or logged without a job and a job may be found by now. */
-  #isToReport({ told, seen, nameAgainAt }: Block): boolean {
-    return !told || (this.#jobOn(seen) === undefined && this.#options.now() >= nameAgainAt)
+  #isToReport({ reported, seen, nameAgainAt }: Block): boolean {
+    return !reported || (this.#jobOn(seen) === undefined && this.#options.now() >= nameAgainAt)
   }
 
   async #report(block: Block): Promise<void> {
-    const { task, voice, look, now, news } = this.#options
-    const seen = await look()
+    const { task, voice, readStack, now, news } = this.#options
+    const seen = await readStack()
     if (this.#block !== block) return
     block.nameAgainAt = now() + unnamedMs
     const job = this.#jobOn(seen)
     // A single log line without a job is enough.
-    if (block.told && job === undefined) return
+    if (block.reported && job === undefined) return
     block.seen = seen
-    block.told = true
+    block.reported = true
     name(task.sharedState, job)
     news()
     const facts = {
@@ -151,13 +151,13 @@ export class BlockedLoopWatch {
     // Perhaps no deadline is running, and an abandoned handler blocks the loop.
     const due = task.sharedState[slot.dueAt] || task.sharedState[slot.allDueAt]!
     const mayKill = task.reportFolder !== undefined || task.killWhenHung
-    return mayKill && due > 0 && now() >= Math.max(due, block.lookAgainAt)
+    return mayKill && due > 0 && now() >= Math.max(due, block.readAgainAt)
   }
 
   /** Some attempt is past its deadline. Only the attempt on the stack counts. */
   async #judge(block: Block): Promise<void> {
-    const { look, now } = this.#options
-    const seen = await look()
+    const { readStack, now } = this.#options
+    const seen = await readStack()
     if (this.#block !== block) return
     const job = this.#jobOn(seen)
     const seconds = ((now() - block.since) / 1000).toFixed(1)
@@ -166,7 +166,7 @@ export class BlockedLoopWatch {
       return this.#die(undefined, seen, 'timeout', why)
     }
     if (job === undefined || job.leftMs > 0) {
-      block.lookAgainAt = now() + Math.max(job?.leftMs ?? 0, againMs)
+      block.readAgainAt = now() + Math.max(job?.leftMs ?? 0, againMs)
       return
     }
     this.#die(job, seen, 'timeout', `it blocked the main loop for ${seconds} s, past its timeout`)
@@ -174,7 +174,7 @@ export class BlockedLoopWatch {
 
   #isAnybodyLate(block: Block): boolean {
     const allDue = this.#options.task.sharedState[slot.allDueAt]!
-    return block.told && allDue > 0 && this.#options.now() >= allDue
+    return block.reported && allDue > 0 && this.#options.now() >= allDue
   }
 
   async #overMemory(blockedMs: number): Promise<void> {
@@ -189,19 +189,19 @@ export class BlockedLoopWatch {
     voice.say({ level: 'error', facts, message: why })
   }
 
-  /** Names the job that runs alone or blocks the loop; otherwise the job seen in all three looks. */
+  /** Names the job that runs alone or blocks the loop; otherwise the job seen in all three stacks. */
   async #hungry(blockedMs: number): Promise<{ job: RunningJob | undefined; seen: MainThreadStack }> {
-    const seen = await this.#options.look()
+    const seen = await this.#options.readStack()
     const job = this.#jobOn(seen)
-    const { look, now, task } = this.#options
+    const { readStack, now, task } = this.#options
     if ((job !== undefined && blockedMs >= standsMs) || task.sharedState[slot.running]! <= 1) return { job, seen }
-    const again = [await look(), await look()]
-    // The loop was blocked during all looks: the job seen once is the cause, although other looks found native code.
+    const again = [await readStack(), await readStack()]
+    // The loop was blocked during all stacks: the job seen once is the cause, although other stacks show native code.
     if (now() - task.sharedState[slot.turnAt]! >= standsMs) {
       let found = [seen, ...again].find(each => this.#jobOn(each) !== undefined)
-      // On a busy machine a look may get no answer within its deadline. A process that dies without a named job dies again.
-      for (let left = furtherLooks; found === undefined && left > 0; left--) {
-        const more = await look()
+      // On a busy machine a request for the stack may get no answer within its deadline. A process that dies without a named job dies again.
+      for (let left = furtherStacks; found === undefined && left > 0; left--) {
+        const more = await readStack()
         if (this.#jobOn(more) !== undefined) found = more
       }
       return { job: this.#jobOn(found), seen: found ?? seen }

@@ -8,19 +8,19 @@ import { lateMs } from './process-pauses.ts'
 
 export class EventLoopLag {
   readonly #everyMs: number
-  #lookedAt: number
+  #checkedAt: number
   #countedFrom: number
 
   constructor(everyMs: number, now: number) {
     this.#everyMs = everyMs
-    this.#lookedAt = now
+    this.#checkedAt = now
     this.#countedFrom = now
   }
 
   /** Milliseconds since the last turn of the loop; a turning loop never shows more than a few hundred. */
   blockedMs(now: number, turnAt: number): number {
-    if (now - this.#lookedAt > this.#everyMs + lateMs) this.#countedFrom = now
-    this.#lookedAt = now
+    if (now - this.#checkedAt > this.#everyMs + lateMs) this.#countedFrom = now
+    this.#checkedAt = now
     return Math.max(now - Math.max(turnAt, this.#countedFrom), 0)
   }
 }

@@ -11,11 +11,11 @@ import { schemaNames } from '../database/schema-name.ts'
 import { beginWithSettings, forSession } from '../database/session-settings.ts'
 import { socketOf } from '../database/socket.ts'
 import { withDeadline } from '../lib/with-deadline.ts'
-import { beat, type HeartbeatPayload, heartbeatValues } from '../worker/sql/heartbeat.ts'
+import { type HeartbeatPayload, heartbeat, heartbeatValues } from '../worker/sql/heartbeat.ts'
 
 export interface HeartbeatConnection {
   /** Returns false if the worker was declared dead. */
-  beat(id: string, vitals: HeartbeatPayload): Promise<boolean>
+  write(id: string, vitals: HeartbeatPayload): Promise<boolean>
   /** Ends within 0.5 s even if the database does not answer. */
   end(): Promise<void>
 }
@@ -40,7 +40,7 @@ export interface HeartbeatConnectionOptions {
 
 export function openHeartbeatConnection(options: HeartbeatConnectionOptions): HeartbeatConnection {
   const { config: given, deadlineMs, lost } = options
-  const { text } = schemaNames(options.schema).statement(beat)
+  const { text } = schemaNames(options.schema).statement(heartbeat)
   let link: Link | undefined
 
   function hangUp(): void {
@@ -90,7 +90,7 @@ export function openHeartbeatConnection(options: HeartbeatConnectionOptions): He
   }
 
   return {
-    beat: (id, vitals) =>
+    write: (id, vitals) =>
       withDeadline(send(id, vitals), deadlineMs, () => new Error('no answer in time')).catch(error => {
         hangUp()
         throw error

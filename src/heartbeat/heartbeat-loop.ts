@@ -34,17 +34,17 @@ const firstBeatMs = 2000
 
 export class HeartbeatLoop {
   readonly #options: HeartbeatLoopOptions
-  #pulse: Promise<HeartbeatConnection> | undefined
+  #connection: Promise<HeartbeatConnection> | undefined
   #beatsFrom = Number.POSITIVE_INFINITY
   readonly #loop: Loop
   #id: string | undefined
   #landedAt = sharedElapsed()
-  #told = false
+  #reported = false
   #failures = 0
 
   constructor(options: HeartbeatLoopOptions) {
     this.#options = options
-    this.#loop = loop({ clock: systemClock, every: beatEvery, tick: () => this.#beat(), failed: () => {} })
+    this.#loop = loop({ clock: systemClock, every: beatEvery, tick: () => this.#writeHeartbeat(), failed: () => {} })
   }
 
   /** Writes heartbeats for the worker `id` from now on. */
@@ -65,26 +65,26 @@ export class HeartbeatLoop {
     this.#id = undefined
     // Not awaited: a heartbeat under way ends with the connection.
     void this.#loop.stop()
-    await (await this.#pulse)?.end()
+    await (await this.#connection)?.end()
   }
 
-  async #beat(): Promise<number | undefined> {
+  async #writeHeartbeat(): Promise<number | undefined> {
     const id = this.#id
     const { config } = this.#options
     if (id === undefined || config === undefined) return undefined
     const early = this.#beatsFrom - sharedElapsed()
     if (early > 0) return early
     try {
-      const alive = await (await this.#open(config)).beat(id, this.#options.vitals())
+      const alive = await (await this.#open(config)).write(id, this.#options.vitals())
       this.#failures = 0
       this.#landedAt = sharedElapsed()
-      this.#told = false
+      this.#reported = false
       if (alive) this.#options.landed()
       else this.#declareDead(id)
       return undefined
     } catch {
-      if (!this.#told && sharedElapsed() - this.#landedAt > this.#options.silentMs) {
-        this.#told = true
+      if (!this.#reported && sharedElapsed() - this.#landedAt > this.#options.silentMs) {
+        this.#reported = true
         this.#options.silent()
       }
       return Math.min(100 * 2 ** this.#failures++, longestPauseMs)
@@ -93,15 +93,15 @@ export class HeartbeatLoop {
 
   #open(config: ClientConfig): Promise<HeartbeatConnection> {
     const { schema } = this.#options
-    this.#pulse ??= import('./heartbeat-connection.sql.ts').then(
+    this.#connection ??= import('./heartbeat-connection.sql.ts').then(
       ({ openHeartbeatConnection }) => openHeartbeatConnection({ config, schema, deadlineMs, lost: () => this.soon() }),
       error => {
         // The next heartbeat tries again.
-        this.#pulse = undefined
+        this.#connection = undefined
         throw error
       },
     )
-    return this.#pulse
+    return this.#connection
   }
 
   #declareDead(id: string): void {

@@ -65,7 +65,7 @@ export class HeartbeatThread {
       memoryBytes,
       silentMs,
       style: styleOf(log),
-      canLook: isMainThread,
+      canReadStack: isMainThread,
     }
     const lost = (error?: unknown) => {
       if (this.#thread === undefined) return

@@ -30,7 +30,7 @@ export async function readMainThreadStack(deadlineMs: number): Promise<MainThrea
   const { Session } = await import('node:inspector')
   const session = new Session()
   try {
-    return await withDeadline(look(session), deadlineMs, () => new Error('in native code'))
+    return await withDeadline(stackOf(session), deadlineMs, () => new Error('in native code'))
   } catch {
     return { stack: null, job: null }
   } finally {
@@ -39,7 +39,7 @@ export async function readMainThreadStack(deadlineMs: number): Promise<MainThrea
   }
 }
 
-async function look(session: Session): Promise<MainThreadStack> {
+async function stackOf(session: Session): Promise<MainThreadStack> {
   session.connectToMainThread()
   const urls = new Map<string, string>()
   session.on('Debugger.scriptParsed', ({ params }) => void urls.set(params.scriptId, params.url))
@@ -52,7 +52,8 @@ async function look(session: Session): Promise<MainThreadStack> {
   const stack = worthTelling(frames, frame => fileOf(frame, urls))
     .slice(0, mostFrames)
     .map(
-      frame => `${frame.functionName || '(anonymous)'} (${told(fileOf(frame, urls))}:${frame.location.lineNumber + 1})`,
+      frame =>
+        `${frame.functionName || '(anonymous)'} (${shortPath(fileOf(frame, urls))}:${frame.location.lineNumber + 1})`,
     )
     .join(' < ')
   if (frames.length === 0) return { stack: null, job: null }
@@ -89,4 +90,4 @@ const ours = new URL('..', import.meta.url).href
 const fileOf = ({ url, location }: Frame, urls: ReadonlyMap<string, string>): string =>
   url || urls.get(location.scriptId) || 'eval'
 
-const told = (file: string): string => file.replace(/^file:\/\//, '').replace(`${process.cwd()}/`, '')
+const shortPath = (file: string): string => file.replace(/^file:\/\//, '').replace(`${process.cwd()}/`, '')

@@ -29,10 +29,10 @@ export const slot = {
   /** Written by the main loop: the latest deadline of all in-process handlers; 0 if none run. */
   allDueAt: 12,
   /**
-   * Written by the heartbeat thread: the instant of the last look; the look before a pause of the whole process, and the length of this
+   * Written by the heartbeat thread: the instant of the last check; the check before a pause of the whole process, and the length of this
    * pause (process-pauses.ts).
    */
-  lookedAt: 13,
+  checkedAt: 13,
   stoppedFrom: 14,
   stoppedMs: 15,
 } as const

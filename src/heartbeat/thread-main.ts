@@ -22,13 +22,13 @@ const task = workerData as HeartbeatThreadData
 const { sharedState } = task
 const port = parentPort!
 const tell = (message: FromHeartbeatThread) => port.postMessage(message)
-const lookDeadlineMs = 600
+const stackDeadlineMs = 600
 
 const processWatch = new BlockedLoopWatch({
   task,
   voice: createThreadLog(task.style, line => tell({ line })),
-  look: () =>
-    task.canLook ? readMainThreadStack(lookDeadlineMs) : Promise.resolve({ stack: 'not known here', job: null }),
+  readStack: () =>
+    task.canReadStack ? readMainThreadStack(stackDeadlineMs) : Promise.resolve({ stack: 'not known here', job: null }),
   news: () => heartbeatLoop.soon(),
   now: sharedElapsed,
   memory: () => process.memoryUsage.rss(),
@@ -77,12 +77,12 @@ function vitals(): HeartbeatPayload {
 }
 
 processWatch.tick()
-const stopLooking = whileIdle(checkIntervalMs, () => processWatch.tick())
+const stopWatch = whileIdle(checkIntervalMs, () => processWatch.tick())
 
 port.on('message', (message: ToHeartbeatThread) => {
   if ('live' in message) return heartbeatLoop.live(message.live)
   if ('password' in message) return passwords.answered(message.password)
-  stopLooking()
+  stopWatch()
   void heartbeatLoop.end().finally(() => process.exit())
 })
 sharedState[slot.hears] = 1

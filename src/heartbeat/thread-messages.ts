@@ -20,7 +20,7 @@ export interface HeartbeatThreadData {
   /** The log style for stderr; undefined: log lines go to the main thread. */
   style: LogStyle | undefined
   /** False if the watched loop is not the process's main loop: only the main stack can be read. */
-  canLook: boolean
+  canReadStack: boolean
 }
 
 /** `password`: the answer to `asksPassword`; undefined: there is none. */

@@ -173,7 +173,8 @@ function answersOf(route: Route, schemas: Components): Record<string, Json> {
       304: { description: 'the client has the file already' },
       416: { description: 'Range begins behind the end' },
     }
-  if (answers === 'text/event-stream') return { ...found, 204: { description: 'it is over, and all of it was told' } }
+  if (answers === 'text/event-stream')
+    return { ...found, 204: { description: 'the stream is over, and all events were sent' } }
   return makes && status === 201 ? { ...found, 200: { description: 'it was there already', ...content } } : found
 }
 
@@ -228,11 +229,11 @@ const retryAfter = { 'Retry-After': { description: 'seconds', schema: { type: 'i
 function refusal(status: number, codes: readonly ErrorName[]): Json {
   const named = [400, 404, 409, 413, 415].includes(status)
   const schema = { $ref: '#/components/schemas/Error' }
-  const told = { properties: { error: { properties: { code: { enum: codes.map(codeOf) } } } } }
+  const codesOfError = { properties: { error: { properties: { code: { enum: codes.map(codeOf) } } } } }
   return {
     description: codes.map(code => `\`${codeOf(code)}\`: ${entryOf(code).en}`).join('\n\n'),
     ...(status === 429 || status === 503 ? { headers: retryAfter } : {}),
-    content: { 'application/json': { schema: named ? { allOf: [schema, told] } : schema } },
+    content: { 'application/json': { schema: named ? { allOf: [schema, codesOfError] } : schema } },
   }
 }
 

@@ -33,7 +33,7 @@ const job = { queue: notifyQueue, kind: notifyKind }
 const stuckOver = 10
 const quietFor = minutes(1)
 /** Notices of an event in ten minutes. */
-const mostTold = 10
+const mostNotices = 10
 /** Workers with the webhook claim a notice at once; after this time the watching process sends the notice. */
 const leftAfterMs = 4000
 
@@ -50,13 +50,13 @@ export class IncidentCheck {
   }
 
   /** Answers whether notices were created, and whether there are notices that no worker claims. */
-  async look(): Promise<{ made: boolean; left: boolean }> {
+  async check(): Promise<{ made: boolean; left: boolean }> {
     const { db, clock, log } = this.#given
     const rule = { queue: notifyQueue, apartMs: pollIntervalMs * 0.9, readyMs: leftAfterMs }
     const seen = await findIncidents(db, rule, clock.instant())
     if (!seen.won) return { made: false, left: seen.ready }
-    const tellings = this.#tellings([...seen.found, ...this.#measured(seen)], seen.told)
-    const begun = tellings.length === 0 ? [] : await openIncidents(db, job, tellings, clock.instant())
+    const notices = this.#noticesFor([...seen.found, ...this.#measured(seen)], seen.noticeCounts)
+    const begun = notices.length === 0 ? [] : await openIncidents(db, job, notices, clock.instant())
     for (const { event, subject } of begun) log.info({ event, subject }, 'an incident began')
     const over = await this.#clear(seen)
     return { made: begun.length > 0 || over, left: seen.ready }
@@ -85,14 +85,14 @@ export class IncidentCheck {
     return watchdogMs !== null && watchdogMs > unwatchedAfter && watching > unwatchedAfter
   }
 
-  #tellings(found: readonly Incident[], told: FoundIncidents['told']): IncidentNotice[] {
-    const counts = { ...told }
+  #noticesFor(found: readonly Incident[], noticeCounts: FoundIncidents['noticeCounts']): IncidentNotice[] {
+    const counts = { ...noticeCounts }
     const more = new Map<IncidentEvent, number>()
-    const tellings = found.map((incident): IncidentNotice => {
+    const notices = found.map((incident): IncidentNotice => {
       const { event } = incident
       const severity = severityOf(event)
       const count = counts[event] ?? 0
-      if (count >= mostTold) {
+      if (count >= mostNotices) {
         more.set(event, (more.get(event) ?? 0) + 1)
         return { incident, severity, notice: null }
       }
@@ -103,9 +103,9 @@ export class IncidentCheck {
     for (const [event, n] of more) {
       const incident = { event, subject: 'more', since, facts: { more: n } }
       const notice = JSON.stringify(noticeOfMany(incident, this.#given.writing))
-      tellings.push({ incident, severity: severityOf(event), notice })
+      notices.push({ incident, severity: severityOf(event), notice })
     }
-    return tellings
+    return notices
   }
 
   /** Answers whether a notice of an end was created. */

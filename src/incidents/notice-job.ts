@@ -84,12 +84,12 @@ export function notifyJob(given: {
     async run(ctx, { notice, after }) {
       const before = after === null ? undefined : await stateOf(after)
       if (before !== undefined && !isFinal(before)) return snooze(minutes(1))
-      if (before === 'failed' || before === 'cancelled') return skip('nobody was told that it began')
+      if (before === 'failed' || before === 'cancelled') return skip('no notice was sent about its begin')
       const { status, retryAfter } = await postNotice(webhook, notice, ctx.id, { clock, signal: ctx.signal })
       const judged = judgeWebhookResponse(status, retryAfter, clock.now())
-      if (judged.what === 'told') return { status }
-      if (judged.what === 'wait') return snooze(judged.delay)
-      if (judged.what !== 'refused') throw refusedBy(status)
+      if (judged.verdict === 'accepted') return { status }
+      if (judged.verdict === 'wait') return snooze(judged.delay)
+      if (judged.verdict !== 'refused') throw refusedBy(status)
       // Counted apart from attempts: an attempt that waited, or met a failing server, was not refused.
       const refused = 1 + (typeof ctx.resumeData === 'number' ? ctx.resumeData : 0)
       if (refused >= refusals) throw doNotRetry(refusedBy(status))

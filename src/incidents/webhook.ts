@@ -92,8 +92,8 @@ const failed = (problem: LocalizedText) => new RetomaError('notify_failed', { pr
 /** Only the code: the message of such an error contains the host. */
 function troubleOf(error: Error): LocalizedText {
   const { code } = error as { code?: unknown }
-  const told = typeof code === 'string' ? code : 'unknown'
-  return localized(`it could not be reached (${told})`, `não foi possível chegar a ele (${told})`)
+  const reason = typeof code === 'string' ? code : 'unknown'
+  return localized(`it could not be reached (${reason})`, `não foi possível chegar a ele (${reason})`)
 }
 
 /** The receiver answered with a status that does not accept the notice. */

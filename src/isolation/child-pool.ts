@@ -49,7 +49,7 @@ export class ChildPool {
     const key = JSON.stringify([nature, errand.work])
     return new ChildRun(++this.#runs, errand, nature, host, {
       take: () => this.#take(key, nature),
-      giveBack: child => this.#giveBack(key, child),
+      release: child => this.#release(key, child),
       kill: child => this.#kill(child),
     })
   }
@@ -105,7 +105,7 @@ export class ChildPool {
     }
   }
 
-  #giveBack(key: string, child: Child): void {
+  #release(key: string, child: Child): void {
     if (this.#closed) return void this.#kill(child)
     child.works(false)
     child.hear(() => {})

@@ -68,8 +68,8 @@ export type ToChild =
 
 export type ToParent =
   | { type: 'ready' }
-  /** Calls a verb of the attempt's storage (execution/model/attempt-verbs.ts), or one of `transact`, `query` and `isolate`. */
-  | { type: 'call'; run: number; call: number; verb: string; args: readonly unknown[] }
+  /** Calls a method of the attempt's storage (execution/model/attempt-storage-calls.ts), or one of `transact`, `query` and `isolate`. */
+  | { type: 'call'; run: number; call: number; method: string; args: readonly unknown[] }
   /** The work of a transaction is done: the text to save, or the error. */
   | { type: 'worked'; run: number; tx: number; text?: string; error?: PackedError }
   /** The work of a transaction timed out or was aborted. */

@@ -47,18 +47,18 @@ async function runIn(...children: Child[]) {
       taken.push(next)
       return next
     },
-    giveBack: () => {},
+    release: () => {},
     kill: async () => {},
   })
   return { ended: await run.ended, tried: taken.length }
 }
 
-test('a call that is no verb of the storage is an error of the child, not of the worker', async () => {
+test('a call that is no method of the storage is an error of the child, not of the worker', async () => {
   const answers: unknown[] = []
   const caller: Child = {
     ...child(say => {
-      say({ type: 'call', run: 1, call: 1, verb: 'constructor', args: [] })
-      say({ type: 'call', run: 1, call: 2, verb: 'query', args: undefined as never })
+      say({ type: 'call', run: 1, call: 1, method: 'constructor', args: [] })
+      say({ type: 'call', run: 1, call: 2, method: 'query', args: undefined as never })
       say({ type: 'ended', run: 1, end: 'well', grown: 0 })
     }),
   }

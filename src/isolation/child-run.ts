@@ -4,7 +4,7 @@
  * Invariant: a run ends once, by the child's report or by the child's death, and only after all requests of the child are answered: a write
  * under way at the child's death succeeds or fails before the end of the run, never later. The transaction of a dead child is rolled back.
  */
-import { type AttemptStorage, callVerb } from '../execution/model/attempt-verbs.ts'
+import { type AttemptStorage, callStorageMethod } from '../execution/model/attempt-storage-calls.ts'
 import type { JobQuery, JobTransaction } from '../jobs/model/job-context.ts'
 import type { Evidence } from '../jobs/model/outcome.ts'
 import { systemClock } from '../lib/clock.ts'
@@ -27,7 +27,7 @@ export interface ChildHost {
 
 export interface ChildLender {
   take(): Promise<Child>
-  giveBack(child: Child): void
+  release(child: Child): void
   kill(child: Child): Promise<void>
 }
 
@@ -131,7 +131,7 @@ export class ChildRun {
 
   async #in(child: Child): Promise<Tried> {
     if (this.#reason !== undefined || this.#killed) {
-      this.#lender.giveBack(child)
+      this.#lender.release(child)
       return { thrown: this.#reason?.thrown }
     }
     this.#child = child
@@ -156,7 +156,7 @@ export class ChildRun {
     if (leaves === 'dead') return ended
     // A module that failed to load may load in a new child; and leftover memory of this job must not break the next job.
     if (leaves === 'spent' || this.#killed) void this.#lender.kill(child)
-    else this.#lender.giveBack(child)
+    else this.#lender.release(child)
     return ended
   }
 
@@ -172,7 +172,7 @@ export class ChildRun {
 
   #hear(message: Exclude<ToParent, { type: 'ready' | 'ended' | 'unusable' | 'words' }>): void {
     if (message.type === 'log') this.#host.log(message.level, message.facts, message.message)
-    else if (message.type === 'call') void this.#call(message.call, message.verb, message.args)
+    else if (message.type === 'call') void this.#call(message.call, message.method, message.args)
     else this.#tell(message)
   }
 
@@ -184,12 +184,12 @@ export class ChildRun {
     else open?.failed?.(known(open, message.error))
   }
 
-  async #call(call: number, verb: string, args: readonly unknown[]): Promise<void> {
-    const work = this.#do(verb, args)
+  async #call(call: number, method: string, args: readonly unknown[]): Promise<void> {
+    const work = this.#do(method, args)
     this.#asked.add(work)
     const answer = await work.then(
       value => ({ value }),
-      thrown => ({ error: packError(thrown, verb === 'query' ? this.#remember(args?.[0], thrown) : undefined) }),
+      thrown => ({ error: packError(thrown, method === 'query' ? this.#remember(args?.[0], thrown) : undefined) }),
     )
     this.#asked.delete(work)
     const head = { type: 'answer', run: this.#number, call } as const
@@ -202,15 +202,16 @@ export class ChildRun {
   }
 
   /** Never throws: a call that does not fit is an error of the child. */
-  async #do(verb: string, args: readonly unknown[]): Promise<unknown> {
+  async #do(method: string, args: readonly unknown[]): Promise<unknown> {
     const { storage } = this.#host
     if (storage === undefined) throw new TypeError('an isolated function has no context')
     const [first, second] = args
-    if (verb === 'transact' && typeof first === 'string' && typeof second === 'number')
+    if (method === 'transact' && typeof first === 'string' && typeof second === 'number')
       return this.#transact(storage, first, second)
-    if (verb === 'query' && typeof first === 'number' && isObject(second)) return this.#query(first, second as JobQuery)
-    if (verb === 'isolate' && isObject(first)) return this.#isolate(first as IsolatedCall)
-    return callVerb(storage, verb, args)
+    if (method === 'query' && typeof first === 'number' && isObject(second))
+      return this.#query(first, second as JobQuery)
+    if (method === 'isolate' && isObject(first)) return this.#isolate(first as IsolatedCall)
+    return callStorageMethod(storage, method, args)
   }
 
   async #transact(storage: AttemptStorage, name: string, number: number): Promise<unknown> {

@@ -49,7 +49,7 @@ const lastWordMs = 500
 /** A function ends after 10 times its timeout, however little processor time it received. */
 const mostWall = 10
 /** The interval of checks of the function's processor time. */
-const lookMs = 1000
+const checkMs = 1000
 /** Leftovers of an earlier call in a child may crash the child during this call: the number of further children to try. */
 const otherChildren = 3
 
@@ -157,14 +157,14 @@ async function within(
   const tooLate = async () => {
     await began
     const begunAt = systemClock.elapsed()
-    for (let told = 0; ; ) {
+    for (let counted = 0; ; ) {
       const wall = systemClock.elapsed() - begunAt
-      const stolen = Math.max(run.stolenMs, told)
-      stole(stolen - told)
-      told = stolen
+      const stolen = Math.max(run.stolenMs, counted)
+      stole(stolen - counted)
+      counted = stolen
       const left = timeoutMs + stolen - wall
       if (left > 0 && wall < timeoutMs * mostWall) {
-        await systemClock.sleep(Math.min(left, lookMs), over.signal)
+        await systemClock.sleep(Math.min(left, checkMs), over.signal)
         if (!over.signal.aborted) continue
       }
       const reason = lateOf(step, { timeoutMs, wall, stolen })

@@ -26,12 +26,12 @@ export interface SliceOptions {
   length: number
   between: () => Promise<void>
   /** Receives the text of each group. */
-  look?: (text: string) => void
+  inspect?: (text: string) => void
 }
 
 export async function parseJsonInSlices(
   text: string,
-  { length, between, look = () => {} }: SliceOptions,
+  { length, between, inspect = () => {} }: SliceOptions,
 ): Promise<unknown> {
   const stack: Open[] = []
   let whole: unknown
@@ -39,7 +39,7 @@ export async function parseJsonInSlices(
   let last = 0
 
   const parsed = (part: string): unknown => {
-    look(part)
+    inspect(part)
     return JSON.parse(part)
   }
 

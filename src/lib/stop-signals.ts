@@ -20,7 +20,7 @@ export interface StopSignals<Name extends NodeJS.Signals> {
   forget(): void
 }
 
-/** Marks the listeners of Retoma, so that a listener of the application can be told apart, also if this module is loaded twice. */
+/** Marks the listeners of Retoma, so that a listener of the application can be distinguished, also if this module is loaded twice. */
 const ours = Symbol.for('retoma.stopSignal')
 
 export function onStopSignals<Name extends NodeJS.Signals>(options: StopSignalOptions<Name>): StopSignals<Name> {

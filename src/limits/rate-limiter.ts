@@ -84,13 +84,13 @@ function withFallback(upstash: RateWindows, ours: RateWindows, clock: Clock, log
     downUntil = clock.elapsed() + pauseMs
   }
 
-  async function judge(verb: keyof RateWindows, asked: LimitOptions): Promise<WindowVerdict> {
+  async function judge(method: keyof RateWindows, asked: LimitOptions): Promise<WindowVerdict> {
     const isDown = downUntil !== undefined
-    if (isDown && clock.elapsed() < downUntil!) return ours[verb](asked)
+    if (isDown && clock.elapsed() < downUntil!) return ours[method](asked)
     // This caller tries Upstash; the others use PostgreSQL until the result is known.
     if (isDown) downUntil = clock.elapsed() + pauseMs
     try {
-      const judged = await upstash[verb](asked)
+      const judged = await upstash[method](asked)
       // A request sent before the outage may be answered during the outage; such an answer does not end the outage.
       if (isDown) {
         downUntil = undefined
@@ -99,7 +99,7 @@ function withFallback(upstash: RateWindows, ours: RateWindows, clock: Clock, log
       return judged
     } catch (error) {
       wentDown(error)
-      return ours[verb](asked)
+      return ours[method](asked)
     }
   }
   return { take: asked => judge('take', asked), peek: asked => judge('peek', asked) }

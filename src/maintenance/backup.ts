@@ -56,7 +56,7 @@ export async function backupDatabase(options: BackupOptions): Promise<Backup> {
       return { file, bytes, schema: snapshot.schema, at: snapshot.at, rows }
     } catch (error) {
       signal?.throwIfAborted()
-      throw db.told(error, false)
+      throw db.translate(error, false)
     } finally {
       // The connection has written nothing, so that it can be destroyed even in the middle of a read.
       connection.destroy()

@@ -78,7 +78,7 @@ export async function examine(options: DoctorOptions): Promise<DoctorReport> {
   const { databaseUrl: url, databaseDirectUrl: directUrl, schema, log = silentLog } = options
   const db = openDb({ url, connections: 2, log, directUrl, schema })
   try {
-    return await lookAll(db, options)
+    return await checkAll(db, options)
   } finally {
     await db.close()
   }
@@ -86,14 +86,14 @@ export async function examine(options: DoctorOptions): Promise<DoctorReport> {
 
 /** The result if the database is unreachable: no other check could run. */
 export function unreachable(error: unknown): DoctorReport {
-  const database = failure('database', told(error), fixDatabase)
+  const database = failure('database', sentenceOf(error), fixDatabase)
   return {
     checks: [database, ...rest(['database'], localized('the database was not reached', 'o banco não foi alcançado'))],
   }
 }
 
 /** @internal With a database that tests control. */
-export async function lookAll(db: Db, options: DoctorOptions): Promise<DoctorReport> {
+export async function checkAll(db: Db, options: DoctorOptions): Promise<DoctorReport> {
   const { clock = systemClock, databaseUrl, databaseDirectUrl, freeBytes } = options
   const now = clock.instant()
   let server: ServerFacts
@@ -112,15 +112,15 @@ export async function lookAll(db: Db, options: DoctorOptions): Promise<DoctorRep
     checkConnections(server),
   ]
   const seen: DoctorReport = { checks, server }
-  const look = async (name: CheckName, work: () => Promise<Check>) =>
-    void checks.push(await work().catch(error => notLooked(name, error)))
+  const check = async (name: CheckName, work: () => Promise<Check>) =>
+    void checks.push(await work().catch(error => notChecked(name, error)))
 
-  await look('pins', async () => checkPins(await readPins(db, pinSeconds, pinTransactions)))
-  await look('listen', async () => {
+  await check('pins', async () => checkPins(await readPins(db, pinSeconds, pinTransactions)))
+  await check('listen', async () => {
     const hears = await hearsNotifications(db).catch((error: Error) => error)
     return checkListen(hears, databaseDirectUrl !== undefined)
   })
-  await look('schema', async () => {
+  await check('schema', async () => {
     seen.schema = await readSchemaVersion(db, await readSystemMigrations(options.systems ?? []))
     return checkSchema(seen.schema)
   })
@@ -138,22 +138,24 @@ export async function lookAll(db: Db, options: DoctorOptions): Promise<DoctorRep
     }
   }
 
-  await look('rights', async () => checkRights(await readRights(db)))
-  await look('vacuum', async () => {
+  await check('rights', async () => checkRights(await readRights(db)))
+  await check('vacuum', async () => {
     seen.tables = await readSizes(db)
     return checkVacuum(server, seen.tables)
   })
-  await look('starved', async () => checkStarved(await readStarved(db, most, now)))
+  await check('starved', async () => checkStarved(await readStarved(db, most, now)))
   let work: WorkFacts | undefined
-  await look('workers', async () => {
+  await check('workers', async () => {
     work = await readWork(db, most, now)
     return checkWorkers(work)
   })
   // Both checks use the facts of the previous check.
-  await look('paused', async () => (work ? checkPaused(work) : unseen('paused', noWork)))
-  await look('watchdog', async () => (work ? checkWatchdog(await readTick(db, now), work) : unseen('watchdog', noWork)))
-  await look('findings', async () => checkFindings(await viewFindings(db)))
-  await look('guards', async () => {
+  await check('paused', async () => (work ? checkPaused(work) : unseen('paused', noWork)))
+  await check('watchdog', async () =>
+    work ? checkWatchdog(await readTick(db, now), work) : unseen('watchdog', noWork),
+  )
+  await check('findings', async () => checkFindings(await viewFindings(db)))
+  await check('guards', async () => {
     const guards = await viewGuards(db, now)
     return checkGuards(guards.filter(each => each.active || each.late)) // the other guards were abandoned
   })
@@ -162,13 +164,13 @@ export async function lookAll(db: Db, options: DoctorOptions): Promise<DoctorRep
   return { ...seen, checks: sorted(checks), ...(queues ? { queues } : {}), ...(workers ? { workers } : {}) }
 }
 
-const noWork = localized('the workers could not be looked at', 'não foi possível ver os workers')
+const noWork = localized('the workers could not be read', 'não foi possível ver os workers')
 
 /** A timeout or a lock timeout leaves the check without a result; any other error fails the check. */
-function notLooked(name: CheckName, error: unknown): Check {
-  if (isRetomaError(error, 'database_timeout') || isLockTimeout(error)) return unseen(name, told(error))
+function notChecked(name: CheckName, error: unknown): Check {
+  if (isRetomaError(error, 'database_timeout') || isLockTimeout(error)) return unseen(name, sentenceOf(error))
   const isAway = isRetomaError(error, 'database_unreachable') || isRetomaError(error, 'database_refused')
-  return failure(name, told(error), isAway ? fixDatabase : seeLog)
+  return failure(name, sentenceOf(error), isAway ? fixDatabase : seeLog)
 }
 
 const rest = (seen: readonly CheckName[], why: LocalizedText): Check[] =>
@@ -177,7 +179,7 @@ const rest = (seen: readonly CheckName[], why: LocalizedText): Check[] =>
 const sorted = (checks: Check[]): Check[] =>
   checks.sort((a, b) => checkNames.indexOf(a.name) - checkNames.indexOf(b.name))
 
-function told(error: unknown): LocalizedText {
+function sentenceOf(error: unknown): LocalizedText {
   if (isRetomaError(error)) return localized(error.in('en'), error.in('pt'))
   const text = error instanceof Error ? error.message : String(error)
   return localized(text, text)

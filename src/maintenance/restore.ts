@@ -105,7 +105,7 @@ export async function restoreDatabase(options: RestoreOptions): Promise<Restored
       return { file, from: header.schema, to, at: header.at, rows }
     } catch (error) {
       signal?.throwIfAborted()
-      throw db.told(error, true)
+      throw db.translate(error, true)
     } finally {
       signal?.removeEventListener('abort', stop)
       // The transaction has been committed or rolled back, or the connection is lost: nothing to wait for.

@@ -54,7 +54,7 @@ export class Watchdog {
   readonly #random: Random
   readonly #findings: Findings
   #allAt = Number.NEGATIVE_INFINITY
-  #hasLooked = false
+  #hasChecked = false
 
   constructor(db: Db, clock: Clock, log: Log, random: Random = systemRandom) {
     this.#db = db
@@ -99,7 +99,7 @@ export class Watchdog {
   /** For callers that run only now and then: repeats the check while workers are suspected, until there is a verdict. */
   async once(): Promise<Tick> {
     const all = await this.tick()
-    for (let left = mostLooks; all.suspects && left > 0; left--) {
+    for (let left = mostChecks; all.suspects && left > 0; left--) {
       await this.#clock.sleep(beatEvery)
       const { dead, recovered, timedOut, stalled, batches, stopped, suspects } = await this.tick()
       all.dead.push(...dead)
@@ -113,13 +113,13 @@ export class Watchdog {
 
   async #sweep(): Promise<EndedLateAttempts> {
     const swept = await sweepAttempts(this.#db, this.#random, () => this.#clock.instant())
-    const told = { timedOut: 'attempts out of time were ended', stalled: 'attempts without progress were ended' }
+    const messages = { timedOut: 'attempts out of time were ended', stalled: 'attempts without progress were ended' }
     for (const what of ['timedOut', 'stalled'] as const) {
       const ended = swept[what]
       if (ended.length > 0)
         this.#log.warn(
           { jobs: ended.length, sample: ended.slice(0, 5).map(({ id, state }) => ({ id, state })) },
-          told[what],
+          messages[what],
         )
     }
     return swept
@@ -132,16 +132,16 @@ export class Watchdog {
     const cost = this.#clock.elapsed() - begun
     if (all && cost >= cheapMs) this.#allAt = begun + Math.min(cost * share, rarelyMs)
     // The first check after a start is expected to be late.
-    const level = this.#hasLooked ? 'warn' : 'info'
-    this.#hasLooked = true
+    const level = this.#hasChecked ? 'warn' : 'info'
+    this.#hasChecked = true
     if (found.unseenMs !== null && found.unseenMs > lateMs)
       this.#log[level](
         { seconds: Math.round(found.unseenMs / 1000) },
-        'no watchdog had looked for a while; this one does',
+        'no watchdog had checked for a while; this watchdog does',
       )
     return found
   }
 }
 
 /** Two heartbeats from the suspicion to the verdict, and some more for checks that another watchdog won. */
-const mostLooks = 5
+const mostChecks = 5

@@ -41,7 +41,7 @@ export interface ScheduleCheck {
 
 // Writes once a minute, not at every check. Locks in order and skips locked rows: a concurrent check writes the same
 // value.
-const look = {
+const readDue = {
   name: 'schedule_due',
   text: `
     with mine as materialized (
@@ -69,7 +69,7 @@ const look = {
 export function readSchedules(db: Db, schedules: readonly Planned[], now: Date | null): Promise<ScheduleCheck[]> {
   const names = schedules.map(each => each.name)
   const plans = schedules.map(each => JSON.stringify(each.plan))
-  return db.run<ScheduleCheck>(look, [now, names, plans], tickMs)
+  return db.run<ScheduleCheck>(readDue, [now, names, plans], tickMs)
 }
 
 // If several processes bring the same recurrence, one process wins and the others find it in force. A recurrence in force

@@ -40,8 +40,8 @@ export function createScheduler(given: {
   let since: Date | undefined
 
   /** Offers recurrences of this process that are not in force; the database decides. Answers the number of offers. */
-  async function bring(looked: readonly ScheduleCheck[], now: Date | null): Promise<number> {
-    const absent = looked.filter(each => each.nextAt === null || each.mayTake)
+  async function bring(checks: readonly ScheduleCheck[], now: Date | null): Promise<number> {
+    const absent = checks.filter(each => each.nextAt === null || each.mayTake)
     for (const each of absent) {
       const schedule = named.get(each.name)!
       // Starts where the other recurrence ended, so that no occurrence is lost between the two; but never before this process
@@ -53,20 +53,20 @@ export function createScheduler(given: {
   }
 
   /** Fires the due occurrences of a schedule in chunks; answers the delay until the schedule has work again. */
-  async function fire(schedule: Schedule & Planned, looked: ScheduleCheck, now: Date | null): Promise<number> {
+  async function fire(schedule: Schedule & Planned, check: ScheduleCheck, now: Date | null): Promise<number> {
     const { plan, catchUp, name, job } = schedule
-    let nextAt = looked.nextAt!
-    for (let i = 0; i < maxChunks && nextAt <= looked.now; i++) {
-      const { slots, nextAt: afterwards } = dueOccurrences(plan, catchUp, nextAt, looked.now, chunkSize)
+    let nextAt = check.nextAt!
+    for (let i = 0; i < maxChunks && nextAt <= check.now; i++) {
+      const { slots, nextAt: afterwards } = dueOccurrences(plan, catchUp, nextAt, check.now, chunkSize)
       const jobs = await jobsFor(schedule, slots)
       if (jobs === undefined) return pollIntervalMs
       const made = await fireOccurrences(db, schedule, { nextAt, afterwards, slot: slots.at(-1), jobs }, now)
-      if (made === undefined) return Math.max(afterwards.getTime() - looked.now.getTime(), closest) // another process fires it
+      if (made === undefined) return Math.max(afterwards.getTime() - check.now.getTime(), closest) // another process fires it
       if (made.length > 0) fired(job.queue)
       log.debug({ schedule: name, slots, jobs: made }, 'a schedule enqueued its job')
       nextAt = afterwards
     }
-    return Math.max(nextAt.getTime() - looked.now.getTime(), 0)
+    return Math.max(nextAt.getTime() - check.now.getTime(), 0)
   }
 
   /** Undefined: the job rejects the input of an occurrence, which the author of the schedule has to fix. */
@@ -87,12 +87,12 @@ export function createScheduler(given: {
   return {
     async tick(now) {
       if (schedules.length === 0) return pollIntervalMs
-      let looked = await readSchedules(db, planned, now)
-      since ??= looked[0]?.now
-      if ((await bring(looked, now)) > 0) looked = await readSchedules(db, planned, now)
+      let checks = await readSchedules(db, planned, now)
+      since ??= checks[0]?.now
+      if ((await bring(checks, now)) > 0) checks = await readSchedules(db, planned, now)
       // Concurrently: a schedule that waits for a unique key in an open transaction does not delay other schedules.
       const pauses = await Promise.all(
-        looked
+        checks
           .filter(one => one.inForce)
           .map(each =>
             fire(named.get(each.name)!, each, now).catch(error => {

@@ -104,7 +104,7 @@ export const variables = define({
   },
   RETOMA_NOTIFY_URL: {
     meaning: 'Webhook that tells a person when something is stuck',
-    absent: 'nobody is told',
+    absent: 'no notices are sent',
     secret: true,
     read: webUrl,
   },

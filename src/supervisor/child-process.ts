@@ -36,15 +36,15 @@ export interface ProcessEnd extends Omit<CrashObservation, 'askedToStop' | 'star
   readyMs: number | null
 }
 
-const lookMs = 1000
-const claimsLookMs = 100
+const checkMs = 1000
+const claimsCheckMs = 100
 const lateMs = 60_000
 const tooLateMs = 120_000
 const keptBytes = 8192
 /** The last lines of stderr arrive a moment after the exit, unless another process holds stderr open. */
 const lastWordsMs = 500
 /** The kernel counts an out-of-memory kill at its begin, and a large process takes time to exit. */
-const oomLooks = 5
+const oomReadings = 5
 
 const neverStarted: ProcessEnd = {
   exitCode: 1,
@@ -123,7 +123,7 @@ export class SupervisedProcess {
     const { clock, reportFolder } = this.#options
     while (!this.#over.signal.aborted) {
       if (hasStatusFile(reportFolder, 'claims')) return true
-      await clock.sleep(claimsLookMs, this.#over.signal)
+      await clock.sleep(claimsCheckMs, this.#over.signal)
     }
     return false
   }
@@ -151,10 +151,10 @@ export class SupervisedProcess {
       })
     })
     const oomNow = oomCounter()
-    void this.#look(oomNow)
+    void this.#watchStart(oomNow)
     const { exitCode, signal } = await end
     this.#over.abort()
-    this.#lookForReady()
+    this.#checkReady()
     const readyMs = this.#readyAt === undefined ? null : clock.elapsed() - this.#readyAt
     await this.#lastWords(said, () => heard)
     stderr.destroy()
@@ -175,28 +175,28 @@ export class SupervisedProcess {
     }
   }
 
-  async #look(oomNow: () => number | null): Promise<void> {
+  async #watchStart(oomNow: () => number | null): Promise<void> {
     const { clock, late, reportFolder } = this.#options
-    let told = 0
+    let reported = 0
     while (!this.#over.signal.aborted) {
       // Right after the start the process is still a copy of the supervisor.
       if (this.#ooms.length > 0) this.#memory = memoryOf(this.#child?.pid ?? 0) ?? this.#memory
       this.#ooms.push(oomNow())
-      if (this.#ooms.length > oomLooks) this.#ooms.shift()
-      this.#lookForReady()
+      if (this.#ooms.length > oomReadings) this.#ooms.shift()
+      this.#checkReady()
       const waited = clock.elapsed() - this.#startedAt
-      if (this.#readyAt === undefined && waited >= lateMs * (told + 1)) {
-        told++
+      if (this.#readyAt === undefined && waited >= lateMs * (reported + 1)) {
+        reported++
         // A recovering database or a migration may take any time.
         const killed = waited >= tooLateMs && !hasStatusFile(reportFolder, 'database')
         late(Math.round(waited / 1000), killed)
         if (killed) this.tell('SIGKILL')
       }
-      await clock.sleep(lookMs, this.#over.signal)
+      await clock.sleep(checkMs, this.#over.signal)
     }
   }
 
-  #lookForReady(): void {
+  #checkReady(): void {
     if (hasStatusFile(this.#options.reportFolder, 'ready')) this.#readyAt ??= this.#options.clock.elapsed()
   }
 }

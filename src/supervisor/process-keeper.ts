@@ -28,7 +28,7 @@ export interface ProcessKeeperOptions {
   clock: Clock
   /** Created on first use: most supervisors never log. */
   log: () => Promise<Log>
-  /** The supervisor was told to stop. */
+  /** The supervisor got the signal to stop. */
   stop: AbortSignal
   /** Another process of this supervisor was ready before: a process that refuses to start is started again. */
   everReady: boolean
@@ -49,7 +49,7 @@ export class ProcessKeeper {
   #standing: Standing
   /** Aborts to start the next process without waiting. */
   #waiting = new AbortController()
-  /** Called with the process that takes the place of the process told to stop. */
+  /** Called with the process that takes the place of the stopping process. */
   #replaced: ((next: SupervisedProcess | undefined) => void) | undefined
 
   constructor(options: ProcessKeeperOptions) {
@@ -133,7 +133,7 @@ export class ProcessKeeper {
       reportFolder: this.#reportFolder,
       clock,
       ...(of === 1 ? {} : { lineNumber: number }),
-      late: (seconds, killed) => void log().then(told => logLateStart(told, place, seconds, killed)),
+      late: (seconds, killed) => void log().then(logger => logLateStart(logger, place, seconds, killed)),
     })
     this.#replaced?.(this.#child)
     this.#replaced = undefined
@@ -145,12 +145,12 @@ export class ProcessKeeper {
     const { folder, place, log } = this.#options
     const { crashReport, pendingReports } = buildCrashReports(this.#reportFolder, end)
     if (next === undefined && pendingReports.length === 0) return
-    const told = await log()
+    const logger = await log()
     try {
       for (const each of pendingReports) writePendingCrashReport(folder.pendingReports, each)
     } catch (error) {
-      told.warn({ err: error }, 'cannot write the crash report; the watchdog recovers the running jobs')
+      logger.warn({ err: error }, 'cannot write the crash report; the watchdog recovers the running jobs')
     }
-    if (next !== undefined) logCrash(told, place, crashReport, next, end.readyMs !== null)
+    if (next !== undefined) logCrash(logger, place, crashReport, next, end.readyMs !== null)
   }
 }

@@ -62,14 +62,14 @@ export async function supervise({ program, processes = 1, folder, clock, log }: 
 
   /** The last process first: the first process of `up` has the API, and a broken release shows in a worker. */
   async function roll(): Promise<void> {
-    const told = await log()
-    logRoll(told, 'begins', running.length)
+    const logger = await log()
+    logRoll(logger, 'begins', running.length)
     for (const [done, each] of running.toReversed().entries()) {
       const isUp = await each.replace()
       if (stop.aborted) return
-      if (!isUp) return logRollStopped(told, each.number, done, running.length - done - 1)
+      if (!isUp) return logRollStopped(logger, each.number, done, running.length - done - 1)
     }
-    logRoll(told, 'is done', running.length)
+    logRoll(logger, 'is done', running.length)
   }
 
   const fresh = loop({
@@ -103,14 +103,14 @@ export async function supervise({ program, processes = 1, folder, clock, log }: 
       over = true
     }
     first.then(ended, ended)
-    while (!over && !stop.aborted && !(await running[0]!.claims())) await clock.sleep(restartLookMs, stop)
+    while (!over && !stop.aborted && !(await running[0]!.claims())) await clock.sleep(restartCheckMs, stop)
     if (over || stop.aborted) return []
     return Array.from({ length: processes - 1 }, (_, index) => start(index + 2))
   }
 }
 
 /** The first process has died before its first claim, and starts again. */
-const restartLookMs = 100
+const restartCheckMs = 100
 
 /** The end that says most: a signal, else the highest exit code. */
 function worst(ends: readonly Ending[]): Ending {

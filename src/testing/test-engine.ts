@@ -142,7 +142,7 @@ export async function testEngine(options: TestEngineOptions = {}): Promise<TestE
     databaseUrl: database.url,
     async run() {
       const worker = await internalsOf(engine).begin({}, 'by hand')
-      worker.beat()
+      worker.writeHeartbeat()
       try {
         for (let total = 0; ; ) {
           total += await worker.drain()

@@ -27,13 +27,13 @@ function tell(pid, signal) {
 function end(folders) {
   const working = ([pid, command]) =>
     /(^|\\/)(postgres|initdb)[\\0 ]/.test(command) && folders.some(folder => command.includes(folder))
-  const told = new Set()
+  const signalled = new Set()
   for (let round = 0; round < 600; round++) {
     const pids = commands().filter(working).map(([pid]) => pid)
     for (const pid of pids) {
-      if (!told.has(pid)) tell(pid, 'SIGQUIT')
+      if (!signalled.has(pid)) tell(pid, 'SIGQUIT')
       else if (round > 200) tell(pid, 'SIGKILL')
-      told.add(pid)
+      signalled.add(pid)
     }
     if (pids.length === 0) {
       for (const folder of folders) fs.rmSync(folder, { recursive: true, force: true, maxRetries: 5 })

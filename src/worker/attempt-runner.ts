@@ -247,7 +247,7 @@ export class AttemptRunner implements AttemptHost {
     events.settled(id)
     if (delay === undefined && batch !== null) events.batchTouched(batch)
     if (--this.#running > 0) return
-    for (const told of this.#idlers.splice(0)) told()
+    for (const resolve of this.#idlers.splice(0)) resolve()
   }
 }
 

@@ -8,7 +8,7 @@ import { retryWhileAway } from '../database/retry-while-away.ts'
 import { RetomaError } from '../errors/errors.ts'
 import { warnOfAttempt } from '../events/sql/write-events.ts'
 import type { AttemptStorages } from '../execution/attempt.ts'
-import type { AttemptStorage } from '../execution/model/attempt-verbs.ts'
+import type { AttemptStorage } from '../execution/model/attempt-storage-calls.ts'
 import { loadCheckpoints } from '../execution/sql/checkpoint.ts'
 import { runStepTransaction } from '../execution/step-transaction.ts'
 import type { LocalFileCopies } from '../files/local-file-copies.ts'
@@ -64,7 +64,7 @@ function storageOf(
       const found = await storage.file(file)
       return found && copy(opened(found, n => storage.piece(file, n)))
     },
-    look: query => patiently(() => readOnlyQuery(db, query), isAnswer),
+    readOnlyQuery: query => patiently(() => readOnlyQuery(db, query), isAnswer),
     save: (name, value) => outcomeWriter.save({ id, attempt, name, value }),
     transact: (name, work, signal) =>
       runStepTransaction({ db, clock, worker, job: { id, attempt }, name, work, signal }),

@@ -235,7 +235,7 @@ export class ClaimLoop implements HandlerSlot {
   async #tick(): Promise<number | undefined> {
     if (this.#suspended) return undefined
     // Look ahead before the claim: a job due between the two statements is then either ready for the claim or known to be due.
-    if (this.#now() >= this.#lookahead.lookAt) await this.#lookAhead()
+    if (this.#now() >= this.#lookahead.dueAt) await this.#lookAhead()
     // A queue whose slots rest is not part of the claim and may have ready jobs.
     // An attempt that is not settled before the claim may make its job ready again after the claim.
     const asked = this.#isIdle && this.#slots.every(slots => this.#want(slots) > 0) ? this.#emptied.length : 0
@@ -249,11 +249,11 @@ export class ClaimLoop implements HandlerSlot {
       for (const slots of this.#slots) slots.more = true
       return undefined
     }
-    return Math.max(Math.min(this.#lookahead.lookAt, this.#claimer.sweepAt) - this.#now(), 1)
+    return Math.max(Math.min(this.#lookahead.dueAt, this.#claimer.sweepAt) - this.#now(), 1)
   }
 
   async #lookAhead(): Promise<void> {
-    const { limited, counted, anew } = await this.#lookahead.look()
+    const { limited, counted, anew } = await this.#lookahead.run()
     for (const queue of anew) this.#claimer.forget(queue)
     for (const slots of this.#slots) {
       slots.limited = limited.includes(slots.queue)
@@ -403,7 +403,7 @@ export class ClaimLoop implements HandlerSlot {
 
   async #release(attempts: readonly Attempt[], delayMs = 0): Promise<void> {
     const { heartbeat, log } = this.#options
-    await this.#incarnation.leases.giveBack(attempts, delayMs).catch(error => {
+    await this.#incarnation.leases.release(attempts, delayMs).catch(error => {
       log.warn({ err: error }, 'cannot release jobs; trying again')
       heartbeat.unsure()
     })

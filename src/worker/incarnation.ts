@@ -154,7 +154,7 @@ export class WorkerIncarnation {
       if (attempt.started) attempt.abort(new RetomaError('worker_stopping', { job: attempt.claimed.id }))
     }
     await this.leases
-      .giveBack([...this.leases])
+      .release([...this.leases])
       .catch(error => this.#log.warn({ err: error }, 'cannot release claimed jobs; the watchdog recovers them'))
     await this.runner.idle()
     this.runner.deadlines.off()

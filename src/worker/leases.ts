@@ -33,7 +33,7 @@ export class Leases {
   #over = false
   /** Attempts that the last comparison found in the database and not here. */
   #unknown = new Set<string>()
-  readonly #handedBack = new Set<string>()
+  readonly #released = new Set<string>()
   /** The blocked time of each attempt that the database already knows, in milliseconds. */
   readonly #extended = new WeakMap<Attempt, number>()
 
@@ -63,7 +63,7 @@ export class Leases {
    * `reconcile` released the job after a lost answer.
    */
   add(attempt: Attempt): boolean {
-    if (this.#over || this.#handedBack.delete(attempt.name)) return false
+    if (this.#over || this.#released.delete(attempt.name)) return false
     this.#held.set(attempt.name, attempt)
     return true
   }
@@ -74,7 +74,7 @@ export class Leases {
   }
 
   /** Releases unstarted attempts; these attempts are not counted. */
-  async giveBack(attempts: readonly Attempt[], delayMs = 0): Promise<void> {
+  async release(attempts: readonly Attempt[], delayMs = 0): Promise<void> {
     const claims = attempts.filter(each => !each.started).map(each => each.claimed)
     if (claims.length === 0) return
     for (const claim of claims) this.#held.delete(nameOf(claim))
@@ -124,7 +124,7 @@ export class Leases {
     const lost = unknown.filter(each => this.#unknown.has(nameOf(each)))
     this.#unknown = new Set(unknown.map(nameOf))
     if (lost.length === 0) return
-    for (const each of lost) this.#handedBack.add(nameOf(each))
+    for (const each of lost) this.#released.add(nameOf(each))
     await this.#release(lost)
     this.#options.log.warn(
       { jobs: lost.map(each => each.id) },

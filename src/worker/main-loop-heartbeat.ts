@@ -43,7 +43,7 @@ export interface MainLoopHeartbeatOptions {
   log: Log
   supervision: Supervision
   currentJob: CurrentJobTracker
-  heart: HeartbeatSettings | undefined
+  thread: HeartbeatSettings | undefined
   queues: readonly string[]
   metricsFlusher: MetricsFlusher
   worker: MonitoredWorker
@@ -70,7 +70,7 @@ export class MainLoopHeartbeat {
   readonly #options: MainLoopHeartbeatOptions
   /** The incarnation that lives; set by `live`. */
   #incarnation!: WorkerIncarnation
-  /** The number of further heartbeats that look for unknown attempts. */
+  /** The number of further heartbeats that check for unknown attempts. */
   #searches = 0
   #beatsSinceSearch = 0
   #heartbeatThread: HeartbeatThread | undefined
@@ -92,8 +92,8 @@ export class MainLoopHeartbeat {
   }
 
   start(): void {
-    const { clock, log, heart } = this.#options
-    if (heart !== undefined) this.#startHeart(heart)
+    const { clock, log, thread } = this.#options
+    if (thread !== undefined) this.#startThread(thread)
     const failed = (error: unknown) => {
       log.warn({ err: error }, 'the heartbeat failed; trying again')
       this.#silent()
@@ -124,7 +124,7 @@ export class MainLoopHeartbeat {
     await Promise.all([this.#loop?.stop(), this.#heartbeatThread?.stop()])
   }
 
-  #startHeart(settings: HeartbeatSettings): void {
+  #startThread(settings: HeartbeatSettings): void {
     const { clock, log, queues, supervision, currentJob } = this.#options
     this.#offset = sharedElapsed() - clock.elapsed()
     this.#heartbeatThread = new HeartbeatThread({
@@ -154,7 +154,7 @@ export class MainLoopHeartbeat {
    * `silentMs`.
    */
   #silent(): void {
-    const { heart: settings, clock } = this.#options
+    const { thread: settings, clock } = this.#options
     if (settings === undefined) return
     const byThread = this.#heartbeatThread!.sharedState[slot.heartbeatAt]! - this.#offset
     if (clock.elapsed() - Math.max(byThread, this.#heartbeatAt) >= settings.silentMs) this.#incarnation.cannotBeat()
@@ -231,9 +231,9 @@ export class MainLoopHeartbeat {
     await this.#search(present)
   }
 
-  /** Looks for unknown attempts at the next two heartbeats after `unsure`, and once a minute anyway. */
+  /** Checks for unknown attempts at the next two heartbeats after `unsure`, and once a minute anyway. */
   async #search({ id, leases }: WorkerIncarnation): Promise<void> {
-    this.#options.metricsFlusher.beat()
+    this.#options.metricsFlusher.onHeartbeat()
     if (++this.#beatsSinceSearch >= beatsBetweenSearches) this.#searches = Math.max(this.#searches, 2)
     if (this.#searches === 0) return
     this.#beatsSinceSearch = 0

@@ -19,11 +19,11 @@ export interface MetricsFlusherOptions {
   incarnation: () => WorkerIncarnation
 }
 
-const beatsBetweenTellings = 2
+const heartbeatsBetweenFlushes = 2
 
 export class MetricsFlusher {
   readonly #options: MetricsFlusherOptions
-  #beats = 0
+  #heartbeats = 0
   #flushing: Promise<void> | undefined
 
   constructor(options: MetricsFlusherOptions) {
@@ -31,8 +31,8 @@ export class MetricsFlusher {
   }
 
   /** Called with each heartbeat; writes at every second call. */
-  beat(): void {
-    if (++this.#beats % beatsBetweenTellings !== 0) return
+  onHeartbeat(): void {
+    if (++this.#heartbeats % heartbeatsBetweenFlushes !== 0) return
     this.#flushing ??= this.#flush().finally(() => {
       this.#flushing = undefined
     })

@@ -36,7 +36,7 @@ export interface RunUntilEmptyResult {
   retried: number
   /** Attempts that ended without a count: snoozed, or waiting for a provider or a child process. */
   deferred: number
-  /** Jobs put back because the time was up. */
+  /** Jobs released because the time was up. */
   released: number
   /** True: no job was ready at the end. False: the time was up first. */
   empty: boolean

@@ -77,7 +77,7 @@ export class WorkerPool implements WorkerEvents {
   readonly #given: WorkerPoolOptions
   readonly #workers = new Set<Worker>()
   #listener: WakeListener | undefined
-  #lookAway: (() => void) | undefined
+  #stopRecording: (() => void) | undefined
 
   constructor(given: WorkerPoolOptions) {
     this.#given = given
@@ -87,7 +87,7 @@ export class WorkerPool implements WorkerEvents {
     const { supervision, currentJob } = this.#given
     const { reportFolder } = supervision
     if (reportFolder !== undefined)
-      this.#lookAway ??= recordCrashes({ reportFolder, current: () => currentJob.current })
+      this.#stopRecording ??= recordCrashes({ reportFolder, current: () => currentJob.current })
     const worker = await this.begin(options, 'loops')
     this.#warnIfIdle(worker)
     this.listen()
@@ -126,7 +126,7 @@ export class WorkerPool implements WorkerEvents {
         nestedCalls,
         events: this,
         // No heartbeat thread on a virtual clock.
-        heart: clock.instant() === null ? heartbeatSettings(options, db, registry, supervision.place.of) : undefined,
+        thread: clock.instant() === null ? heartbeatSettings(options, db, registry, supervision.place.of) : undefined,
       },
       mode,
     )
@@ -279,6 +279,6 @@ export class WorkerPool implements WorkerEvents {
   async stop(): Promise<void> {
     const workers = Array.from(this.#workers, worker => worker.stop())
     await Promise.all([...workers, this.#listener?.stop()])
-    this.#lookAway?.()
+    this.#stopRecording?.()
   }
 }

@@ -52,7 +52,7 @@ export interface WorkerOptions {
   nestedCalls: NestedCallCheck
   events: WorkerEvents
   /** Undefined: the main loop writes the heartbeats, as with the virtual clock. */
-  heart?: HeartbeatSettings | undefined
+  thread?: HeartbeatSettings | undefined
 }
 
 /** When the worker stops: the wait for the database beyond the stop grace, then the time to remove the worker row. */
@@ -117,7 +117,7 @@ export class Worker implements MonitoredWorker {
     this.#metricsFlusher = new MetricsFlusher({ ...options, incarnation: () => this.#incarnation })
     this.#heartbeat = new MainLoopHeartbeat({
       ...options,
-      heart: options.heart,
+      thread: options.thread,
       queues: Object.keys(options.queues),
       metricsFlusher: this.#metricsFlusher,
       worker: this,
@@ -184,7 +184,7 @@ export class Worker implements MonitoredWorker {
   }
 
   /** Writes heartbeats with the virtual clock too: time advanced by a test must not look like a silent worker. */
-  beat(): void {
+  writeHeartbeat(): void {
     this.#heartbeat.start()
   }
 
@@ -237,7 +237,7 @@ export class Worker implements MonitoredWorker {
       childPool: this.#childPool,
       fileCopies: this.#fileCopies,
       isolator: this.#calls,
-      memoryBytes: this.#options.heart?.memoryBytes,
+      memoryBytes: this.#options.thread?.memoryBytes,
       claimLoop: this.#claimLoop,
       heartbeat: this.#heartbeat,
       abandonedHandlers: this.#abandonedHandlers,

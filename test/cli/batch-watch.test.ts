@@ -73,7 +73,7 @@ function watching(found: (BatchView | Error)[], options: { columns?: number; row
   const display = options.pipe ? printedBy(options.pipe) : drawnOn(terminal, voiceOf().voice)
   let looks = 0
   const ended = watchBatch({
-    look: async () => {
+    read: async () => {
       const next = found[Math.min(looks++, found.length - 1)]!
       if (next instanceof Error) throw next
       return next

@@ -223,7 +223,7 @@ test('guard alone runs all of them; one that fails is told and keeps no other ba
   })
   expect(checks.find(each => each.check === 'guards')).toMatchObject({
     verdict: 'warning',
-    sentence: expect.stringContaining('the last look of syncs failed: there is no table syncs'),
+    sentence: expect.stringContaining('the last sweep of syncs failed: there is no table syncs'),
   })
   await client.query('alter table gone rename to syncs')
 })
@@ -258,7 +258,7 @@ test('a guard that no process has kept for a while is late, and doctor says so; 
     return checks.find(each => each.check === 'guards')!.sentence
   }
   await client.query(`update retoma.guard set swept_at = now() - interval '5 minutes' where name = 'documents'`)
-  expect(await check()).toBe('guards that have not looked when they should: documents')
+  expect(await check()).toBe('guards that have with a late sweep: documents')
   await client.query(`update retoma.guard set swept_at = now() - interval '8 days'`)
   expect(await check()).toBe('there are none')
 })

@@ -165,7 +165,7 @@ test('guards: each fact of a guard is under its own heading', () => {
   expect(read(guardLines([guard], output))).toMatchObject([
     {
       guard: 'orders', table: 'public.orders', 'at work': 'status = RUNNING', lost: 'updated_at > 10m',
-      looks: 'every 5m', 'last look': '1 day ago', marked: '13', 'in all': '57',
+      sweeps: 'every 5m', 'last sweep': '1 day ago', marked: '13', 'in all': '57',
     },
   ]) // biome-ignore format: one row
 })

@@ -294,7 +294,7 @@ test('past what it was expected to take, without progress, past its timeout, pas
   await since(630)
   expect(await t.said(id)).toMatchObject({
     verdict: 'timeout',
-    sentence: `job ${id} has run for 10 min 30 s, past its timeout of 10 min: it was told to end, and the watchdog takes it away in about 30 s`,
+    sentence: `job ${id} has run for 10 min 30 s, past its timeout of 10 min: its signal is aborted, and the watchdog takes it away in about 30 s`,
   })
   await t.sql(`update retoma.worker set write_lag_ms = 40000`)
   expect(await t.said(id)).toMatchObject({ verdict: 'unwritten', command: 'retoma doctor' })
@@ -385,7 +385,7 @@ test('a kind that is swept rarely says so; and when nobody looks, that is what i
   expect(await t.said(id)).toEqual({
     verdict: 'orphan',
     action: 'start_worker',
-    sentence: `job ${id} is held by nobody alive: its worker "w-gone" is gone; it runs again elsewhere; but no watchdog has looked for 3 min`,
+    sentence: `job ${id} is held by nobody alive: its worker "w-gone" is gone; it runs again elsewhere; but no watchdog has checked for 3 min`,
     command: 'retoma up',
   })
 })

@@ -206,7 +206,7 @@ test('connections that carry no request give way to new ones', async () => {
 test('more streams of events than the server has room for are refused with 503 and Retry-After', () => {
   const streams = new Streams(systemClock, () => {}, 1)
   streams.refuseMore()
-  const stream = { look() {}, end() {} }
+  const stream = { check() {}, end() {} }
   streams.add(stream)
   expect(() => streams.refuseMore()).toThrowError(
     expect.objectContaining({ code: 'too_many_streams', status: 503, retryAfterSeconds: 10 }),

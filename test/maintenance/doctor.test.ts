@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { Db } from '../../src/database/db.ts'
 import { RetomaError } from '../../src/errors/errors.ts'
-import { lookAll } from '../../src/maintenance/doctor.ts'
+import { checkAll } from '../../src/maintenance/doctor.ts'
 import { databaseError } from '../support/faulty-db.ts'
 import { storeForFile } from '../support/store.ts'
 
@@ -17,7 +17,7 @@ async function withoutWorkers(error: Error): Promise<Record<string, { verdict: s
       return store.db.run(statement, values, deadlineMs)
     },
   }
-  const { checks } = await lookAll(db, { databaseUrl: store.url })
+  const { checks } = await checkAll(db, { databaseUrl: store.url })
   return Object.fromEntries(checks.map(each => [each.name, each]))
 }
 

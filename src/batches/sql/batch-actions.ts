@@ -30,15 +30,15 @@ const pause = {
       for update
     ), disarmed as (
       update retoma.provider p set probe_job = null from home h where p.name = any (array[h.provider]) and p.probe_job is not null
-    ), pressed as (
+    ), changed as (
       update retoma.batch b
       set state = 'paused', claims_blocked = true, reason = jsonb_build_object('code', 'person'), throughput_at = '{}', throughput_done = '{}',
         stall_clock_started_at = 'infinity'
       from home h
       where b.id = any (array[h.id])
       returning b.id, h.state as was, b.state
-    ), ${noteBatchActions('pause', 'pressed', now, '$3::text')}
-    select id from pressed`,
+    ), ${noteBatchActions('pause', 'changed', now, '$3::text')}
+    select id from changed`,
 }
 
 /** State of a batch after a resume: `submitting` if items are still arriving, otherwise `running`. */
@@ -49,7 +49,7 @@ export const resumedState = `case when submitted_at is null then 'submitting' el
  */
 export const unblockClaims = `
   unblocked as (
-    update retoma.queue q set unblock_seq = q.unblock_seq + 1 from pressed p where q.name = any (array[p.queue])
+    update retoma.queue q set unblock_seq = q.unblock_seq + 1 from changed p where q.name = any (array[p.queue])
   )`
 
 // A person who resumes a batch has fixed the cause of the pause. The provider of the pause is cleared at once, and so is every provider
@@ -65,28 +65,28 @@ const resumePaused = {
       for update of p
     ), asked as (
       update retoma.provider set ${clearedProvider(now)} where name = any (array(select name from met))
-    ), pressed as (
+    ), changed as (
       update retoma.batch b
       set state = ${resumedState}, claims_blocked = false, reason = null
       from home h
       where b.id = any (array[h.id])
       returning b.id, b.queue, 'paused' as was, b.state
-    ), ${unblockClaims}, ${noteBatchActions('resume', 'pressed', now, '$3::text')}
-    select id from pressed`,
+    ), ${unblockClaims}, ${noteBatchActions('resume', 'changed', now, '$3::text')}
+    select id from changed`,
 }
 
 // Resumes a stalled batch: the stalled jobs become `waiting`.
 const resumeStalled = {
   name: 'batch_resume_stalled',
   text: `
-    with pressed as (
+    with changed as (
       update retoma.batch
       set state = ${resumedState}, claims_blocked = false, reason = null, resumes = resumes + 1, throughput_at = '{}', throughput_done = '{}'
       where id = $1 and state = 'stalled'
       returning id, queue, 'stalled' as was, state
-    ), ${unblockClaims}, ${noteBatchActions('resume', 'pressed', now, '$3::text')}, before as materialized (
+    ), ${unblockClaims}, ${noteBatchActions('resume', 'changed', now, '$3::text')}, before as materialized (
       select id from retoma.job
-      where state = 'stalled' and batch_id = (select id from pressed)
+      where state = 'stalled' and batch_id = (select id from changed)
       order by id + 0
       for update
     ), moved as (
@@ -96,7 +96,7 @@ const resumeStalled = {
       returning j.batch_id, 'stalled' as was, j.state
     ),
     ${countMoves('moved')}
-    select id from pressed`,
+    select id from changed`,
 }
 
 const cancel = {
@@ -104,14 +104,14 @@ const cancel = {
   text: `
     with home as materialized (
       select id, state from retoma.batch where id = $1 and state in ('submitting', 'running', 'paused', 'stalled') for update
-    ), pressed as (
+    ), changed as (
       update retoma.batch b
       set state = 'cancelled', claims_blocked = true, finished_at = ${now}, reason = null, cascade = 'cancel', cascade_at = ${now}, cascade_chunk = 0
       from home h
       where b.id = any (array[h.id])
       returning b.id, h.state as was, b.state
-    ), ${noteBatchActions('cancel', 'pressed', now, '$3::text')}
-    select id from pressed`,
+    ), ${noteBatchActions('cancel', 'changed', now, '$3::text')}
+    select id from changed`,
 }
 
 const statements = { pause, resumePaused, resumeStalled, cancel }
@@ -143,7 +143,7 @@ const retryFailed = {
           limit 1
         ))
       for update
-    ), pressed as (
+    ), changed as (
       update retoma.batch b
       set state = case when h.state = 'failed' then ${resumedState} else h.state end,
         finished_at = case when h.state = 'completed_with_failures' then h.finished_at end, reopen_count = reopen_count + 1,
@@ -154,8 +154,8 @@ const retryFailed = {
       from home h
       where b.id = any (array[h.id])
       returning b.id, b.retries, h.state as was, b.state
-    ), ${noteBatchActions('retry failed', 'pressed', now, '$4::text')}
-    select retries from pressed`,
+    ), ${noteBatchActions('retry failed', 'changed', now, '$4::text')}
+    select retries from changed`,
 }
 
 const lock = { name: 'batch_lock', text: `select from retoma.batch where id = $1 for update` }
@@ -214,7 +214,7 @@ const stall = {
       from retoma.batch
       where id = $1 and state in ('submitting', 'running') and cascade is null and ${asJudged}
       for update
-    ), pressed as (
+    ), changed as (
       update retoma.batch b
       set state = case when h.over then 'failed' else 'stalled' end,
         claims_blocked = true,
@@ -228,7 +228,7 @@ const stall = {
       from home h
       where b.id = any (array[h.id])
       returning b.id, h.state as was, b.state, b.reason
-    ), ${noteBatchStates('pressed', now)}, before as materialized (
+    ), ${noteBatchStates('changed', now)}, before as materialized (
       select id from retoma.job
       where state = 'running' and batch_id = (select id from home where not over)
       order by id + 0
@@ -240,7 +240,7 @@ const stall = {
       returning j.batch_id, 'running' as was, j.state, j.queue, j.limited, j.limit_key
     ), ${releaseLimits('moved', now)},
     ${countMoves('moved')}
-    select state from pressed`,
+    select state from changed`,
 }
 
 /** The facts behind the verdict of a watchdog. Without these facts the batch is stalled in any case. */
@@ -268,14 +268,14 @@ export async function stallBatch(
 const rerun = {
   name: 'batch_stall_retry',
   text: `
-    with pressed as (
+    with changed as (
       update retoma.batch
       set stall_clock_started_at = ${now}
       where id = $1 and state in ('submitting', 'running') and cascade is null and ${asJudged}
       returning id, queue
     ), before as materialized (
       select id, worker_id from retoma.job
-      where state = 'running' and batch_id = (select id from pressed)
+      where state = 'running' and batch_id = (select id from changed)
       order by id + 0
       for update
     ), moved as (
@@ -288,13 +288,13 @@ const rerun = {
       insert into retoma.failure (job_id, attempt, failure_type, message, worker, at)
       select id, attempt, 'stalled', $6, last_worker, ${now} from moved
       on conflict do nothing
-    ), told_stall as (
+    ), new_events as (
       insert into retoma.event (at, type, batch_id, data)
       select ${now}, 'warning', id, $3::jsonb || jsonb_build_object('what', 'stalled')
-      from pressed
+      from changed
     ), ${releaseLimits('moved', now)},
     ${countMoves('moved')}
-    select queue, (select count(*)::int from moved) as jobs from pressed`,
+    select queue, (select count(*)::int from moved) as jobs from changed`,
 }
 
 const retryMessage = 'stalled: its batch made no progress; it runs again'

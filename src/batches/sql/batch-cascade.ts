@@ -116,7 +116,7 @@ const retry = {
       from retoma.batch
       where id = $1 and cascade = 'retry'
       for update
-    ), looked as materialized (
+    ), locked as materialized (
       select j.id, j.kind, j.key, j.cause, ${keyTakenByAnother('j')} as has_conflict
       from home h
         cross join lateral (
@@ -131,7 +131,7 @@ const retry = {
         ) j
     ), found as materialized (
       select id, cause, has_conflict or key is not null and row_number() over (partition by has_conflict, kind, key order by cause, id) > 1 as has_conflict
-      from looked
+      from locked
     ), moved as (
       update retoma.job j
       set ${readyForRetry}
@@ -183,7 +183,7 @@ const prune = {
       returning id
     ), kept as (
       delete from retoma.checkpoint where job_id = any (array(select id from old))
-    ), told as (
+    ), events as (
       delete from retoma.event where job_id = any (array(select id from old))
     ), files as (
       update retoma.file set ${doomed} where job_id = any (array(select id from old))
@@ -204,7 +204,7 @@ const forget = {
       delete from retoma.batch where id = $1 and cascade = 'prune' and cascade_chunk >= chunks returning id
     ), chunk as (
       delete from retoma.batch_chunk where batch_id = (select id from gone)
-    ), told as (
+    ), events as (
       delete from retoma.event where batch_id = (select id from gone)
     ), files as (
       update retoma.file set ${doomed} where batch_id = (select id from gone)

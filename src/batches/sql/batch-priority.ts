@@ -10,16 +10,16 @@ const set = {
   text: `
     with home as materialized (
       select id, priority from retoma.batch where id = $1 and finished_at is null for update
-    ), pressed as (
+    ), updated as (
       update retoma.batch b
       set priority = $2
       from home h
       where b.id = any (array[h.id])
       returning b.id, b.state as was, b.state, b.chunks, h.priority <> b.priority as changed
     ), changed as (
-      select * from pressed where changed
+      select * from updated where changed
     ), ${noteBatchActions('priority', 'changed', 'coalesce($4::timestamptz, now())', '$3::text')}
-    select chunks from pressed`,
+    select chunks from updated`,
 }
 
 // A job moved to another lane gets a `run_at` of now or later, and so lies after every claim cursor. A locked job is being claimed or

@@ -58,7 +58,7 @@ const note = {
       select ${ownName}, '{}', ${now}, ${now} + make_interval(secs => ${probeEvery / 1000}), $6, $7, ${now} from next b where b.is_full
       on conflict (name) do update
       set stopped_at = excluded.stopped_at, probe_at = excluded.probe_at, probe_job = null, code = excluded.code, message = excluded.message, at = excluded.at
-    ), pressed as (
+    ), updated as (
       update retoma.batch b
       set streak = case when not n.is_full then jsonb_build_object('cause', $3::text, 'answered', n.answered, 'jobs', to_jsonb(n.jobs)) end,
         state = case when not n.is_full then b.state else 'paused' end,
@@ -69,7 +69,7 @@ const note = {
       from next n
       where b.id = any (array[n.id])
       returning b.id, n.was, b.state, b.reason
-    ), ${noteBatchStates('pressed', now)}
+    ), ${noteBatchStates('updated', now)}
     select h.queue, exists (select from next where is_full) as paused from home h`,
 }
 

@@ -52,14 +52,14 @@ const pause = {
       where id = any (array(select batch_id from ours)) and state in ('submitting', 'running')
       order by id
       for update
-    ), pressed as (
+    ), changed as (
       update retoma.batch b
       set state = 'paused', claims_blocked = true, reason = o.reason, throughput_at = '{}', throughput_done = '{}', stall_clock_started_at = 'infinity'
       from home h join ours o on o.batch_id = h.id
       where b.id = any (array[h.id])
       returning b.id, h.state as was, b.state, b.reason, b.queue
-    ), ${noteBatchStates('pressed', now)}
-    select id::text as id, queue from pressed`,
+    ), ${noteBatchStates('changed', now)}
+    select id::text as id, queue from changed`,
 }
 
 /** Returns the paused batches. */
@@ -87,15 +87,15 @@ const goOn = {
         and (not ${isStopped(`b.reason ->> 'provider'`)} and b.reason ->> 'provider' is not null or ${hasNothingLeft})
       order by b.id
       for update skip locked
-    ), pressed as (
+    ), changed as (
       update retoma.batch b
       set state = ${resumedState}, claims_blocked = false, reason = null
       from home h
       where b.id = any (array[h.id])
       returning b.id, b.queue, 'paused' as was, b.state,
         jsonb_build_object('code', case when h.empty then 'nothing_left' else 'provider_answered' end, 'provider', h.provider) as reason
-    ), ${unblockClaims}, ${noteBatchStates('pressed', now)}
-    select id::text as id, queue from pressed`,
+    ), ${unblockClaims}, ${noteBatchStates('changed', now)}
+    select id::text as id, queue from changed`,
 }
 
 /** Resumes batches whose provider is no longer stopped, and batches without unfinished items; returns these batches. */

@@ -176,7 +176,7 @@ export const lookBackMs = 250
 // Reads the first future job of each lane, so the worker knows the next instant without a notification. Also reads which of the queues
 // have limits, because limited jobs are claimed by another statement.
 const ahead = {
-  name: 'claim_look_ahead',
+  name: 'claim_lookahead',
   text: `
     select extract(epoch from min(j.run_at) - coalesce($2::timestamptz, now()))::float8 * 1000 as "dueMs",
       array(select name from retoma.queue where limited and name = any ($1::text[])) as limited,
@@ -219,7 +219,7 @@ export async function lookAhead(db: Db, queues: readonly string[], now: Date | n
 
 // The fence selects only attempts of this worker. None of the attempts has started, so no attempt and no start is counted. Rows are
 // locked in the order of the ids, because a cancel of the batch locks the same rows at the same time.
-const giveBack = {
+const releaseUnstarted = {
   name: 'claim_release',
   text: `
     with moved as (
@@ -316,6 +316,6 @@ export async function releaseClaims(
 ): Promise<Set<string>> {
   const sorted = claims.toSorted(byId)
   const values = [sorted.map(each => each.id), sorted.map(each => each.attempt), worker, now, delayMs]
-  const rows = await db.run<{ queue: string }>(giveBack, values)
+  const rows = await db.run<{ queue: string }>(releaseUnstarted, values)
   return new Set(rows.map(row => row.queue))
 }

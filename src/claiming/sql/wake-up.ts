@@ -141,7 +141,7 @@ export interface WakeListener {
 /** Poll interval if hints cannot arrive: an idle process still costs about one query per second. */
 const withoutHintsMs = 1000
 const noHints =
-  'a pooler shares the sessions of the database, so no hints arrive: jobs are looked for every second; DATABASE_DIRECT_URL, past the pooler, brings them at once'
+  'a pooler shares the sessions of the database, so no hints arrive: workers check for jobs every second; DATABASE_DIRECT_URL, past the pooler, brings them at once'
 
 /** The queue of a hint. With `held` the hint is no work, but a batch with blocked claims, `anew`, `leaseEnds` or `doors`. */
 export type WakeHint = (queue?: string, delayMs?: number, held?: string) => void

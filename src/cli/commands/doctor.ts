@@ -34,7 +34,7 @@ async function doctor(context: Context, { bundle = false }: { bundle?: boolean }
   const { output } = context
   const { systems, trouble: badConfig } = await systemsOf(context)
   const problems = [...context.problems, ...badConfig]
-  const found = await lookAround(context, systems)
+  const found = await checkAll(context, systems)
   const checks = [settingsCheck(problems), ...found.checks]
   const written = bundle
     ? await writeBundle({ ...context, problems }, { ...found, checks }).catch(asRetomaError)
@@ -76,7 +76,7 @@ async function systemsOf(context: Context): Promise<{ systems: readonly System[]
 }
 
 /** If the database cannot be reached, the error itself is the finding. */
-async function lookAround(context: Context, systems: readonly System[]): Promise<DoctorReport> {
+async function checkAll(context: Context, systems: readonly System[]): Promise<DoctorReport> {
   const { unreachable } = await import('../../maintenance/index.ts')
   const broken = context.problems.find(each => ['DATABASE_URL', 'RETOMA_DATA_DIR'].includes(String(each.facts.name)))
   if (broken !== undefined) return unreachable(broken)

@@ -36,7 +36,7 @@ ${guards.map(guardText).join('\n')}
 export default defineConfig({ jobs: [hello], guards: [] }) // guards: proposed
 `
 
-const guardText = (guard: GuardProposal): string => `  // ${lookCommand(guard).replace(/[\p{Cc}\u2028\u2029]/gu, ' ')}
+const guardText = (guard: GuardProposal): string => `  // ${dryRunCommand(guard).replace(/[\p{Cc}\u2028\u2029]/gu, ' ')}
   defineGuard({
     name: ${quoted(guard.name)},
     table: ${quoted(guard.table)},
@@ -47,7 +47,7 @@ const guardText = (guard: GuardProposal): string => `  // ${lookCommand(guard).r
   }),`
 
 /** The command that shows, without changing anything, how many rows a guard would change. */
-export function lookCommand({ table, status, signal, set }: GuardProposal): string {
+export function dryRunCommand({ table, status, signal, set }: GuardProposal): string {
   const flags = [
     ['--table', table],
     ...status.running.map(value => ['--status', `${named(status.column)}=${value}`]),

@@ -13,7 +13,7 @@ import { table } from '../format/text-table.ts'
 import { configNames } from '../load-config.ts'
 import { asRetomaError } from '../output.ts'
 import type { Cli } from '../program.ts'
-import { firstConfig, firstTest, lookCommand } from './init-templates.ts'
+import { dryRunCommand, firstConfig, firstTest } from './init-templates.ts'
 
 export function initCommand(program: Command, cli: Cli): void {
   program.command('init').description(cli.output.word.help.init).action(cli.action(init))
@@ -37,14 +37,14 @@ async function init(context: Context): Promise<void> {
 
   const { init } = output.word
   const next = nextCommands(folder, runner, await packageManager(folder))
-  const looks = guards.map(lookCommand)
+  const dryRuns = guards.map(dryRunCommand)
   const steps = next.map(({ command, does }) => [`  ${command}`, `# ${init[does]}`])
-  output.answer({ wrote: names, guards, next: [...next.map(step => step.command), ...looks] }, [
+  output.answer({ wrote: names, guards, next: [...next.map(step => step.command), ...dryRuns] }, [
     ...names.map(init.wrote),
     '',
     init.next,
     ...table(['', ''], steps).slice(1),
-    ...(looks.length > 0 ? ['', init.guards, ...looks.map(command => `  ${command}`)] : []),
+    ...(dryRuns.length > 0 ? ['', init.guards, ...dryRuns.map(command => `  ${command}`)] : []),
   ])
 }
 

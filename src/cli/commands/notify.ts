@@ -24,7 +24,7 @@ async function test({ output, settings }: Context): Promise<void> {
   const now = systemClock.now()
   const answer = await postNotice(webhook, noticeOfTest(writing, now.toISOString()), 'test', { clock: systemClock })
   const { status, ms, retryAfter } = answer
-  if (judgeWebhookResponse(status, retryAfter, now).what !== 'told') throw refusedBy(status)
+  if (judgeWebhookResponse(status, retryAfter, now).verdict !== 'accepted') throw refusedBy(status)
   const signed = webhook.secret !== undefined
-  output.answer({ told: true, status, ms, signed }, [output.word.notify.told(status, ms, signed)])
+  output.answer({ sent: true, status, ms, signed }, [output.word.notify.sent(status, ms, signed)])
 }

@@ -14,14 +14,14 @@ export function queuesCommand(program: Command, cli: Cli): void {
   const queues = program.command('queues').description(help.queues)
   queues.helpCommand(`help ${help.commandMark}`, help.helpCommand)
   queues.command('list').description(help.queuesList).action(cli.action(list))
-  const verb = (name: 'pause' | 'resume', description: string) =>
+  const subcommand = (name: 'pause' | 'resume', description: string) =>
     queues
       .command(name)
       .description(description)
       .argument('<queues...>', help.queueNames)
       .action(cli.action((context: Context, names: string[]) => applyToEach(context, names, name === 'pause')))
-  verb('pause', help.queuesPause)
-  verb('resume', help.queuesResume)
+  subcommand('pause', help.queuesPause)
+  subcommand('resume', help.queuesResume)
 }
 
 async function list(context: Context): Promise<void> {

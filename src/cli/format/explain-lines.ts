@@ -109,9 +109,9 @@ function failurePairs({ lastFailure, now }: Shown, { word, language }: Output): 
   const { explain } = word
   const { attempt, type, message, at, evidence } = lastFailure
   const when = ago(new Date(at), new Date(now), language)
-  const told = evidenceLines(evidence, word, mostStack, page)
+  const lines = evidenceLines(evidence, word, mostStack, page)
   return [
     [explain.failure, sentenceLines(explain.failed(attempt, type, when, brief(message, 200)), room).join('\n')],
-    ...(told.length === 0 ? [] : [[explain.evidence, told.join('\n')] as const]),
+    ...(lines.length === 0 ? [] : [[explain.evidence, lines.join('\n')] as const]),
   ]
 }

@@ -50,7 +50,7 @@ export const en = {
     restore: 'bring a backup back into an empty database',
     restoreFile: 'a file that `retoma backup` wrote',
     restoreReplace: 'lose the jobs that are there; refused while a worker is at work',
-    doctor: 'look the database and the system over and say what to do; exit 1 when something fails',
+    doctor: 'check the database and the system and give advice; exit 1 when something fails',
     doctorBundle: 'write what was found into a file for somebody who helps; without inputs, results and secrets',
     explain: 'why a job, a batch or a queue is not moving, and what to do',
     explainWhat: 'job, batch or queue; or an id alone',
@@ -89,7 +89,7 @@ export const en = {
     cause: 'only those that failed for this cause, as `batch failures` names it',
     skipReason: 'why; it is kept with the item',
     providers: 'services outside that jobs ask: which of them wait or have stopped, and until when',
-    providersClear: 'have one asked again at once: what waits or stands still for it goes on',
+    providersClear: 'ask a provider again at once; the jobs and batches that wait for the provider continue',
     providerName: 'name of a provider, as `providers` shows it',
     schedules: 'what comes in by itself: when next, and what it last made',
     notify: 'the webhook of RETOMA_NOTIFY_URL, which tells a person when something is stuck',
@@ -118,7 +118,7 @@ export const en = {
     guardLimit: 'rows in one transaction, 1 to 10000; 500 if not said',
     guardTimeZone: 'what a timestamp without time zone is in; UTC if not said',
     guardDryRun: 'show what would be done and change nothing',
-    guardList: 'show the guards, when each looked last and what it marked',
+    guardList: 'show the guards, the last sweep of each and the marked rows',
     id: 'id of a job',
     ids: 'ids of jobs',
     kind: 'kind of job',
@@ -302,7 +302,7 @@ export const en = {
     blockedFor: (worker: string, seconds: number, where: string) =>
       `${worker}: its main loop has been blocked for ${seconds} s, ${where}`,
     blockedBy: (job: string) => `by job ${job}`,
-    blockedByNobody: 'by nobody that could be told',
+    blockedByNobody: 'by no job that could be named',
   },
   jobs: {
     columns: ['id', 'kind', 'queue', 'state', 'attempt', 'created', 'ref', 'error'],
@@ -403,7 +403,7 @@ export const en = {
       succeeded: 'succeeded',
       skipped: 'skipped',
       cancelled: 'cancelled',
-      stalled: 'stalled: waits for somebody to press resume',
+      stalled: 'stalled: waits for the action resume',
       'gave up': 'failed for good',
       due: 'runs from then on',
     },
@@ -420,8 +420,8 @@ export const en = {
   explain,
   watch,
   notify: {
-    told: (status: number, ms: number, signed: boolean) =>
-      `the webhook was told: it answered ${status} within ${ms} ms${signed ? '' : '; unsigned: set RETOMA_NOTIFY_SECRET to sign what is sent'}`,
+    sent: (status: number, ms: number, signed: boolean) =>
+      `the webhook answered ${status} within ${ms} ms${signed ? '' : '; unsigned: set RETOMA_NOTIFY_SECRET to sign what is sent'}`,
   },
   providers: {
     columns: ['provider', 'state', 'asked again', 'what it said'],
@@ -449,7 +449,7 @@ export const en = {
     noAdmin: 'no token of an admin is left; to make one: retoma token create --user NAME --role admin',
   },
   guards: {
-    columns: ['guard', 'table', 'at work', 'lost', 'looks', 'last look', 'marked', 'in all', ''],
+    columns: ['guard', 'table', 'at work', 'lost', 'sweeps', 'last sweep', 'marked', 'in all', ''],
     none: 'no guards; retoma.config defines them with defineGuard, or give --table and the rest',
     marked: (table: string, rows: number) => `${table}: rows marked: ${rows}`,
     would: (table: string, rows: number) => `${table}: rows that would be marked: ${rows}`,
@@ -459,9 +459,9 @@ export const en = {
     dryRun: 'nothing was changed: this was a dry run',
     warning: (text: string) => `warning: ${text}`,
     seeWarning: 'see its warning: retoma doctor',
-    never: 'no process has looked yet',
+    never: 'no sweep yet',
     late: 'late: whatever kept it may have ended',
-    inactive: 'no process keeps it; it does not look',
+    inactive: 'no process has this guard, so it does not run',
   },
   oldNode: (version: string) => `Retoma needs Node 20.12 or newer and this is ${version}`,
 }

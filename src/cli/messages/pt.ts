@@ -420,7 +420,7 @@ export const pt: CliMessages = {
   explain,
   watch,
   notify: {
-    told: (status, ms, signed) =>
+    sent: (status, ms, signed) =>
       `o webhook foi avisado: respondeu ${status} em ${ms} ms${signed ? '' : '; sem assinatura: defina RETOMA_NOTIFY_SECRET para assinar o que é enviado'}`,
   },
   providers: {
@@ -448,7 +448,7 @@ export const pt: CliMessages = {
     noAdmin: 'não resta nenhum token de admin; para criar um: retoma token create --user NOME --role admin',
   },
   guards: {
-    columns: ['guard', 'tabela', 'em andamento', 'perdida', 'olha', 'última vez', 'marcadas', 'ao todo', ''],
+    columns: ['guard', 'tabela', 'em andamento', 'perdida', 'varre', 'última varredura', 'marcadas', 'ao todo', ''],
     none: 'nenhum guard; o retoma.config os define com defineGuard, ou dê --table e o resto',
     marked: (table, rows) => `${table}: linhas marcadas: ${rows}`,
     would: (table, rows) => `${table}: linhas que seriam marcadas: ${rows}`,
@@ -460,7 +460,7 @@ export const pt: CliMessages = {
     seeWarning: 'veja o aviso dele: retoma doctor',
     never: 'nenhum processo olhou ainda',
     late: 'atrasado: o que cuidava dele pode ter terminado',
-    inactive: 'nenhum processo cuida dele; ele não olha',
+    inactive: 'nenhum processo tem este guard, então ele não roda',
   },
   oldNode: version => `o Retoma precisa do Node 20.12 ou mais novo e este é o ${version}`,
 }

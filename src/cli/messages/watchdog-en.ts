@@ -11,13 +11,13 @@ export const watch = {
     `batch ${id} made no progress${noWorker ? ' (no worker is alive)' : ''}: it is ${state}`,
   findings: 'found:',
   hung: (worker: string, job: string | null, since: string) =>
-    `hung: worker ${worker} stands still, ${since}${job === null ? '' : `, in job ${job}`}`,
+    `hung: worker ${worker} is blocked, ${since}${job === null ? '' : `, in job ${job}`}`,
   slow: (job: string, kind: string, since: string) => `slow: job ${job} (${kind}) should have ended, ${since}`,
   starved: (queue: string, kind: string, noWorker: boolean, since: string) =>
     `starved: ready ${since}, and no live worker takes ${noWorker ? `queue ${queue} (${kind})` : `${kind} of queue ${queue}`}`,
   help: {
     watchdog:
-      'look after workers, jobs, batches, schedules and guards, without working; any worker or server does so too',
+      'check workers, jobs, batches, schedules and guards, and run no jobs; every worker and server checks, too',
     watchdogOnce: 'one pass and end, for an outside cron; ten seconds more when a worker is silent',
   },
 }

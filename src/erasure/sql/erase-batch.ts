@@ -16,7 +16,7 @@ const mark = {
 }
 
 // Deletes incidents and findings of the batch and of the jobs. A subject may have parts other than numbers, hence the pattern.
-const told = {
+const eraseNotices = {
   name: 'batch_erase_incidents',
   text: `
     with ${eraseIncidents({
@@ -45,7 +45,7 @@ export async function markBatchErased(db: Db, id: string, now: Date | null): Pro
   const marked = await db.transaction(async client => {
     const run = runOn(client)
     const [row] = await run<{ complete: string | null }>(mark, [id, now, finalBatchStates])
-    if (row !== undefined) await run(told, [id, row.complete, now])
+    if (row !== undefined) await run(eraseNotices, [id, row.complete, now])
     return row !== undefined
   })
   if (marked) return 'marked'

@@ -49,8 +49,8 @@ function itRuns(batch: BatchFacts): LocalizedExplanation {
       'orphan',
       append(
         localized(
-          `all that runs of batch ${id} is on workers that are dead or silent; the watchdog puts it right${coming.late ? '' : ` when it is sure; it looks next ${comingIn(coming).en}`}`,
-          `tudo que roda do lote ${id} está em workers mortos ou calados; o watchdog resolve${coming.late ? '' : ` quando tiver certeza; olha de novo ${comingIn(coming).pt}`}`,
+          `all that runs of batch ${id} is on workers that are dead or silent; the watchdog recovers it${coming.late ? '' : ` when it is sure; the next check is ${comingIn(coming).en}`}`,
+          `tudo que roda do lote ${id} está em workers mortos ou calados; o watchdog resolve${coming.late ? '' : ` quando tiver certeza; a próxima verificação é ${comingIn(coming).pt}`}`,
         ),
         noWatchdog(watch, coming, now),
       ),
@@ -211,7 +211,7 @@ function nothingLeft(batch: BatchFacts): LocalizedExplanation {
         counts(batch),
       ),
       'resume',
-      localized('look at them, then press retry on each', 'veja-os e então aperte retry em cada um'),
+      localized('look at them, then retry each', 'veja-os e então use retry em cada um'),
       `retoma batch items ${id} --state stalled`,
     )
   const coming = nextCheck(watch, now)

@@ -158,7 +158,7 @@ function stalled(batch: BatchFacts): LocalizedExplanation {
 function over(batch: BatchFacts): LocalizedExplanation {
   const { id, now, total, failed, finishedAt, following } = batch
   const ago = since(finishedAt ?? now, now)
-  if (following) return putBack(batch)
+  if (following) return retryUnderWay(batch)
   if (total === 0)
     return explained(
       'ok',
@@ -197,14 +197,14 @@ function over(batch: BatchFacts): LocalizedExplanation {
 }
 
 /** A person ran `retry failed`, and the cascade is under way. */
-function putBack(batch: BatchFacts): LocalizedExplanation {
+function retryUnderWay(batch: BatchFacts): LocalizedExplanation {
   const { id, watch, now } = batch
   const coming = nextCheck(watch, now)
   return explained(
     'waiting',
     append(
       localized(
-        `batch ${id} goes on: its failed items are being put back to wait`,
+        `batch ${id} goes on: its failed items are being set to waiting`,
         `o lote ${id} continua: seus itens com falha estão voltando a esperar`,
       ),
       noWatchdog(watch, coming, now),

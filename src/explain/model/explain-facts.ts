@@ -73,7 +73,7 @@ export interface LimitFacts {
 
 export interface WatchdogFacts {
   /** Last check of a watchdog; null: never. */
-  lookedAt: Date | null
+  checkedAt: Date | null
   /** Begin of the uninterrupted checks: unobserved time never counts. */
   unbrokenAt: Date | null
 }

@@ -76,7 +76,7 @@ function explainFailed(job: JobFacts, ago: string): LocalizedExplanation {
       ),
       'look_at_failures',
       localized(
-        'look at what each death left behind and mend its code or its input before it runs again',
+        'look at the evidence of each crash and mend the code or the input before the job runs again',
         'veja o que cada morte deixou e corrija o código ou a entrada antes de rodar de novo',
       ),
       `retoma jobs show ${id}`,

@@ -49,7 +49,7 @@ export const lastProbeError = ({ probeError }: ProviderFacts): LocalizedText =>
 /** A shorter wait is over before a person has typed the command. */
 const worthClearingMs = 60_000
 
-/** Returns the advice, as arguments of `told`: for a long wait there is a command. */
+/** Returns the advice, as arguments of `explained`: for a long wait there is a command. */
 export function waitFor({ name, freeAt, stoppedAt }: ProviderFacts, now: Date): Advised {
   if (stoppedAt === null && (freeAt === null || freeAt.getTime() - now.getTime() < worthClearingMs))
     return ['wait', wait]

@@ -153,7 +153,7 @@ function pastItsTimes(job: JobFacts, worker: WorkerFacts): LocalizedExplanation 
     return explained(
       'unwritten',
       localized(
-        `job ${id} runs on worker ${name}, which has waited ${lasting(worker.writeLagMs)} for the database to take what its jobs did; their time stands still meanwhile`,
+        `job ${id} runs on worker ${name}, which has waited ${lasting(worker.writeLagMs)} for the database to take what its jobs did; their time does not count meanwhile`,
         `o job ${id} roda no worker ${name}, que espera há ${lasting(worker.writeLagMs)} o banco aceitar o que seus jobs fizeram; o tempo deles fica parado enquanto isso`,
       ),
       'wait',
@@ -166,7 +166,7 @@ function pastItsTimes(job: JobFacts, worker: WorkerFacts): LocalizedExplanation 
       'timeout',
       append(
         localized(
-          `job ${id} has run for ${lasting(runs)}, past its timeout of ${lasting(policy.timeout)}: it was told to end, and the watchdog takes it away ${coming.late ? 'a minute after that' : comingIn(coming).en}`,
+          `job ${id} has run for ${lasting(runs)}, past its timeout of ${lasting(policy.timeout)}: its signal is aborted, and the watchdog takes it away ${coming.late ? 'a minute after that' : comingIn(coming).en}`,
           `o job ${id} roda há ${lasting(runs)}, além do seu timeout de ${lasting(policy.timeout)}: foi avisado para terminar, e o watchdog o tira ${coming.late ? 'um minuto depois' : comingIn(coming).pt}`,
         ),
         noWatchdog(watch, coming, now),

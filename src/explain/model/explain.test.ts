@@ -89,7 +89,7 @@ const around = {
       probeError: maybe(hostile),
     }),
   ),
-  watch: fc.record({ lookedAt: maybe(past), unbrokenAt: maybe(past) }),
+  watch: fc.record({ checkedAt: maybe(past), unbrokenAt: maybe(past) }),
 }
 const reason = maybe(
   fc.constantFrom<{ code: string } & Record<string, unknown>>(
@@ -271,7 +271,7 @@ describe('whatever is known', () => {
 
 describe('the next look', () => {
   const at = (s: number) => new Date(noon + s * 1000)
-  const looked = (s: number) => ({ lookedAt: at(s), unbrokenAt: null })
+  const looked = (s: number) => ({ checkedAt: at(s), unbrokenAt: null })
 
   test.each([
     [0, 0, 5],
@@ -288,7 +288,7 @@ describe('the next look', () => {
   test('after half a minute without one nobody looks', () => {
     expect(nextCheck(looked(-30), now).late).toBe(false)
     expect(nextCheck(looked(-31), now).late).toBe(true)
-    expect(nextCheck({ lookedAt: null, unbrokenAt: null }, now).late).toBe(true)
+    expect(nextCheck({ checkedAt: null, unbrokenAt: null }, now).late).toBe(true)
   })
 
   test('a kind that is swept at every look is due when it is due; one that is not, at its next instant', () => {

@@ -18,12 +18,12 @@ export interface NextCheck {
   late: boolean
 }
 
-export function nextCheck({ lookedAt }: WatchdogFacts, now: Date, due = now): NextCheck {
-  if (lookedAt === null || now.getTime() - lookedAt.getTime() > lateMs) return { seconds: 0, late: true }
+export function nextCheck({ checkedAt }: WatchdogFacts, now: Date, due = now): NextCheck {
+  if (checkedAt === null || now.getTime() - checkedAt.getTime() > lateMs) return { seconds: 0, late: true }
   // A late check can come at any moment.
-  const from = Math.max(lookedAt.getTime(), now.getTime() - watchEvery)
-  const looks = Math.max(1, Math.ceil((due.getTime() - from) / watchEvery))
-  return { seconds: Math.max(0, Math.ceil((from + looks * watchEvery - now.getTime()) / 1000)), late: false }
+  const from = Math.max(checkedAt.getTime(), now.getTime() - watchEvery)
+  const checks = Math.max(1, Math.ceil((due.getTime() - from) / watchEvery))
+  return { seconds: Math.max(0, Math.ceil((from + checks * watchEvery - now.getTime()) / 1000)), late: false }
 }
 
 /**
@@ -35,12 +35,13 @@ export function nextSweep(due: Date, sweepEvery: number): Date {
   return step <= 0 ? due : new Date(Math.ceil(due.getTime() / step) * step)
 }
 
-/** `; but no watchdog has looked for 3 min`; empty while a watchdog checks. */
-export function noWatchdog({ lookedAt }: WatchdogFacts, { late }: NextCheck, now: Date): LocalizedText {
+/** `; but no watchdog has checked for 3 min`; empty while a watchdog checks. */
+export function noWatchdog({ checkedAt }: WatchdogFacts, { late }: NextCheck, now: Date): LocalizedText {
   if (!late) return nothing
-  if (lookedAt === null) return localized('; but no watchdog has ever looked', '; mas nenhum watchdog olhou até hoje')
-  const span = since(lookedAt, now)
-  return localized(`; but no watchdog has looked for ${span}`, `; mas nenhum watchdog olha há ${span}`)
+  if (checkedAt === null)
+    return localized('; but no watchdog has ever checked', '; mas nenhum watchdog verificou até hoje')
+  const span = since(checkedAt, now)
+  return localized(`; but no watchdog has checked for ${span}`, `; mas nenhum watchdog verifica há ${span}`)
 }
 
 /** `in about 8 s`, `at any moment`. */
@@ -50,6 +51,6 @@ export const comingIn = ({ seconds }: NextCheck): LocalizedText =>
     : localized(`in about ${spanText(seconds)}`, `em cerca de ${spanText(seconds)}`)
 
 export const startWatchdog = localized(
-  'start one; every `retoma up`, `serve` or `worker` looks',
-  'inicie um; todo `retoma up`, `serve` ou `worker` olha',
+  'start one; every `retoma up`, `serve` or `worker` checks',
+  'inicie um; todo `retoma up`, `serve` ou `worker` verifica',
 )

@@ -45,14 +45,14 @@ export function eligibleWorkersOf(queue: string, kind?: string, version = '1'): 
     select jsonb_build_object('live', count(*), 'serving', count(*) filter (where serves),
       'knowing', count(*) filter (where serves and knows), 'taking', count(*) filter (where takes),
       'blocked', count(*) filter (where takes and blocked), 'slots', coalesce(sum(slots) filter (where takes), 0),
-      'free', coalesce(sum(greatest(least(told, slots - runs), 0)) filter (where takes and not blocked), 0),
+      'free', coalesce(sum(greatest(least(free_slots, slots - runs), 0)) filter (where takes and not blocked), 0),
       'queues', ${names(`select k from retoma.worker w, jsonb_object_keys(w.queues) k where ${isLive('w')}`)},
       'kinds', ${kind === undefined ? `'{}'::text[]` : names(`select unnest(w.kinds) from ${serving}`)},
       'versions', ${versions})
     from (
       select w.queues ? ${queue} as serves, ${knows} as knows, w.queues ? ${queue} and ${takes} as takes,
         w.blocked_since is not null as blocked, (w.queues ->> ${queue})::int as slots,
-        (w.free_slots ->> ${queue})::int as told,
+        (w.free_slots ->> ${queue})::int as free_slots,
         (select count(*) from (select queue from retoma.job where ${leasedByWorker('w.id')}) x where x.queue = ${queue}) as runs
       from retoma.worker w
       where ${isLive('w')}
@@ -82,7 +82,7 @@ export const limitsOf = (q: string, key = `''`): string => `(
 
 /** WatchdogFacts. */
 export const watch = `(
-    select jsonb_build_object('lookedAt', case when isfinite(at) then at end, 'unbrokenAt', case when isfinite(since) then since end)
+    select jsonb_build_object('checkedAt', case when isfinite(at) then at end, 'unbrokenAt', case when isfinite(since) then since end)
     from retoma.periodic_lease where name = 'watchdog'
   )`
 

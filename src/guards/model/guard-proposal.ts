@@ -27,7 +27,7 @@ export interface GuardProposal {
 }
 
 const statusNames = /^(?:(?:job|processing|sync|import|export)_?)?(?:status|state|estado|situacao)$/i
-const beats = /^(?:last_?)?heartbeat(?:_?at)?$|^ultimo_heartbeat$/i
+const heartbeats = /^(?:last_?)?heartbeat(?:_?at)?$|^ultimo_heartbeat$/i
 const touches = /^(?:updated|modified|changed)_?(?:at|on)$|^last_?(?:updated|modified)(?:_?at)?$|^atualizad[oa]_?em$/i
 const errors =
   /^(?:last_?)?(?:error|failure)(?:_?(?:message|reason|text))?$|^(?:erro_?mensagem|mensagem_?(?:de_?)?erro)$/i
@@ -74,7 +74,7 @@ const nameFor = (table: string): string =>
 
 /** Prefers a heartbeat column; for a row without a heartbeat the last change counts. */
 function signalOf(columns: readonly SeenColumn[]): string[] {
-  const found = [named(columns, 'instant', beats), named(columns, 'instant', touches)]
+  const found = [named(columns, 'instant', heartbeats), named(columns, 'instant', touches)]
   return found.flatMap(column => (column === undefined ? [] : [column.name]))
 }
 

@@ -123,7 +123,7 @@ export function defineGuard<Input = unknown>(given: GuardOptions<Input>): Guard 
   }
   if (!endsIt(guard))
     refuse(
-      'set leaves the row as lost as it was, and it would be marked at every look; set the status to another value, or the signal to guardNow',
+      'set leaves the row as lost as it was, and it would be marked at every sweep; set the status to another value, or the signal to guardNow',
       'set deixa a linha tão perdida quanto antes, e ela seria marcada a cada vez; mude o status para outro valor, ou o signal para guardNow',
     )
   return guard

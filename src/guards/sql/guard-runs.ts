@@ -45,7 +45,7 @@ export function aboutOf({ table, status, signal, after, every, set, enqueue }: G
 
 // After a failover to a server with a slower clock, a `ticked_at` in the future would block the guard, so it counts as
 // null.
-const look = {
+const readDue = {
   name: 'guard_due',
   text: `
     with mine as materialized (
@@ -72,7 +72,7 @@ export function readGuards(
   now: Date | null,
 ): Promise<{ name: string; waitMs: number }[]> {
   const abouts = guards.map(each => JSON.stringify(aboutOf(each)))
-  return db.run(look, [now, guards.map(each => each.name), abouts], tickMs)
+  return db.run(readDue, [now, guards.map(each => each.name), abouts], tickMs)
 }
 
 const win = {
@@ -102,19 +102,19 @@ export async function winTurn(db: Db, guard: Guard, now: Date | null): Promise<b
 const take = {
   name: 'guard_sweep_now',
   text: `
-    with pressed as (
+    with swept as (
       insert into retoma.guard (name, about, swept_at) values ($2, $3, coalesce($1::timestamptz, now()))
       on conflict (name) do update set swept_at = excluded.swept_at, about = excluded.about, last_marked = 0
       returning name
     ), ${noteEvents(
       {
-        of: 'pressed',
+        of: 'swept',
         type: 'action',
         data: `jsonb_build_object('who', $4::text, 'what', 'run guard', 'guard', m.name)`,
       },
       'coalesce($1::timestamptz, now())',
     )}
-    select name from pressed`,
+    select name from swept`,
 }
 
 /** Takes the turn even if the guard is not due, because a person asked for a run. */

@@ -57,7 +57,7 @@ interface Found {
 
 const readMs = 8000
 
-const look = {
+const readTable = {
   name: 'guard_table',
   text: `
     with found as materialized (
@@ -113,7 +113,7 @@ const look = {
 /** Throws guard_no_table, guard_no_column, guard_no_rights, guard_unfit. */
 export async function readGuardedTable(db: Db, guard: Guard): Promise<GuardedTable> {
   const { schema, name } = guard.table
-  const [found] = await db.run<Found>(look, [schema, name], readMs)
+  const [found] = await db.run<Found>(readTable, [schema, name], readMs)
   const { quoted, sort, columns: listed } = found!
   const table = shownTable(guard.table)
   if (quoted === null) throw new RetomaError('guard_no_table', { table, hint: shortHint(table, found!.others) })
@@ -223,7 +223,7 @@ function warningsOf({ status, signal }: Guard, found: Found, columns: ReadonlyMa
     const advice = `${make} ${quoted} (${by.quoted}, ${at.quoted})`
     warnings.push(
       localized(
-        `no index of ${quoted} begins with ${at.quoted}, or with ${by.quoted} and then ${at.quoted}, so every look reads the whole table; this helps: ${advice}`,
+        `no index of ${quoted} begins with ${at.quoted}, or with ${by.quoted} and then ${at.quoted}, so every sweep reads the whole table; this helps: ${advice}`,
         `nenhum índice de ${quoted} começa com ${at.quoted}, ou com ${by.quoted} e depois ${at.quoted}, então cada busca lê a tabela inteira; isto ajuda: ${advice}`,
       ),
     )

@@ -37,10 +37,10 @@ async function parsed(text: string): Promise<{ value: unknown; isDoubtful: boole
     if (text.length <= sliceLength) return { value: JSON.parse(text), isDoubtful: mayRound.test(text) }
     await turnOfLoop()
     let isDoubtful = false
-    const look = (part: string) => {
+    const inspect = (part: string) => {
       isDoubtful ||= mayRound.test(part)
     }
-    const value = await parseJsonInSlices(text, { length: jsonSliceLength, between: turnOfLoop, look })
+    const value = await parseJsonInSlices(text, { length: jsonSliceLength, between: turnOfLoop, inspect })
     await turnOfLoop()
     return { value, isDoubtful }
   } catch (error) {

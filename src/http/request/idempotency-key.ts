@@ -125,17 +125,17 @@ export async function once(
   return answerAgain(done.kept, headers)
 }
 
-const lookEveryMs = 100
+const pollEveryMs = 100
 const patienceMs = 5000
 
 /** A second request at the same time waits for the response of the first, for at most 5 s. */
 async function patiently({ engine, once }: Call, work: () => Promise<{ value: Response; keep: StoredResponse }>) {
-  for (let waited = 0; ; waited += lookEveryMs) {
+  for (let waited = 0; ; waited += pollEveryMs) {
     try {
       return await internalsOf(engine).once(once!, work)
     } catch (error) {
       if (!isRetomaError(error, 'idempotency_running') || waited >= patienceMs) throw error
-      await internalsOf(engine).clock.sleep(lookEveryMs)
+      await internalsOf(engine).clock.sleep(pollEveryMs)
     }
   }
 }

@@ -182,6 +182,6 @@ const troubleAt = (position: number, en: string, pt: string) =>
 
 function badRequest(field: string, en: string, pt: string, part?: number): RetomaError {
   const facts = { field, problem: localized(en, pt) }
-  const told = part === undefined ? facts : { ...facts, part }
-  return new RetomaError('bad_request', told)
+  const allFacts = part === undefined ? facts : { ...facts, part }
+  return new RetomaError('bad_request', allFacts)
 }

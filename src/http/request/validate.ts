@@ -14,10 +14,10 @@ export function validate<S extends z.ZodType>(schema: S, given: unknown, where: 
 
 /** A message of the schema's own, if there is one, is the same in both languages. */
 function problemOf(issue: Issue) {
-  const told = (language: Language) => validationMessage(language)(issue as z.core.$ZodRawIssue)
-  const en = told('en')
+  const messageIn = (language: Language) => validationMessage(language)(issue as z.core.$ZodRawIssue)
+  const en = messageIn('en')
   return issue.message === '' || issue.message === en
-    ? localized(en, told('pt'))
+    ? localized(en, messageIn('pt'))
     : localized(issue.message, issue.message)
 }
 

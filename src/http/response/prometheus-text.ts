@@ -9,11 +9,11 @@ import type { MetricFamily, MetricSample } from '../../metrics/model/metric-tabl
 export const prometheusType = 'text/plain; version=0.0.4; charset=utf-8'
 
 export function prometheusText(families: readonly MetricFamily[]): string {
-  const told = new Set<string>()
+  const described = new Set<string>()
   const lines: string[] = []
   for (const { name, help, type, samples } of families) {
-    if (told.has(name)) continue
-    told.add(name)
+    if (described.has(name)) continue
+    described.add(name)
     lines.push(`# HELP ${name} ${escaped(help)}`, `# TYPE ${name} ${type}`)
     for (const sample of samples) lines.push(lineOf(name, sample))
   }

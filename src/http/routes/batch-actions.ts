@@ -78,7 +78,7 @@ export const batchActionRoutes: readonly Route[] = [
   actionRoute({
     path: 'cancel',
     name: 'cancelBatch',
-    summary: 'It is cancelled at once; its items follow in chunks, running ones are told to stop',
+    summary: 'It is cancelled at once; its items follow in chunks, running attempts lose their lease',
     errors: ['batch_state'],
     apply: ({ engine, by, id }) => engine.batches.cancel(id, by),
   }),

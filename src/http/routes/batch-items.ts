@@ -44,8 +44,8 @@ async function refuseOthers(engine: Engine, batch: string, id: string): Promise<
 
 /** Each call of the engine examines only a part of a large batch: repeats until there are items, or no more pages. */
 async function pageOfItems(engine: Engine, batch: string, filter: ItemFilter & { limit: number; after?: string }) {
-  const looks = 20
-  for (let { after } = filter, left = looks; ; left--) {
+  const mostReads = 20
+  for (let { after } = filter, left = mostReads; ; left--) {
     const page = await engine.batches.items(batch, omitUndefined({ ...filter, after }))
     if (page.items.length > 0 || page.next === null || left === 0) return page
     after = page.next

@@ -148,7 +148,7 @@ export const batchRoutes: readonly Route[] = [
     path: '/api/v1/batches/{id}/explain',
     name: 'explainBatch',
     tag: 'batches',
-    summary: 'Why it does not move, and whether to wait or press something',
+    summary: 'Why it does not move, and whether to wait or to run an action',
     params: idParams,
     unknown: 'not_found',
     target: ({ id }) => ({ batch: id }),

@@ -68,8 +68,8 @@ const refusedAt = (root: string) => (error: unknown) => {
   if (!isRetomaError(error, 'bad_input') && !isRetomaError(error, 'input_too_large')) throw error
   const { kind, problem, item } = error.facts
   if (item === undefined) throw error
-  const told = { kind: kind!, problem: problem!, field: `${root}[${item}].input` }
-  throw new RetomaError(error.code, told)
+  const facts = { kind: kind!, problem: problem!, field: `${root}[${item}].input` }
+  throw new RetomaError(error.code, facts)
 }
 
 /** For many jobs: in the order of the list. `created` is then a number, so the status is 201 even if every job existed already. */

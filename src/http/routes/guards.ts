@@ -5,7 +5,7 @@ import { paged } from '../response/page-of-list.ts'
 import { type Route, route } from '../route.ts'
 import { instant, pageOf, pageQuery } from '../shared-schemas.ts'
 
-const told = z.object({ code: z.string(), message: z.string() })
+const guardError = z.object({ code: z.string(), message: z.string() })
 const count = z.number().int()
 const columns = z.record(z.string(), z.string().nullable())
 const rowKey = z.unknown().meta({ description: "the row's key, as it is in its table" })
@@ -23,7 +23,7 @@ const guard = z
     last_sweep_at: instant.nullable(),
     last_marked: count,
     total: count,
-    last_error: told.nullable(),
+    last_error: guardError.nullable(),
     failing_since: instant.nullable(),
     warnings: z.array(z.string()),
     active: z.boolean(),
@@ -65,7 +65,7 @@ export const guardRoutes: readonly Route[] = [
     path: '/api/v1/guards/{name}/run',
     name: 'runGuard',
     tag: 'guards',
-    summary: 'Looks now and marks all that is lost; with dry_run only says what it would mark',
+    summary: 'Sweeps now and marks all lost rows; with dry_run it only lists the rows',
     role: 'operator',
     params: z.object({ name: z.string() }),
     body: z.strictObject({ dry_run: z.boolean().default(false) }).optional(),

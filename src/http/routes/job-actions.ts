@@ -43,7 +43,7 @@ const filter = {
   created_before: anyInstant.optional(),
 }
 
-const pressedMany = z
+const bulkActionResult = z
   .object({
     changed: z.number().int().meta({ description: 'how many this request moved' }),
     conflicts: z.number().int().meta({ description: 'of a retry: those whose key another job has by now' }),
@@ -73,7 +73,7 @@ export const jobActionRoutes: readonly Route[] = [
     summary: 'Cancels all that the filter names and that have not ended, for some seconds; again until it is done',
     role: 'operator',
     body: z.strictObject({ state: z.enum(['waiting', 'running', 'stalled']).optional(), ...filter }),
-    answer: pressedMany,
+    answer: bulkActionResult,
     errors: ['not_found', 'bad_option'],
     run: ({ engine, body, who }) => engine.jobs.cancelMany(asFilter(body), { by: who.user }),
   }),
@@ -89,7 +89,7 @@ export const jobActionRoutes: readonly Route[] = [
       ...filter,
       after: z.string().max(200).optional().meta({ description: 'the `next` of the request before' }),
     }),
-    answer: pressedMany,
+    answer: bulkActionResult,
     errors: ['not_found', 'bad_option'],
     run: ({ engine, body, who }) => engine.jobs.retryMany(asFilter(body), { by: who.user, after: body.after }),
   }),

@@ -99,7 +99,7 @@ export const jobRoutes: readonly Route[] = [
     path: '/api/v1/jobs/{id}/explain',
     name: 'explainJob',
     tag: 'jobs',
-    summary: 'Why it does not move, and whether to wait or press something',
+    summary: 'Why it does not move, and whether to wait or to run an action',
     params: idParams,
     unknown: 'not_found',
     target: ({ id }) => ({ job: id }),

@@ -45,7 +45,7 @@ export const providerRoutes: readonly Route[] = [
     path: '/api/v1/providers/{name}/clear',
     name: 'clearProvider',
     tag: 'providers',
-    summary: 'What it said is at an end: it is asked at once, and what waits or stands still for it goes on',
+    summary: 'Ends the wait or the stop of a provider; the jobs and batches that wait for the provider continue',
     role: 'operator',
     params: z.object({ name: z.string() }),
     answer: cleared,

@@ -125,7 +125,7 @@ export const queueRoutes: readonly Route[] = [
     path: '/api/v1/queues/{name}/explain',
     name: 'explainQueue',
     tag: 'queues',
-    summary: 'Why nothing of it is taken, and whether to wait or press something',
+    summary: 'Why nothing of it is taken, and whether to wait or to run an action',
     params: nameParams,
     unknown: 'unknown_queue',
     target: ({ name }) => ({ queue: name }),

@@ -21,7 +21,7 @@ const schedule = z
     last_slot: instant.nullable(),
     last_at: instant.nullable(),
     last_job: z.string().nullable(),
-    active: z.boolean().meta({ description: 'some process looks after it; without one it does not fire' }),
+    active: z.boolean().meta({ description: 'a process has this schedule; without a process it does not fire' }),
   })
   .meta({ id: 'Schedule' })
 

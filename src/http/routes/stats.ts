@@ -20,7 +20,7 @@ export const statsRoutes: readonly Route[] = [
     path: '/api/v1/stats',
     name: 'getStats',
     tag: 'stats',
-    summary: 'What waits, runs and stands still, by queue and kind, and who works',
+    summary: 'Waiting, running and stalled jobs by queue and kind, and the workers',
     role: 'viewer',
     heavy: true,
     answer: z.looseObject({

@@ -45,7 +45,7 @@ export const tickRoutes: readonly Route[] = cronRoutes({
         failed: count,
         retried: count,
         deferred: count,
-        released: count.meta({ description: 'jobs put back because the time was up' }),
+        released: count.meta({ description: 'jobs released because the time was up' }),
         empty: z.boolean().meta({ description: 'no job was ready at the end' }),
       })
       .nullable()

@@ -76,7 +76,10 @@ export const tokenRoutes: readonly Route[] = [
       token: z
         .string()
         .nullable()
-        .meta({ description: 'null: asked again with the same Idempotency-Key; it was told once' }),
+        .meta({
+          description:
+            'null: a repetition of the request with the same Idempotency-Key; the first response had the token',
+        }),
     }),
     status: 201,
     makes: 'exactly',

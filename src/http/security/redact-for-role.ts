@@ -8,7 +8,7 @@ const notForViewers = ['stack', 'stderr']
 /** Values of the user; names inside do not matter. */
 const notOurs = ['input', 'result', 'progress']
 
-export const redactForRole = <T>(who: Principal, told: T): T => (who.role === 'viewer' ? (without(told) as T) : told)
+export const redactForRole = <T>(who: Principal, value: T): T => (who.role === 'viewer' ? (without(value) as T) : value)
 
 function without(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(without)

@@ -8,7 +8,7 @@ import { RetomaError } from '../../errors/errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { type Loop, loop } from '../../lib/loop.ts'
 
-const lookEveryMs = 5000
+const checkEveryMs = 5000
 /** Half of the connections of a server: the others are for requests that end. */
 const mostStreams = 5000
 const retrySeconds = 10
@@ -16,7 +16,7 @@ const retrySeconds = 10
 /** An open event stream. */
 export interface OpenStream {
   /** Never throws. */
-  look(): void
+  check(): void
   /** Ends the stream as if no more events came. */
   end(): void
 }
@@ -75,9 +75,9 @@ export class Streams {
   #sendHeartbeat(): Loop {
     return loop({
       clock: this.clock,
-      every: lookEveryMs,
+      every: checkEveryMs,
       tick: async () => {
-        for (const stream of [...this.#open]) stream.look()
+        for (const stream of [...this.#open]) stream.check()
         return undefined
       },
       failed: () => {},

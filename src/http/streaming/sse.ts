@@ -144,7 +144,7 @@ class SseStream<T extends object> implements OpenStream {
     this.end()
   }
 
-  look(): void {
+  check(): void {
     const now = this.#elapsed()
     if (this.#waitsFrom !== undefined && now - this.#waitsFrom >= patienceMs) this.#drop()
     if (this.#ending || this.#gone) return

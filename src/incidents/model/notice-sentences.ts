@@ -75,8 +75,8 @@ export function sentenceOf(event: IncidentEvent, facts: IncidentFacts): Localize
       )
     case 'watchdog.late':
       return localized(
-        `No watchdog has looked for ${facts.seconds} s: what gets stuck now is not found. See the log of the processes, and the database.`,
-        `Nenhum watchdog olha há ${facts.seconds} s: o que travar agora não é achado. Veja o log dos processos e o banco.`,
+        `No watchdog has checked for ${facts.seconds} s: stuck jobs are not found. See the log of the processes, and the database.`,
+        `Nenhum watchdog verifica há ${facts.seconds} s: o que travar agora não é achado. Veja o log dos processos e o banco.`,
       )
   }
 }
@@ -93,7 +93,7 @@ export function sentenceOfEnd(event: IncidentEvent, facts: IncidentFacts): Local
       return join([batchIn(facts), localized(' is not paused any more.', ' não está mais pausado.')])
     case 'job.poison':
       return localized(
-        `Job ${facts.job} (${facts.kind}) was put back to work.`,
+        `Job ${facts.job} (${facts.kind}) runs again.`,
         `O job ${facts.job} (${facts.kind}) foi posto para rodar de novo.`,
       )
     case 'queue.starved':
@@ -101,13 +101,13 @@ export function sentenceOfEnd(event: IncidentEvent, facts: IncidentFacts): Local
     case 'jobs.stuck':
       return localized('No more than 10 jobs are stuck now.', 'Não há mais de 10 jobs travados agora.')
     case 'watchdog.late':
-      return localized('A watchdog looks again.', 'Um watchdog voltou a olhar.')
+      return localized('A watchdog checks again.', 'Um watchdog voltou a verificar.')
   }
 }
 
 export const sentenceOfMany = (event: IncidentEvent, more: number): LocalizedText =>
   localized(
-    `${more} more of the same (${event}); for ten minutes these are not told one by one.`,
+    `${more} more of the same (${event}); for ten minutes these get no notice of their own.`,
     `Mais ${more} do mesmo tipo (${event}); por dez minutos estes não são avisados um a um.`,
   )
 

@@ -2,24 +2,24 @@
 import { type Duration, hours, seconds } from '../../lib/values/duration.ts'
 
 export type WebhookVerdict =
-  | { what: 'told' }
+  | { verdict: 'accepted' }
   /** The receiver asks for a delay: the attempt is not counted. */
-  | { what: 'wait'; delay: Duration }
-  | { what: 'again' }
+  | { verdict: 'wait'; delay: Duration }
+  | { verdict: 'again' }
   /** Another attempt with the same request cannot help. */
-  | { what: 'refused' }
+  | { verdict: 'refused' }
 
 const longestWait = hours(1)
 
 export function judgeWebhookResponse(status: number, retryAfter: string | undefined, now: Date): WebhookVerdict {
-  if (status >= 200 && status < 300) return { what: 'told' }
+  if (status >= 200 && status < 300) return { verdict: 'accepted' }
   if (status === 429 || status === 503) {
     const delay = delayOf(retryAfter, now)
-    if (delay !== undefined) return { what: 'wait', delay }
+    if (delay !== undefined) return { verdict: 'wait', delay }
   }
-  if (status >= 500 || status === 408 || status === 425 || status === 429) return { what: 'again' }
+  if (status >= 500 || status === 408 || status === 425 || status === 429) return { verdict: 'again' }
   // Redirects are not followed: a request signed for an address is not sent to another address.
-  return { what: 'refused' }
+  return { verdict: 'refused' }
 }
 
 /** Parses seconds or a date, as in HTTP; another form is ignored. */

@@ -37,7 +37,7 @@ export interface FoundIncidents {
   found: Incident[]
   open: OpenIncident[]
   /** Number of notices per event in the last 10 minutes. */
-  told: Partial<Record<IncidentEvent, number>>
+  noticeCounts: Partial<Record<IncidentEvent, number>>
   stuck: number
   watchdogMs: number | null
 }
@@ -53,7 +53,7 @@ const isStuck = `j.state = 'stalled' and (select b.state from retoma.batch b whe
 // the last check, because commits may come late and a process may crash after winning a check. The first check ignores
 // the past. An incident that is stored only for some time (succeeded, many) closes without a notice once no check could
 // find the event again.
-const look = {
+const find = {
   name: 'incident_find',
   text: `
     with mine as materialized (
@@ -180,7 +180,7 @@ const look = {
           where found_at > ${now} - interval '10 minutes' and opened_job is not null
           group by event
         ) t
-      ), '{}') as told,
+      ), '{}') as "noticeCounts",
       (
         select count(*) from (select from mine cross join retoma.job j where ${isStuck} limit 10000) s
       )::int + (select count(*) from mine cross join retoma.finding where verdict = 'hung')::int as stuck,
@@ -204,7 +204,7 @@ export async function findIncidents(
   at: Date | null,
 ): Promise<FoundIncidents> {
   const once = async (): Promise<FoundIncidents> => {
-    const [row] = await db.run<FoundIncidents>(look, [at, rule.apartMs, rule.queue, rule.readyMs], tickMs)
+    const [row] = await db.run<FoundIncidents>(find, [at, rule.apartMs, rule.queue, rule.readyMs], tickMs)
     const { found, open, ...seen } = row!
     return { ...seen, found: found.map(withInstant), open: open.map(withInstant) }
   }

@@ -33,7 +33,7 @@ const open = {
       order by event, subject
       on conflict (event, subject) where resolved_at is null do nothing
       returning id, event, subject, opened_job
-    ), told as (
+    ), notices as (
       insert into retoma.job (id, queue, kind, ref, state, claim_rank, run_at, input, limited, limit_key, created_at)
       select m.opened_job, $8, $9, m.id::text, 'waiting', 9, ${now},
         jsonb_build_object('notice', jsonb_set(g.notice, '{facts,incident}', to_jsonb(m.id::text)), 'after', null),
@@ -73,7 +73,7 @@ const close = {
       from given g
       where i.id = g.id and i.resolved_at is null
       returning i.id, i.event, i.subject, i.opened_job, i.resolved_job, g.notice
-    ), told as (
+    ), notices as (
       insert into retoma.job (id, queue, kind, ref, state, claim_rank, run_at, input, limited, limit_key, created_at)
       select c.resolved_job, $4, $5, c.id::text, 'waiting', 9, ${now},
         jsonb_build_object('notice', jsonb_set(c.notice, '{facts,incident}', to_jsonb(c.id::text)), 'after', c.opened_job::text),

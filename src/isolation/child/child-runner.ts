@@ -76,8 +76,8 @@ export class ChildRunner {
     this.#weight ??= weight()
     this.#current = { run, work, asking }
     const ending = this.#runs.run(run, () => ends(work))
-    const told = this.#aborted.get(run)
-    if (told !== undefined) work.abort(told)
+    const reason = this.#aborted.get(run)
+    if (reason !== undefined) work.abort(reason)
     this.#aborted.clear()
     const end = await ending
     this.#current = undefined

@@ -12,7 +12,7 @@ import { systemClock } from '../../lib/clock.ts'
 import type { Nature } from '../child-protocol.ts'
 import { writeLastWords } from './channel.ts'
 
-const lookEveryMs = 500
+const checkEveryMs = 500
 /** Memory grows by about 1 GB per second at most. */
 const weighEveryMs = 50
 /** The smallest change of memory that is reported. */
@@ -21,12 +21,12 @@ const stepBytes = 16 * 1024 * 1024
 const { nature, parent } = workerData as { nature: Nature; parent: number }
 
 parentPort!.postMessage('up')
-void look()
+void watch()
 if (nature.memoryBytes !== null) void weigh(nature.memoryBytes)
 
-async function look(): Promise<never> {
+async function watch(): Promise<never> {
   let stoppedSince: number | undefined
-  let told = 0
+  let reported = 0
   for (;;) {
     if (process.ppid !== parent) end()
     if (!isStopped()) stoppedSince = undefined
@@ -36,11 +36,11 @@ async function look(): Promise<never> {
       end()
     }
     const bytes = process.memoryUsage.rss()
-    if (Math.abs(bytes - told) >= stepBytes) {
-      told = bytes
+    if (Math.abs(bytes - reported) >= stepBytes) {
+      reported = bytes
       writeLastWords({ how: 'memory', bytes, over: false })
     }
-    await systemClock.sleep(lookEveryMs)
+    await systemClock.sleep(checkEveryMs)
   }
 }
 

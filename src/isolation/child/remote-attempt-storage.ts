@@ -5,10 +5,10 @@ import { localized, RetomaError } from '../../errors/errors.ts'
 import type { AttemptStorages } from '../../execution/attempt.ts'
 import {
   type AttemptStorage,
-  type RemoteVerb,
-  remoteVerbs,
+  type RemoteMethod,
+  remoteMethods,
   type StepTransactionResult,
-} from '../../execution/model/attempt-verbs.ts'
+} from '../../execution/model/attempt-storage-calls.ts'
 import type { JobQuery, JobTransaction } from '../../jobs/model/job-context.ts'
 import { doNotRetry } from '../../jobs/model/outcome.ts'
 import type { ToChild } from '../child-protocol.ts'
@@ -40,12 +40,12 @@ export class RemoteAttemptStorage implements AttemptStorages, Isolator {
     this.#run = run
   }
 
-  /** The storage of the attempt of this run: each verb is a call to the parent, which knows the attempt. */
+  /** The storage of the attempt of this run: each method is a call to the parent, which knows the attempt. */
   of(): AttemptStorage {
-    const calls = remoteVerbs.map(verb => [verb, (...args: unknown[]) => this.#call(verb, args)] as const)
+    const calls = remoteMethods.map(method => [method, (...args: unknown[]) => this.#call(method, args)] as const)
     return {
-      ...(Object.fromEntries(calls) as Pick<AttemptStorage, RemoteVerb>),
-      look: query => this.#look(query),
+      ...(Object.fromEntries(calls) as Pick<AttemptStorage, RemoteMethod>),
+      readOnlyQuery: query => this.#readOnlyQuery(query),
       transact: (name, work, signal) => this.#transact(name, work, signal),
     }
   }
@@ -60,9 +60,9 @@ export class RemoteAttemptStorage implements AttemptStorages, Isolator {
 
   readonly isolate = (call: IsolatedCall) => this.#call<string>('isolate', [call])
 
-  async #look({ types, ...query }: JobQuery): Promise<QueryResult> {
+  async #readOnlyQuery({ types, ...query }: JobQuery): Promise<QueryResult> {
     if (types !== undefined) throw parsersStayHere()
-    const answer = await this.#call<QueryResult>('look', [query])
+    const answer = await this.#call<QueryResult>('readOnlyQuery', [query])
     for (const row of answer.rows) asBuffers(row as Record<string, unknown>)
     return answer
   }
@@ -119,12 +119,12 @@ export class RemoteAttemptStorage implements AttemptStorages, Isolator {
     return answer as never
   }
 
-  #call<Answer>(verb: string, args: readonly unknown[]): Promise<Answer> {
+  #call<Answer>(method: string, args: readonly unknown[]): Promise<Answer> {
     return new Promise<Answer>((resolve, reject) => {
       const call = ++this.#calls
       this.#waiting.set(call, { resolve, reject })
       try {
-        this.#channel.send({ type: 'call', run: this.#run, call, verb, args })
+        this.#channel.send({ type: 'call', run: this.#run, call, method, args })
       } catch (error) {
         this.#waiting.delete(call)
         reject(error)

@@ -27,8 +27,8 @@ export class LogRateLimit {
     this.#later = later
   }
 
-  /** True: the caller may write a line of this message. `told` writes the number of left-out lines at the end of the window. */
-  admits(message: string, told: (leftOut: number) => void): boolean {
+  /** True: the caller may write a line of this message. `report` writes the number of left-out lines at the end of the window. */
+  admits(message: string, report: (leftOut: number) => void): boolean {
     const now = this.#elapsed()
     let window = this.#windows.get(message)
     if (window === undefined || now >= window.until) {
@@ -42,7 +42,7 @@ export class LogRateLimit {
       return true
     }
     const full = window
-    if (full.leftOut++ === 0) this.#later(() => told(full.leftOut), full.until - now)
+    if (full.leftOut++ === 0) this.#later(() => report(full.leftOut), full.until - now)
     return false
   }
 }

@@ -351,23 +351,23 @@ function unreadable(path: string, error: unknown): Refusal {
 
 /** Names the text that PostgreSQL cannot store. */
 function refuseUnstorable(value: unknown, root: string): never {
-  const look = (part: unknown, at: string): void => {
+  const visit = (part: unknown, at: string): void => {
     if (typeof part === 'string') {
       const held = unstorable(JSON.stringify(part))
       if (held !== undefined) throw holds(at, held)
     } else if (part instanceof Map) {
-      Array.from(part).forEach((pair, i) => void look(pair, `${at}[${i}]`))
+      Array.from(part).forEach((pair, i) => void visit(pair, `${at}[${i}]`))
     } else if (part instanceof Set || Array.isArray(part)) {
-      Array.from(part).forEach((each, i) => void look(each, `${at}[${i}]`))
+      Array.from(part).forEach((each, i) => void visit(each, `${at}[${i}]`))
     } else if (typeof part === 'object' && part !== null && isPlainPrototype(Object.getPrototypeOf(part))) {
       for (const [key, each] of Object.entries(part)) {
         const held = unstorable(JSON.stringify(key))
         if (held !== undefined) throw holds(at, held)
-        look(each, `${at}${stepTo(key)}`)
+        visit(each, `${at}${stepTo(key)}`)
       }
     }
   }
-  look(value, root)
+  visit(value, root)
   throw holds(root, localized('text', 'texto'))
 }
 

@@ -149,7 +149,7 @@ export async function relimitJobs(
   }
 }
 
-const pressedQueue = `jsonb_build_object('who', $4::text, 'what', case when m.paused then 'pause queue' else 'resume queue' end, 'queue', m.name)`
+const queueAction = `jsonb_build_object('who', $4::text, 'what', case when m.paused then 'pause queue' else 'resume queue' end, 'queue', m.name)`
 
 const pause = {
   name: 'queue_pause',
@@ -160,7 +160,7 @@ const pause = {
       where name = $1 and paused <> $2
       returning name, paused
     ),
-    ${noteEvents({ of: 'moved', type: 'action', data: pressedQueue }, 'coalesce($3::timestamptz, now())')}
+    ${noteEvents({ of: 'moved', type: 'action', data: queueAction }, 'coalesce($3::timestamptz, now())')}
     select known.paused, exists (select from moved) as changed from known`,
 }
 

@@ -293,15 +293,15 @@ const rows: Row[] = [
       { ...guard, name: 'h', lastError: { en: 'no table', pt: 'sem tabela' } },
     ]),
     'warning',
-    'the last look of h failed: no table',
+    'the last sweep of h failed: no table',
     'a última busca de h falhou: sem tabela',
   ],
   [
     'a guard that is late is told',
     checkGuards([guard, { ...guard, name: 'h', late: true }]),
     'warning',
-    'not looked when they should: h',
-    'não olharam quando deviam: h',
+    'with a late sweep: h',
+    'com varredura atrasada: h',
   ],
   [
     'a guard that reads whole tables is told',

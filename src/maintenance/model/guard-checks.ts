@@ -15,7 +15,7 @@ export function checkGuards(guards: readonly GuardFacts[]): Check {
     return warning(
       'guards',
       localized(
-        `the last look of ${name} failed: ${lastError!.en}${more}`,
+        `the last sweep of ${name} failed: ${lastError!.en}${more}`,
         `a última busca de ${name} falhou: ${lastError!.pt}${more}`,
       ),
       localized('put it right; it is tried again by itself', 'corrija; ele tenta de novo sozinho'),
@@ -24,10 +24,7 @@ export function checkGuards(guards: readonly GuardFacts[]): Check {
   if (late.length > 0)
     return warning(
       'guards',
-      localized(
-        `guards that have not looked when they should: ${late.join(', ')}`,
-        `guards que não olharam quando deviam: ${late.join(', ')}`,
-      ),
+      localized(`guards with a late sweep: ${late.join(', ')}`, `guards com varredura atrasada: ${late.join(', ')}`),
       localized(
         'start a process that has them in its code: retoma up, serve or worker; taken out of the code, they are forgotten after a week',
         'inicie um processo que os tenha no código: retoma up, serve ou worker; tirados do código, são esquecidos em uma semana',
@@ -49,8 +46,8 @@ export function checkGuards(guards: readonly GuardFacts[]): Check {
     guards.length === 0
       ? localized('there are none', 'não há nenhum')
       : localized(
-          `guards that look when they should: ${guards.length}`,
-          `guards que olham quando devem: ${guards.length}`,
+          `guards that sweep when they should: ${guards.length}`,
+          `guards que varrem quando devem: ${guards.length}`,
         ),
   )
 }

@@ -115,14 +115,14 @@ export function checkWatchdog(seconds: number | null, { live }: WorkFacts): Chec
           `o último tick do watchdog foi há ${spanText(seconds, 1)}`,
         )
   // Without a live worker the watchdog is switched off, and a person should know; with a live worker the watchdog must run.
-  return live > 0 ? failure('watchdog', sentence, look) : warning('watchdog', sentence, start)
+  return live > 0 ? failure('watchdog', sentence, checkProcesses) : warning('watchdog', sentence, start)
 }
 
 const start = localized(
   `start one: retoma up, serve or worker; dead workers' jobs go on about ${defaultPolicy.orphanAfter / 1000} s later`,
   `inicie um: retoma up, serve ou worker; jobs de workers mortos continuam uns ${defaultPolicy.orphanAfter / 1000} s depois`,
 )
-const look = localized(
+const checkProcesses = localized(
   'workers live but none sweeps: see their log for errors of the watchdog, and restart them',
   'há workers vivos mas nenhum varre: veja erros do watchdog no log deles e reinicie-os',
 )

@@ -47,7 +47,7 @@ export const systemMetrics = {
   sampleAge: gauge('retoma_job_counts_age_seconds', 'How long ago the live jobs were counted'),
   stuck: gauge(
     'retoma_problems',
-    'What stands still or is late, by verdict (hung, slow, starved, stalled, stalled_batch)',
+    'Hung, slow, starved and stalled jobs and batches, by verdict (hung, slow, starved, stalled, stalled_batch)',
   ),
   batches: gauge('retoma_batches', 'Batches that are not over, by state'),
   attempts: counter('retoma_attempts_total', 'Attempts that have ended, by queue, kind and outcome'),
@@ -62,23 +62,26 @@ export const systemMetrics = {
   workerRunning: gauge('retoma_worker_running', 'Attempts whose handler runs'),
   workerLag: gauge(
     'retoma_worker_loop_lag_seconds',
-    'The longest a worker’s main loop was late between its last two heartbeats, or has stood still by now',
+    'The longest a worker’s main loop was late between its last two heartbeats, or has been blocked by now',
   ),
   workerMemory: gauge('retoma_worker_memory_bytes', 'What a worker’s process takes'),
-  workerAbandoned: gauge('retoma_worker_abandoned', 'Handlers that did not end though they were told to'),
+  workerAbandoned: gauge('retoma_worker_abandoned', 'Handlers that still run after their signal was aborted'),
   workerWriteLag: gauge(
     'retoma_worker_write_lag_seconds',
     'How long the oldest outcome of a worker has waited for the database',
   ),
   providerWaiting: gauge('retoma_provider_waiting', '1: the provider has asked all workers to wait, and they do'),
   providerStopped: gauge('retoma_provider_stopped', '1: the provider has stopped, and is asked once a minute'),
-  watchdogLag: gauge('retoma_watchdog_lag_seconds', 'How long ago a watchdog looked, anywhere; they look every 5 s'),
+  watchdogLag: gauge(
+    'retoma_watchdog_lag_seconds',
+    'Seconds since the last check of any watchdog; a check is due every 5 s',
+  ),
 } satisfies Record<string, MetricDefinition>
 
 /** Metrics of the process that answers. */
 export const processMetrics = {
   build: gauge('retoma_build_info', 'Always 1; its labels say what runs'),
-  databaseUp: gauge('retoma_database_up', '1: the database has answered; without it only what follows is told'),
+  databaseUp: gauge('retoma_database_up', '1: the database has answered; without it only the metrics below are known'),
   limited: counter('retoma_rate_limited_total', 'Requests that a rate limit refused, by bucket'),
   sseClients: gauge('retoma_sse_clients', 'Open event streams'),
   loopLag: gauge('retoma_process_loop_lag_seconds', 'The longest its main loop was late since it was last asked'),

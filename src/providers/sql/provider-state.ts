@@ -40,7 +40,7 @@ interface Row {
 }
 
 // The cost of a request to an open provider: a lookup by primary key, and no write.
-const look = {
+const read = {
   name: 'provider_read',
   text: `
     select ${exactly(now)} as asked, case when p.wait_until > ${now} then ${waitLeft} end as "waitMs",
@@ -167,7 +167,7 @@ export async function recordProviderWord(
 }
 
 async function mayAsk(db: Db, name: string, { job, kind }: ProviderAsker, at: Date | null): Promise<ProviderStand> {
-  const [row] = await db.run<Row>(look, [name, at, job, kind])
+  const [row] = await db.run<Row>(read, [name, at, job, kind])
   const { asked, waitMs, probeMs, mayProbe, exhausted, consecutiveWaits, at: last, code, message, known } = row!
   const isOpen = waitMs === null && probeMs === null
   const isProbe = mayProbe === true && (await db.run(take, [name, at, job])).length > 0

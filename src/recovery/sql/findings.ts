@@ -67,7 +67,7 @@ export async function reportFindings(
   return db.run(report, values, tickMs)
 }
 
-const told = noteEvents(
+const findingEvents = noteEvents(
   {
     of: 'over',
     type: 'warning',
@@ -92,7 +92,7 @@ const clear = {
           where w.id = f.facts ->> 'worker' and w.dead_at is null and w.blocked_since is not null
         )
       returning f.*
-    ), ${told}
+    ), ${findingEvents}
     select verdict, subject from over`,
 }
 
@@ -107,7 +107,7 @@ const clearStarved = {
       delete from retoma.finding f
       where f.verdict = 'starved' and f.subject <> all ($2::text[])
       returning f.*
-    ), ${told}
+    ), ${findingEvents}
     select verdict, subject from over`,
 }
 

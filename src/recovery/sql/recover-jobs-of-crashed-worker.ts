@@ -153,7 +153,7 @@ const recoverCrashed = {
       from decided d
       where j.id = any (array[d.id])
       returning j.id, j.queue, j.kind, j.attempt, d.state, 'running' as was, d.fate, j.limited, j.limit_key, j.batch_id, j.ref, j.failures, j.error
-    ), buried as (
+    ), closed_worker as (
       update retoma.worker
       set dead_at = case when exists (select from rest) then dead_at else coalesce(dead_at, ${now}) end,
         crash_report = coalesce(crash_report, $4::jsonb || jsonb_build_object('started',

@@ -1,6 +1,6 @@
 /**
  * Builds the crash report of a worker process from the observations of the supervisor; the row of a dead worker stores the
- * report. `how` is `asked` (told to stop, or killed from outside), `named` (a known job ended the process) or `unexplained`: then
+ * report. `how` is `asked` (a signal to stop, or killed from outside), `named` (a known job ended the process) or `unexplained`: then
  * every started attempt is suspected.
  */
 export interface CrashReport {
@@ -36,7 +36,7 @@ export interface SuspectedJob {
 export interface CrashObservation {
   signal: string | null
   exitCode: number | null
-  /** The supervisor or another process told the process to stop. */
+  /** The supervisor or another process sent the process a signal to stop. */
   askedToStop: boolean
   memoryBytes: number | null
   /** The process ended itself because of its memory. */

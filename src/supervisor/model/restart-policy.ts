@@ -32,7 +32,7 @@ export interface Ended {
   readyMs: number | null
   signal: string | null
   exitCode: number | null
-  /** The supervisor was told to stop. */
+  /** The supervisor got the signal to stop. */
   stopping: boolean
 }
 

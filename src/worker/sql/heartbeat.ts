@@ -85,7 +85,7 @@ const well: HeartbeatPayload = {
  * Writes a heartbeat; returns no row if the worker was declared dead. The heartbeat thread sends the statement, or the
  * main loop if the worker has no heartbeat thread.
  */
-export const beat = {
+export const heartbeat = {
   name: 'worker_heartbeat',
   text: `
     update retoma.worker
@@ -155,7 +155,7 @@ export async function lostBy(
   return rows.map(({ place }) => inFlight[place]!)
 }
 
-export interface Beat {
+export interface HeartbeatResult {
   /** false: the worker was declared dead. */
   alive: boolean
   /** Attempts in flight whose lease is lost. */
@@ -168,9 +168,9 @@ export async function writeHeartbeat(
   worker: { id: string; inFlight: readonly HeldAttempt[] } & Partial<HeartbeatPayload>,
   deadlineMs: number,
   now: Date | null,
-): Promise<Beat> {
+): Promise<HeartbeatResult> {
   const { id, inFlight, ...vitals } = worker
-  const rows = await db.run(beat, heartbeatValues(id, vitals, now), deadlineMs)
+  const rows = await db.run(heartbeat, heartbeatValues(id, vitals, now), deadlineMs)
   return { alive: rows.length > 0, lost: await lostBy(db, id, inFlight, deadlineMs) }
 }
 

@@ -17,15 +17,15 @@ import { batchOf } from './batch-show.ts'
 
 export function batchActionCommands(batch: Command, cli: Cli): void {
   const { help } = cli.output.word
-  const verb = (name: string, description: string) =>
+  const subcommand = (name: string, description: string) =>
     batch.command(name).description(description).argument('<id>', help.batchId)
-  verb('resume', help.batchResume).action(cli.action(resume))
-  verb('retry-failed', help.batchRetryFailed)
+  subcommand('resume', help.batchResume).action(cli.action(resume))
+  subcommand('retry-failed', help.batchRetryFailed)
     .option('--cause <cause>', help.cause, causeOf)
     .action(cli.action(retryFailed))
-  verb('pause', help.batchPause).action(cli.action(pause))
-  verb('cancel', help.batchCancel).action(cli.action(cancel))
-  verb('priority', help.batchPriority)
+  subcommand('pause', help.batchPause).action(cli.action(pause))
+  subcommand('cancel', help.batchCancel).action(cli.action(cancel))
+  subcommand('priority', help.batchPriority)
     .argument('<n>', help.batchPriorityNumber, wholeNumber('N', 0, 9))
     .action(cli.action(priority))
   batch

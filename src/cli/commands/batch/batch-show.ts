@@ -41,8 +41,8 @@ async function show(context: Context, id: string, { watch }: { watch?: true }): 
       return 0
     }
     const display = draws ? drawnOn(process.stdout, output) : printedBy(output)
-    const look = () => batchOf(engine, id)
-    const batch = await watchBatch({ look, display, clock: systemClock, asked: orReaderGone(asked) })
+    const read = () => batchOf(engine, id)
+    const batch = await watchBatch({ read, display, clock: systemClock, asked: orReaderGone(asked) })
     if (batch === undefined) return 0
     display.over()
     await answer(batch, engine, output)

@@ -37,14 +37,14 @@ const againMs = 1000
 
 /** Returns undefined if a stop signal came first. */
 export async function watchBatch(given: {
-  look: () => Promise<BatchView>
+  read: () => Promise<BatchView>
   display: Display
   clock: Clock
   asked: AbortSignal
 }): Promise<BatchView | undefined> {
-  const { look, display, clock, asked } = given
+  const { read, display, clock, asked } = given
   for (let awaySince: number | undefined; ; ) {
-    const found = await look().catch(error => {
+    const found = await read().catch(error => {
       if (!asked.aborted && !passes(error)) throw error
       return asRetomaError(error)
     })

@@ -1,7 +1,7 @@
 /**
  * Declares the storage of an attempt: everything that the handler's context asks of the database. A worker implements the storage on the
  * database (worker/attempt-storage.ts). A child implements the storage by calls to the parent (isolation/child/remote-attempt-storage.ts):
- * a verb of the table below is a message with the verb and its arguments, and needs no code of its own on either side.
+ * a method of the table below is a message with the name and the arguments, and needs no code of its own on either side.
  */
 
 import type { FileView } from '../../files/model/file.ts'
@@ -25,7 +25,7 @@ export interface AttemptStorage {
   save(name: string, value: string): Promise<WriteResult>
   note(note: ProgressNote): Promise<WriteResult>
   /** Runs a read-only query for the handler. */
-  look(query: JobQuery): Promise<QueryResult>
+  readOnlyQuery(query: JobQuery): Promise<QueryResult>
   /** The state of the provider after `word`. The report of an answer does not wait for the database. */
   provider(name: string, word: ProviderWord): Promise<ProviderStand>
   /** null: no such file. */
@@ -44,18 +44,18 @@ export interface AttemptStorage {
   ): Promise<StepTransactionResult>
 }
 
-/** The verbs that a child calls by name. `transact` takes a function, which cannot be sent (isolation/child-run.ts). */
-export type RemoteVerb = Exclude<keyof AttemptStorage, 'transact'>
+/** The methods that a child calls by name. `transact` takes a function, which cannot be sent (isolation/child-run.ts). */
+export type RemoteMethod = Exclude<keyof AttemptStorage, 'transact'>
 
 /** 'anything': an id, which the storage itself checks. */
 type ArgumentType = 'string' | 'number' | 'object' | 'anything'
 
 /** The types of the arguments. The parent checks every call of a child against this table. */
-const argumentTypes: Readonly<Record<RemoteVerb, readonly ArgumentType[]>> = {
+const argumentTypes: Readonly<Record<RemoteMethod, readonly ArgumentType[]>> = {
   load: [],
   save: ['string', 'string'],
   note: ['object'],
-  look: ['object'],
+  readOnlyQuery: ['object'],
   provider: ['string', 'object'],
   file: ['anything'],
   piece: ['string', 'number'],
@@ -63,19 +63,23 @@ const argumentTypes: Readonly<Record<RemoteVerb, readonly ArgumentType[]>> = {
   warn: ['string', 'object'],
 }
 
-export const remoteVerbs = Object.keys(argumentTypes) as readonly RemoteVerb[]
+export const remoteMethods = Object.keys(argumentTypes) as readonly RemoteMethod[]
 
-/** Calls a verb that a child has sent. Rejects for an unknown verb and for arguments of other types. */
-export async function callVerb(storage: AttemptStorage, verb: string, args: readonly unknown[]): Promise<unknown> {
-  if (!isRemoteVerb(verb)) throw new TypeError(`the storage of an attempt has no verb "${verb}"`)
-  const types = argumentTypes[verb]
+/** Calls a method that a child has sent. Rejects for an unknown method and for arguments of other types. */
+export async function callStorageMethod(
+  storage: AttemptStorage,
+  method: string,
+  args: readonly unknown[],
+): Promise<unknown> {
+  if (!isRemoteMethod(method)) throw new TypeError(`the storage of an attempt has no method "${method}"`)
+  const types = argumentTypes[method]
   const fits = args.length === types.length && types.every((type, n) => isOf(type, args[n]))
-  if (!fits) throw new TypeError(`the verb "${verb}" takes (${types.join(', ')})`)
-  const method = storage[verb] as (...args: readonly unknown[]) => Promise<unknown>
-  return method.call(storage, ...args)
+  if (!fits) throw new TypeError(`the method "${method}" takes (${types.join(', ')})`)
+  const call = storage[method] as (...args: readonly unknown[]) => Promise<unknown>
+  return call.call(storage, ...args)
 }
 
-const isRemoteVerb = (verb: string): verb is RemoteVerb => Object.hasOwn(argumentTypes, verb)
+const isRemoteMethod = (method: string): method is RemoteMethod => Object.hasOwn(argumentTypes, method)
 
 const isOf = (type: ArgumentType, value: unknown): boolean =>
   type === 'anything' || (value !== null && typeof value === type)
