@@ -58,9 +58,9 @@ test.each([
   "=cmd|' /C calc'!A0",
 ])('%j is text in a spreadsheet, not a formula', text => {
   const row = csvRow({ ...result, codigo: text, justificativa: text }, false)
-  const told = `"'${text.replaceAll('"', '""')}"`
-  expect(row.startsWith(`${told};`)).toBe(true)
-  expect(row).toContain(`;${told};"CONCLUIDO"`)
+  const quoted = `"'${text.replaceAll('"', '""')}"`
+  expect(row.startsWith(`${quoted};`)).toBe(true)
+  expect(row).toContain(`;${quoted};"CONCLUIDO"`)
 })
 
 test.each(['5', '12,5', 'a=b', 'e-mail', '3+4'])('%j is left as it is', text => {

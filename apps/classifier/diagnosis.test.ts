@@ -141,7 +141,7 @@ const situations: [string, Status, Partial<Execution>, Partial<Situation>][] = [
   ['cancelada', 'CANCELADO', {}, {}],
 ]
 
-const told = ([, status, more, given]: (typeof situations)[number]) =>
+const diagnosed = ([, status, more, given]: (typeof situations)[number]) =>
   diagnose({
     execution: execution(status, more),
     explained: null,
@@ -155,14 +155,14 @@ const told = ([, status, more, given]: (typeof situations)[number]) =>
   })
 
 test('every sentence of an execution in every situation is the one that was read and found good', async () => {
-  const lines = situations.map(each => `- ${each[0]} (${each[1]}): ${told(each).sentence.pt}`)
+  const lines = situations.map(each => `- ${each[0]} (${each[1]}): ${diagnosed(each).sentence.pt}`)
   await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot('./test/sentences.md')
 })
 
 test.each(situations)(
   '%s: for a person, in Portuguese: no UTC, no command, no "1 documentos", no decimal point',
   (...each) => {
-    const { pt, en } = told(each).sentence
+    const { pt, en } = diagnosed(each).sentence
     expect(pt).not.toMatch(/UTC|\bretoma |--|\/\^|\$\/|\b1 (?:documentos|retomadas|perguntas)\b|US\$ \d+\.\d/)
     // No part is repeated.
     const words = pt.split(/[;:,(]/).map(part => part.trim())

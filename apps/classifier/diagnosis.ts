@@ -265,7 +265,7 @@ function stalled({ execution, stuck }: Situation): Diagnosis {
         `no document ended in ${minutes}${hung(stuck).en}`,
         `nenhum documento terminou em ${minutes}${hung(stuck).pt}`,
       )
-  const press = noWorker
+  const advice = noWorker
     ? localized(
         'once an administrator has started a worker, press retomar',
         'quando quem administra o servidor tiver iniciado um worker, pressione retomar',
@@ -274,8 +274,8 @@ function stalled({ execution, stuck }: Situation): Diagnosis {
   return {
     stuckBy,
     sentence: localized(
-      `stuck: ${stuckBy.en}: ${press.en}; what is done stays (${left} of ${count(max_retries, 'resume')} left)`,
-      `travada: ${stuckBy.pt}: ${press.pt}; o que já terminou fica (${left === 1 ? 'resta' : 'restam'} ${left} de ${count(max_retries, 'retomada')})`,
+      `stuck: ${stuckBy.en}: ${advice.en}; what is done stays (${left} of ${count(max_retries, 'resume')} left)`,
+      `travada: ${stuckBy.pt}: ${advice.pt}; o que já terminou fica (${left === 1 ? 'resta' : 'restam'} ${left} de ${count(max_retries, 'retomada')})`,
     ),
   }
 }
@@ -324,10 +324,10 @@ function over({ execution, causes }: Situation): LocalizedText {
       `concluída: ${classified.pt}; não há o que pressionar`,
     )
   const why = because(causes, erros)
-  const press = afterErrors(execution, causes)
+  const advice = afterErrors(execution, causes)
   return localized(
-    `done with errors: ${classified.en}, ${number(erros)} with an error${why}: ${press.en}`,
-    `concluída com erros: ${classified.pt}, ${number(erros)} com erro${why}: ${press.pt}`,
+    `done with errors: ${classified.en}, ${number(erros)} with an error${why}: ${advice.en}`,
+    `concluída com erros: ${classified.pt}, ${number(erros)} com erro${why}: ${advice.pt}`,
   )
 }
 

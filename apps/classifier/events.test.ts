@@ -27,7 +27,7 @@ async function heard(clock: VirtualClock, response: Response): Promise<Heard[]> 
 }
 
 test('an execution is followed in its own words, and goes on from where it was heard', async () => {
-  const { ask, clock, execution, fetch, press, run } = await classifierDoor()
+  const { ask, clock, execution, fetch, act, run } = await classifierDoor()
   const id = await execution(['a', 'falha'])
   const follow = (after?: string) =>
     fetch(
@@ -37,8 +37,8 @@ test('an execution is followed in its own words, and goes on from where it was h
     )
   const stream = await follow()
   expect(stream.headers.get('content-type')).toBe('text/event-stream')
-  await press(id, 'pausar')
-  await press(id, 'continuar')
+  await act(id, 'pausar')
+  await act(id, 'continuar')
   await run()
   const all = await heard(clock, stream)
   const states = all.filter(each => each.event === 'state').map(({ data }) => [data.from, data.to])
@@ -53,9 +53,9 @@ test('an execution is followed in its own words, and goes on from where it was h
   const progress = all.filter(each => each.event === 'progress').at(-1)!
   expect(progress.data).toMatchObject({ total: 2, concluidos: 1, erros: 1, percentual: 100, pendentes: 0 })
   expect(progress.data.counts).toMatchObject({ total: 2, concluidos: 1 })
-  const [beat] = all
-  expect(beat).toMatchObject({ event: 'heartbeat', data: { segundos_sem_progresso: expect.any(Number) } })
-  expect(beat).not.toHaveProperty('id')
+  const [heartbeat] = all
+  expect(heartbeat).toMatchObject({ event: 'heartbeat', data: { segundos_sem_progresso: expect.any(Number) } })
+  expect(heartbeat).not.toHaveProperty('id')
 
   const paused = all.find(each => each.event === 'state' && each.data.to === 'PAUSADO')!
   const later = (await heard(clock, await follow(paused.id))).filter(each => each.event === 'state')

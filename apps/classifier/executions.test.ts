@@ -200,10 +200,10 @@ test('an execution whose maker died is submitted by whoever asks for it, once, o
 })
 
 test('executions are listed, the newest first, by project and by status', async () => {
-  const { ask, execution, project, press } = await classifierDoor()
+  const { ask, execution, project, act } = await classifierDoor()
   const id = await project()
   const [a, b] = [await execution(['a'], id), await execution(['b'])]
-  await press(a, 'cancelar')
+  await act(a, 'cancelar')
   const listed = async (query: string) =>
     (await ask('GET', `/execucoes${query}`)).body.items.map((each: { id: string }) => each.id)
   expect(await listed('')).toEqual([b, a])

@@ -8,14 +8,14 @@ import { routesOf } from './routes/index.ts'
 import { classifierDoor } from './test/door.ts'
 
 test('a route of the classifier answers as its document says, whatever it is asked', async () => {
-  const { engine, runs: home, execution, executions, press, project, run } = await classifierDoor()
+  const { engine, runs: home, execution, executions, act, project, run } = await classifierDoor()
   const routes = routesOf(home)
   const { fetch } = doorOf(engine, { routes, log: logOfTrouble() })
   const of = await project({ max_retries_documento: 0 })
   const over = await execution(['a.pdf', 'falha', 'pula'], of)
   await run()
   const [paused] = (await executions(2, ['b', 'falha'], of)) as [string, string]
-  await press(paused, 'pausar')
+  await act(paused, 'pausar')
   // A stream has no end; other tests check the form.
   const asked = routes.filter(({ answers }) => answers !== 'text/event-stream')
   const document = openApiOf(asked)

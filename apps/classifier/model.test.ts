@@ -13,12 +13,12 @@ const knows = (model: string): Behaviour => ({
 })
 
 test('an execution whose model does not exist goes on with the one that continuar names', async () => {
-  const { ask, server, execution, press, run, status } = await realDoor()
+  const { ask, server, execution, act, run, status } = await realDoor()
   server.behave(knows('certo/um'))
   const id = await execution(3, { modelo: 'errado/x' })
   await run()
   expect(await status(id)).toMatchObject({ status: 'PAUSADO', modelo: 'errado/x', concluidos: 0, erros: 0 })
-  expect((await press(id, 'continuar', { body: { modelo: 'certo/um' } })).body).toMatchObject({
+  expect((await act(id, 'continuar', { body: { modelo: 'certo/um' } })).body).toMatchObject({
     status: 'EM_ANDAMENTO',
     modelo: 'certo/um',
   })
@@ -30,11 +30,11 @@ test('an execution whose model does not exist goes on with the one that continua
 })
 
 test('documents that are done keep the model they were asked of, and their answers are used again only for that one', async () => {
-  const { ask, server, execution, press, project, run } = await realDoor()
+  const { ask, server, execution, act, project, run } = await realDoor()
   server.behave(({ document }) => (document === 'D-2' ? knows('b') : ok()))
   const id = await execution(['D-1 contrato', 'D-2 contrato'], { modelo: 'a' })
   await run()
-  await press(id, 'continuar', { body: { modelo: 'b' } })
+  await act(id, 'continuar', { body: { modelo: 'b' } })
   await run()
   const { items } = (await ask('GET', `/execucoes/${id}/resultados`)).body
   expect(items.map((each: { modelo: string }) => each.modelo)).toEqual(['a', 'b'])
@@ -54,31 +54,31 @@ test('ten who name the same model at once change it once, and the event says who
   const door = await classifierDoor()
   const id = await door.execution(['a', 'tenta'])
   await door.run()
-  await door.press(id, 'pausar')
-  const press = (user: string) =>
-    door.press(id, 'continuar', { body: { modelo: 'novo/x' }, headers: { 'x-user-id': user } })
-  const answers = await Promise.all(Array.from({ length: 10 }, () => press('ana')))
+  await door.act(id, 'pausar')
+  const change = (user: string) =>
+    door.act(id, 'continuar', { body: { modelo: 'novo/x' }, headers: { 'x-user-id': user } })
+  const answers = await Promise.all(Array.from({ length: 10 }, () => change('ana')))
   expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200))
   const { rows } = await door.engine.query(
     `select data from retoma.event where type = 'action' and data ->> 'what' = 'change model'`,
   )
   expect(rows).toEqual([{ data: { who: 'ana', what: 'change model', model: 'novo/x', model_before: 'm' } }])
   // The model also counts for the unfinished documents of a running execution.
-  expect((await press('rui')).body).toMatchObject({ status: 'EM_ANDAMENTO', modelo: 'novo/x' })
+  expect((await change('rui')).body).toMatchObject({ status: 'EM_ANDAMENTO', modelo: 'novo/x' })
 })
 
 test('retomar takes a model for one that is TRAVADO; where it is refused the model stays', async () => {
   const door = await classifierDoor()
   const id = await door.execution(['a', 'tenta'])
   await door.run()
-  await door.press(id, 'pausar')
-  expect(await door.press(id, 'retomar', { body: { modelo: 'novo' } })).toMatchObject({ status: 409 })
+  await door.act(id, 'pausar')
+  expect(await door.act(id, 'retomar', { body: { modelo: 'novo' } })).toMatchObject({ status: 409 })
   expect((await door.status(id)).modelo).toBe('m')
-  await door.press(id, 'continuar')
+  await door.act(id, 'continuar')
   await door.nobodyWorks()
-  expect(await door.press(id, 'continuar', { body: { modelo: 'novo' } })).toMatchObject({ status: 409 })
+  expect(await door.act(id, 'continuar', { body: { modelo: 'novo' } })).toMatchObject({ status: 409 })
   expect(await door.status(id)).toMatchObject({ status: 'TRAVADO', modelo: 'm' })
-  expect((await door.press(id, 'retomar', { body: { modelo: 'novo' } })).body).toMatchObject({
+  expect((await door.act(id, 'retomar', { body: { modelo: 'novo' } })).body).toMatchObject({
     status: 'EM_ANDAMENTO',
     retomados: 1,
     modelo: 'novo',
@@ -90,12 +90,12 @@ test.each([[''], ['  '], [7], [null], ['x'.repeat(201)], [['a']]])(
   async modelo => {
     const door = await classifierDoor()
     const id = await door.execution(['a'])
-    await door.press(id, 'pausar')
-    expect(await door.press(id, 'continuar', { body: { modelo } })).toMatchObject({
+    await door.act(id, 'pausar')
+    expect(await door.act(id, 'continuar', { body: { modelo } })).toMatchObject({
       status: 400,
       body: { error: { field: 'modelo' } },
     })
     expect(await door.status(id)).toMatchObject({ status: 'PAUSADO', modelo: 'm' })
-    expect(await door.press(id, 'continuar', { body: { model: 'x' } })).toMatchObject({ status: 400 })
+    expect(await door.act(id, 'continuar', { body: { model: 'x' } })).toMatchObject({ status: 400 })
   },
 )

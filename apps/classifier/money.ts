@@ -12,7 +12,7 @@ const places = 6
 
 /** `2.388000` is `2.39`: half a cent is rounded up. */
 export const cents = <T extends string | null>(numeric: T): Text<T> =>
-  told(numeric, (whole, decimals) => {
+  formatted(numeric, (whole, decimals) => {
     const all = (BigInt(whole + decimals) + 5000n) / 10_000n
     const digits = String(all).padStart(3, '0')
     return `${digits.slice(0, -2)}.${digits.slice(-2)}`
@@ -20,13 +20,13 @@ export const cents = <T extends string | null>(numeric: T): Text<T> =>
 
 /** `2.388` is `2.388000`. */
 export const exactly = <T extends string | null>(numeric: T): Text<T> =>
-  told(numeric, (whole, decimals) => `${whole}.${decimals}`)
+  formatted(numeric, (whole, decimals) => `${whole}.${decimals}`)
 
 /** `0.012300` is `0.0123`, and `2.000000` is `2.00`. */
 export const dollars = <T extends string | null>(numeric: T): Text<T> =>
-  told(numeric, (whole, decimals) => `${whole}.${decimals.replace(/(?<!0)0+$/, '').padEnd(2, '0')}`)
+  formatted(numeric, (whole, decimals) => `${whole}.${decimals.replace(/(?<!0)0+$/, '').padEnd(2, '0')}`)
 
-function told<T extends string | null>(numeric: T, write: (whole: string, decimals: string) => string): Text<T> {
+function formatted<T extends string | null>(numeric: T, write: (whole: string, decimals: string) => string): Text<T> {
   if (numeric === null) return null as Text<T>
   const [whole, decimals = ''] = numeric.split('.')
   return write(whole!, decimals.padEnd(places, '0')) as Text<T>

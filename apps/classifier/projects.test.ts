@@ -67,7 +67,7 @@ test('what is wrong with a project is named', async () => {
   }
 })
 
-test('categories that differ in case and accents alone are told which', async () => {
+test('categories that differ in case and accents alone are named', async () => {
   const { ask } = await classifierDoor()
   const body = { ...given, categorias: ['Petição', 'Outro', 'PETICAO'] }
   const refused = await ask('POST', '/projetos', { body, headers: { 'accept-language': 'pt-BR' } })

@@ -57,7 +57,7 @@ test('a table of two thousand documents is whole', async () => {
   expect([body.items.length, body.items[0].codigo, body.next]).toEqual([500, 'd1500', null])
 })
 
-test('what the engine says of a document is told in Portuguese, too', async () => {
+test('what the engine says of a document is shown in Portuguese, too', async () => {
   const begun = gate()
   const { ask, clock, engine, execution } = await classifierDoor({ begun: begun.open })
   const ends = [
@@ -75,16 +75,16 @@ test('what the engine says of a document is told in Portuguese, too', async () =
        where id = (select job_id from classifier.document where run_id = $3 and code = $1)`,
       [`d${n}`, JSON.stringify({ code: null, ...error, message: 'said' }), id],
     )
-  const told = async () =>
+  const messages = async () =>
     (await ask('GET', `/execucoes/${id}/documentos`)).body.items.map(
       (each: { erro_mensagem: string }) => each.erro_mensagem,
     )
-  expect((await told()).slice(1)).toEqual(ends.map(([, sentence]) => sentence))
+  expect((await messages()).slice(1)).toEqual(ends.map(([, sentence]) => sentence))
   await using _ = await engine.work({ queues: { classifier: 1 } })
   await begun.passed
   await clock.advance(minutes(2))
-  await timePasses(clock, async () => (await told())[0] !== null)
-  expect((await told())[0]).toBe('a tentativa passou do tempo que um documento tem')
+  await timePasses(clock, async () => (await messages())[0] !== null)
+  expect((await messages())[0]).toBe('a tentativa passou do tempo que um documento tem')
 })
 
 test('an error has its message, its time, and for those who act its stack', async () => {
@@ -123,7 +123,7 @@ async function left({ engine }: Door): Promise<Record<string, number>> {
 
 test('an execution is erased when it is over, with all that is its; before that it is 409', async () => {
   const door = await classifierDoor()
-  const { ask, engine, execution, fetch, press, project, run } = door
+  const { ask, engine, execution, fetch, act, project, run } = door
   const of = await project()
   const form = new FormData()
   form.append('projeto_id', of)
@@ -139,7 +139,7 @@ test('an execution is erased when it is over, with all that is its; before that 
     status: 409,
     body: { error: { code: 'execution_state', status: 'EM_ANDAMENTO' } },
   })
-  await press(id, 'cancelar')
+  await act(id, 'cancelar')
   expect((await ask('DELETE', `/projetos/${of}`)).status).toBe(204)
   expect((await ask('DELETE', `/execucoes/${id}`)).status).toBe(204)
   expect(await left(door)).toEqual({})
@@ -153,9 +153,9 @@ test('an execution is erased when it is over, with all that is its; before that 
 
 test('an erased execution takes the job along that submits it, due or done', async () => {
   const door = await classifierDoor()
-  const { ask, clock, execution, press, run } = door
+  const { ask, clock, execution, act, run } = door
   const due = await execution(['a'])
-  await press(due, 'cancelar')
+  await act(due, 'cancelar')
   const done = await execution(['b'])
   await clock.advance(seconds(11))
   await run()

@@ -74,7 +74,7 @@ export interface Asked {
 export function createRuns(options: RunOptions): Runs {
   let home: Engine | undefined
   const engine = () => {
-    if (home === undefined) throw new Error('the classifier was not told its engine')
+    if (home === undefined) throw new Error('the classifier has no engine yet')
     return home
   }
   const openRun = defineJob({

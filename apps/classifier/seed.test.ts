@@ -59,9 +59,9 @@ test('the heartbeat moves with every document that is processed, and says which 
     const now = clock.now().toISOString()
     await sql(`update retoma.job set run_at = '${now}' where ref = '${codigo}'`)
     await run()
-    const told = await status(id)
-    expect(told).toMatchObject({ ultimo_codigo_processado: codigo, segundos_sem_progresso: 0 })
-    expect(new Date(told.ultimo_heartbeat)).toEqual(clock.now())
+    const shown = await status(id)
+    expect(shown).toMatchObject({ ultimo_codigo_processado: codigo, segundos_sem_progresso: 0 })
+    expect(new Date(shown.ultimo_heartbeat)).toEqual(clock.now())
   }
 })
 
@@ -108,8 +108,8 @@ test('while one is at work it is PROCESSANDO', async () => {
 })
 
 test('a document of a cancelled execution is PULADO, with the reason, and the counts add up', async () => {
-  const { ask, id, press, status } = await halfway()
-  await press(id, 'cancelar')
+  const { ask, id, act, status } = await halfway()
+  await act(id, 'cancelar')
   const { items } = (await ask('GET', `/execucoes/${id}/documentos?status=PULADO`)).body
   expect(items).toMatchObject([
     { codigo: 'pula' },
@@ -120,9 +120,9 @@ test('a document of a cancelled execution is PULADO, with the reason, and the co
       ultimo_erro_em: null,
     },
   ])
-  const told = await status(id)
-  expect(told).toMatchObject({ status: 'CANCELADO', concluidos: 1, erros: 1, pulados: 2, cancelados: 1, pendentes: 0 })
-  expect(told.concluidos + told.erros + told.pulados).toBe(told.total)
+  const shown = await status(id)
+  expect(shown).toMatchObject({ status: 'CANCELADO', concluidos: 1, erros: 1, pulados: 2, cancelados: 1, pendentes: 0 })
+  expect(shown.concluidos + shown.erros + shown.pulados).toBe(shown.total)
 })
 
 test('the stack of an error is for operators, not for viewers', async () => {
@@ -166,7 +166,7 @@ test('the view resultados_classificacao has the columns of the seed', async () =
   ])
 })
 
-test('one that is TRAVADO says so clearly: what stood still, and what to press', async () => {
+test('an execution that is TRAVADO says so clearly: what hung, and which action helps', async () => {
   const { id, status, nobodyWorks } = await halfway()
   await nobodyWorks()
   expect(await status(id)).toMatchObject({

@@ -7,14 +7,14 @@ import { classifierDoor } from './test/door.ts'
 
 type Door = Awaited<ReturnType<typeof classifierDoor>>
 
-const told = async ({ ask }: Door, id: string, language = 'pt-BR') =>
+const statusShown = async ({ ask }: Door, id: string, language = 'pt-BR') =>
   (await ask('GET', `/execucoes/${id}/status-detalhado`, { headers: { 'accept-language': language } })).body
 
-test('a worker that nobody started, a document that is tried again, and an end are told as such', async () => {
+test('a worker that nobody started, a document that is tried again, and an end are shown as such', async () => {
   const door = await classifierDoor()
   const { clock, execution, run, status } = door
   const id = await execution(['a', 'pula', 'tenta'])
-  expect(await told(door, id)).toMatchObject({
+  expect(await statusShown(door, id)).toMatchObject({
     status: 'PENDENTE',
     ultimo_heartbeat: null,
     ultimo_codigo_processado: null,
@@ -25,7 +25,7 @@ test('a worker that nobody started, a document that is tried again, and an end a
   await run()
   const ended = clock.now().toISOString()
   await clock.advance(seconds(2))
-  expect(await told(door, id)).toMatchObject({
+  expect(await statusShown(door, id)).toMatchObject({
     status: 'EM_ANDAMENTO',
     ultimo_heartbeat: ended,
     segundos_sem_progresso: 2,
@@ -37,34 +37,36 @@ test('a worker that nobody started, a document that is tried again, and an end a
     await clock.advance(seconds(20))
     await run()
   }
-  expect(await told(door, id)).toMatchObject({
+  expect(await statusShown(door, id)).toMatchObject({
     status: 'CONCLUIDO',
     status_exibicao: 'Concluído com erros',
     erros: 1,
     diagnostico:
       'concluída com erros: 1 de 3 documentos classificados, 1 pulado, 1 com erro (a IA não respondeu): pressione reprocessar-erros para tentar só esse de novo',
   })
-  expect((await told(door, id, 'en')).diagnostico).toContain('press reprocessar-erros to try only that one again')
+  expect((await statusShown(door, id, 'en')).diagnostico).toContain(
+    'press reprocessar-erros to try only that one again',
+  )
 })
 
-test('with a worker there, what waits for its next try is told when that is', async () => {
+test('with a worker there, what waits for its next try is shown with its time', async () => {
   const door = await classifierDoor()
   const { clock, engine, execution, status } = door
   const id = await execution(['tenta'])
   await using _ = await engine.work({ queues: { classifier: 2 } })
   await timePasses(clock, async () => (await status(id)).ultimo_heartbeat !== null)
-  expect((await told(door, id)).diagnostico).toMatch(
+  expect((await statusShown(door, id)).diagnostico).toMatch(
     /^os documentos que faltam esperam a próxima tentativa, a primeira em \d s: aguarde, ela continua sozinha; 0 de 1 documento encerrado$/,
   )
 })
 
-test('a provider that asks to wait is told with its words and until when', async () => {
+test('a provider that asks to wait is shown with its words and until when', async () => {
   let down = true
   const door = await classifierDoor({ isDown: () => down })
   const { clock, execution, run, status } = door
   const id = await execution(['espera'])
   await run()
-  const { diagnostico, status: now } = await told(door, id)
+  const { diagnostico, status: now } = await statusShown(door, id)
   expect(now).toBe('EM_ANDAMENTO')
   expect(diagnostico).toMatch(
     /^o provedor openrouter pede para esperar até 09:01:\d\d \(horário de Brasília\), mais 1 min \d+ s \(rate limit\): aguarde, ela continua sozinha; quem administra o servidor pode mandar consultá-lo já$/,
@@ -78,38 +80,40 @@ test('a provider that asks to wait is told with its words and until when', async
 test('a provider without credit pauses it in its own words, and continuar goes on', async () => {
   let down = true
   const door = await classifierDoor({ isDown: () => down })
-  const { ask, engine, execution, press, run, status } = door
+  const { ask, engine, execution, act, run, status } = door
   const id = await execution(['crédito', 'crédito'])
   await run()
-  const { status: now, erros, diagnostico } = await told(door, id)
+  const { status: now, erros, diagnostico } = await statusShown(door, id)
   expect({ now, erros }).toEqual({ now: 'PAUSADO', erros: 0 })
   expect(diagnostico).toMatch(/^pausada pelo provedor openrouter: "Insufficient credits": .* pressione continuar;/)
   await engine.transaction(tx => tx.query(`update retoma.provider set probe_error = '500: boom'`))
-  expect((await told(door, id)).diagnostico).toContain('uma vez por minuto (na última vez: "500: boom") e, quando')
+  expect((await statusShown(door, id)).diagnostico).toContain(
+    'uma vez por minuto (na última vez: "500: boom") e, quando',
+  )
   down = false
-  expect((await press(id, 'continuar')).body.status).toBe('EM_ANDAMENTO')
+  expect((await act(id, 'continuar')).body.status).toBe('EM_ANDAMENTO')
   await run()
   expect(await status(id)).toMatchObject({ status: 'CONCLUIDO', concluidos: 2 })
   const { items } = (await ask('GET', `/execucoes/${id}/documentos`)).body
   expect(items.map((each: { tentativas: number }) => each.tentativas)).toEqual([1, 1])
 })
 
-test('a cost limit pauses it, and continuar allows as much again, once however many press', async () => {
+test('a cost limit pauses it, and continuar allows as much again, once however many call it', async () => {
   const door = await classifierDoor()
-  const { clock, engine, execution, press, project, status } = door
+  const { clock, engine, execution, act, project, status } = door
   const codes = Array.from({ length: 5 }, (_, n) => `custo ${n}`)
   const id = await execution(codes, await project({ limite_custo_usd: 2 }))
   await using _ = await engine.work({ queues: { classifier: 1 } })
   const becomes = (state: string) => timePasses(clock, async () => (await status(id)).status === state)
   await becomes('PAUSADO')
-  const first = await told(door, id)
+  const first = await statusShown(door, id)
   expect(first).toMatchObject({ status: 'PAUSADO', limite_custo_usd: '2.00', moeda: 'USD' })
   expect(first.diagnostico).toContain('pressione continuar para permitir o mesmo valor de novo')
-  const pressed = await Promise.all(Array.from({ length: 10 }, () => press(id, 'continuar')))
-  expect(pressed.map(({ status }) => status)).toEqual(Array(10).fill(200))
+  const answers = await Promise.all(Array.from({ length: 10 }, () => act(id, 'continuar')))
+  expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200))
   expect((await status(id)).limite_custo_usd).toBe('4.00')
   await becomes('PAUSADO')
-  expect((await press(id, 'continuar')).body.status).toBe('EM_ANDAMENTO')
+  expect((await act(id, 'continuar')).body.status).toBe('EM_ANDAMENTO')
   await becomes('CONCLUIDO')
   expect(await status(id)).toMatchObject({ custo_usd: '5.00', custo_usd_exato: '5.000000', limite_custo_usd: '6.00' })
 })
@@ -123,7 +127,7 @@ test('what hung is named: the document, what it was doing, and where', async () 
   await begun.passed
   await clock.advance(minutes(5))
   await timePasses(clock, async () => (await status(id)).status === 'TRAVADO')
-  const { diagnostico, travado_motivo, pode_retomar } = await told(door, id)
+  const { diagnostico, travado_motivo, pode_retomar } = await statusShown(door, id)
   expect(pode_retomar).toBe(true)
   expect(travado_motivo).toMatch(
     /^nenhum documento terminou em 5 min; o que travou: "trava 'x'\.pdf" \(esperando a IA, worker [\w-]+\)$/,
@@ -134,15 +138,15 @@ test('what hung is named: the document, what it was doing, and where', async () 
   void worker
 })
 
-test('a person who paused, and one who cancelled, are told', async () => {
+test('a person who paused, and one who cancelled, are shown', async () => {
   const door = await classifierDoor()
-  const { execution, press } = door
+  const { execution, act } = door
   const id = await execution(['a'])
-  await press(id, 'pausar')
-  expect((await told(door, id)).diagnostico).toBe('pausada por uma pessoa: pressione continuar para seguir')
-  await press(id, 'cancelar')
-  expect((await told(door, id)).diagnostico).toMatch(/^cancelada: /)
-  expect(await told(door, id)).toMatchObject({ percentual: 100, pulados: 1, cancelados: 1, pendentes: 0 })
+  await act(id, 'pausar')
+  expect((await statusShown(door, id)).diagnostico).toBe('pausada por uma pessoa: pressione continuar para seguir')
+  await act(id, 'cancelar')
+  expect((await statusShown(door, id)).diagnostico).toMatch(/^cancelada: /)
+  expect(await statusShown(door, id)).toMatchObject({ percentual: 100, pulados: 1, cancelados: 1, pendentes: 0 })
 })
 
 test('the views and the streams have the same words for every state', async () => {

@@ -43,12 +43,12 @@ test('what is kept is bounded, and holds no key', async () => {
 })
 
 test('once a document is answered, what was of no use before is forgotten', async () => {
-  const { server, ask, execution, press, run, sql } = await realDoor()
+  const { server, ask, execution, act, run, sql } = await realDoor()
   server.behave(eachDocument(content('Não sei.'), ok()))
   const id = await execution(1, { max_retries_documento: 0 })
   await run()
   expect((await ask('GET', `/execucoes/${id}/erros`)).body.documentos[0].resposta_ia).toBe('Não sei.')
-  await press(id, 'reprocessar-erros')
+  await act(id, 'reprocessar-erros')
   await run()
   expect(await sql(`select useless_answer, category from classifier.document`)).toEqual([
     { useless_answer: null, category: 'Contrato' },

@@ -70,7 +70,7 @@ export const detailed = z
     max_retries: count,
     pode_retomar: z.boolean(),
     rota_origem: z.string(),
-    diagnostico: z.string().meta({ description: 'one sentence: whether to wait, or what to press' }),
+    diagnostico: z.string().meta({ description: 'one sentence: whether to wait, or which action to run' }),
     travado_motivo: z.string().nullable(),
     modelo: modelNow,
     custo_usd: usd,

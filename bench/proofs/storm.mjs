@@ -1,6 +1,6 @@
 /**
- * A storm over several batches: one of four worker processes is SIGKILLed every second and replaced, ten callers press
- * every verb there is, and an auditor counts all jobs anew in a loop: in each of its snapshots the counters must agree.
+ * A storm over several batches: one of four worker processes is SIGKILLed every second and replaced, ten callers run
+ * every action there is, and an auditor counts all jobs anew in a loop: in each of its snapshots the counters must agree.
  * Then the wind drops, everything is let go on, and all must come to its end.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -15,10 +15,10 @@ import { comesAbout } from '../lib/until.mjs'
 import { startWorker } from '../lib/worker.mjs'
 
 export const title =
-  'batch counters equal a recount in every snapshot of a kill storm, ten callers pressing every verb; each batch ends once, no deadlock'
+  'batch counters equal a recount in every snapshot of a kill storm, ten callers running every action; each batch ends once, no deadlock'
 
 const callers = 10
-/** Batches that are open at once; as many of the newest are pressed. */
+/** Batches that are open at once; as many of the newest get actions. */
 const open = 8
 /** Three chunks of its submit, so that there is something between them, and cancel has more than one bite. */
 const items = 2500
@@ -45,7 +45,7 @@ export async function prove(proof) {
   const hire = () => startWorker(room, task)
   const workers = await Promise.all(Array.from({ length: 4 }, hire))
   const auditor = startHelper(room, 'recount', { url: database.url })
-  const presser = startHelper(room, 'press', { url: database.url, callers, seed, among: open })
+  const actor = startHelper(room, 'action', { url: database.url, callers, seed, among: open })
 
   const seconds = Math.max(10, Math.round(60 * scale))
   const ending = performance.now() + seconds * 1000
@@ -60,11 +60,11 @@ export async function prove(proof) {
     workers[place] = hire()
   }
   const submitted = await feeding
-  const pressed = await presser.stop()
+  const acted = await actor.stop()
   say(`${seconds} s (seed ${seed}): ${submitted} batches of ${items}, ${kills} kills, ${callers} callers:`)
-  for (const [verb, times] of Object.entries(pressed.pressed))
-    say(`  ${verb}: ${times}, ${pressed.changed[verb] ?? 0} of them changed it`)
-  say(`  refused: ${JSON.stringify(pressed.refused)}`)
+  for (const [action, times] of Object.entries(acted.called))
+    say(`  ${action}: ${times}, ${acted.changed[action] ?? 0} of them changed it`)
+  say(`  refused: ${JSON.stringify(acted.refused)}`)
 
   const began = performance.now()
   const calmed = await comesAbout(() => calm(engine, database), { everyMs: 500, seconds: calmSeconds })
@@ -72,11 +72,11 @@ export async function prove(proof) {
     `every batch and item has ended, ${round((performance.now() - began) / 1000, 1)} s after the storm`,
     calmed,
   )
-  await judge(proof, { server, database, audited: await auditor.stop(), pressed, kills, seconds })
+  await judge(proof, { server, database, audited: await auditor.stop(), acted, kills, seconds })
   for (const worker of await Promise.all(workers)) await worker.kill()
 }
 
-/** New batches come in as others end, slowly enough that some are pressed while they do. Answers how many. */
+/** New batches come in as others end, slowly enough that some get actions while they do. Answers how many. */
 async function feed({ engine, database, batches, random }, goesOn) {
   const submits = new Set()
   let count = 0
@@ -122,7 +122,7 @@ async function calm(engine, database) {
   return !left
 }
 
-async function judge({ say, hold, atLeast, scale }, { server, database, audited, pressed, kills, seconds }) {
+async function judge({ say, hold, atLeast, scale }, { server, database, audited, acted, kills, seconds }) {
   const { snapshots, moving, wrong, examples } = audited
   say(
     `the auditor took ${grouped(snapshots)} snapshots, ${grouped(moving)} of them with something ended since the one before`,
@@ -140,11 +140,11 @@ async function judge({ say, hold, atLeast, scale }, { server, database, audited,
     atLeast('snapshots of something that moves, each second of the storm', moving / seconds, 2)
     atLeast('kills', kills, seconds / 3)
   }
-  const idle = mustChange.filter(verb => !pressed.changed[verb])
-  if (scale === 1) hold(`verbs that never changed anything: ${idle.join(', ') || 'none'}`, idle.length === 0)
+  const idle = mustChange.filter(action => !acted.changed[action])
+  if (scale === 1) hold(`actions that never changed anything: ${idle.join(', ') || 'none'}`, idle.length === 0)
   hold(
-    `errors of verbs: ${pressed.errors.length}${pressed.errors.map(each => `\n${each}`).join('')}`,
-    pressed.errors.length === 0,
+    `errors of actions: ${acted.errors.length}${acted.errors.map(each => `\n${each}`).join('')}`,
+    acted.errors.length === 0,
   )
 
   const rows = await database.sql(look)

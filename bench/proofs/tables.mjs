@@ -54,12 +54,15 @@ export async function prove({ room, scale, say, atMost }) {
   }
   const [empty, ...full] = stands
   for (const { name, times } of stands)
-    say(`${name.padEnd(8)} ${verbs.map(verb => `${verb} ${median(times[verb]).toFixed(2)} ms`).join(', ')}`)
+    say(
+      `${name.padEnd(8)} ${operations.map(operation => `${operation} ${median(times[operation]).toFixed(2)} ms`).join(', ')}`,
+    )
   for (const { name, times } of full)
-    for (const verb of verbs) atMost(`${name}: ${verb}`, median(times[verb]) / median(empty.times[verb]), 1.5, ' ×')
+    for (const operation of operations)
+      atMost(`${name}: ${operation}`, median(times[operation]) / median(empty.times[operation]), 1.5, ' ×')
 }
 
-const verbs = ['claim', 'settle', 'poll']
+const operations = ['claim', 'settle', 'poll']
 /** Turns that are not counted: connections, plans and caches are made in them. */
 const warmUp = 20
 
@@ -85,10 +88,10 @@ async function open(room, server, name, { rows: all, fill, priority = 4 }, scale
 }
 
 async function measure({ statements, enqueue, times }, counts) {
-  const timed = async (verb, work) => {
+  const timed = async (operation, work) => {
     const at = performance.now()
     const value = await work()
-    if (counts) times[verb].push(performance.now() - at)
+    if (counts) times[operation].push(performance.now() - at)
     return value
   }
   await enqueue()

@@ -44,6 +44,6 @@ test.each([
     { tail: 'z', leftOut: [3, 8], unreadable: [2, 9] },
     'Documento longo: as páginas 3 a 8, de 3.000, não foram lidas. As páginas 2 e 9 não puderam ser lidas.',
   ],
-] as [Partial<PdfParts>, string | null][])('%o is told as it is: %s', (given, note) => {
+] as [Partial<PdfParts>, string | null][])('%o is reported as it is: %s', (given, note) => {
   expect(excerptOf({ ...pdf, ...given }).note).toBe(note)
 })

@@ -59,8 +59,8 @@ function longNote(omitted: number, pages: PdfParts | null): string {
     return `Documento longo: ${characters(omitted)} do meio ${omitted === 1 ? 'não foi lido' : 'não foram lidos'}.`
   const { leftOut } = pages
   const beside = omitted === 0 ? '' : `, nem ${characters(omitted)} das páginas vizinhas`
-  const verb = isOne(leftOut) ? 'não foi lida' : 'não foram lidas'
-  return `Documento longo: ${isOne(leftOut) ? 'a' : 'as'} ${rangeOf(leftOut)}, de ${number(pages.pages)}, ${verb}${beside}.`
+  const notRead = isOne(leftOut) ? 'não foi lida' : 'não foram lidas'
+  return `Documento longo: ${isOne(leftOut) ? 'a' : 'as'} ${rangeOf(leftOut)}, de ${number(pages.pages)}, ${notRead}${beside}.`
 }
 
 const isOne = ([from, to]: readonly [number, number]): boolean => from === to

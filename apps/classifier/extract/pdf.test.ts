@@ -40,8 +40,8 @@ test('of a long document the first pages and the last ones are read, and those b
   expect([from, to]).toEqual([15, 197])
   expect(long.omitted).toBeGreaterThan(0)
   expect(long.omitted).toBeLessThan(7000)
-  const told = await endOf(goodPdf(''), async () => long)
-  expect(told).toMatchObject({
+  const reported = await endOf(goodPdf(''), async () => long)
+  expect(reported).toMatchObject({
     pages: 200,
     text: expect.stringContaining('[… páginas 15 a 197 omitidas …]'),
     note: expect.stringMatching(
@@ -62,7 +62,7 @@ test('a page that is longer than all that is read has its real end, too', async 
 const onePage = (text: string) =>
   writePdf(documentOf([streamOf(latinText(text.match(/.{1,75}/g)!.join('\n')).replaceAll('T*', '0 -0.001 Td'))]))
 
-test('a page that cannot be read is told, and the others count', async () => {
+test('a page that cannot be read is reported, and the others count', async () => {
   const objects = documentOf([latinText('primeira'), latinText('segunda')].map(each => streamOf(each)))
   objects[3] = '<< /Type /Pages /Kids 4 /Count 1 >>'
   const partly = await read(writePdf(objects))
@@ -88,7 +88,7 @@ async function endOf(bytes: Buffer, isolated: () => Promise<unknown>) {
 const dies = (error: Error) => endOf(goodPdf('a'), () => Promise.reject(error))
 const how = { en: 'x', pt: 'SIGSEGV' }
 
-test('how its process ended is told as what is wrong with the document, for good', async () => {
+test('how its process ended is reported as what is wrong with the document, for good', async () => {
   await expect(dies(new RetomaError('isolated_timeout', { step: 'text', seconds: 30 }))).rejects.toMatchObject({
     code: 'pdf_timeout',
     message: 'o PDF não pôde ser lido em 30 s',

@@ -8,7 +8,7 @@ import type { Runs } from '../runs.ts'
 import { documentStatusOf, statusOf } from '../status.ts'
 import { batchOf, idParams, isPlayed, readHere, tag } from './shared.ts'
 
-const verbs: Readonly<Record<string, string>> = {
+const actionNames: Readonly<Record<string, string>> = {
   pause: 'pausar',
   resume: 'retomar',
   'retry failed': 'reprocessar-erros',
@@ -38,7 +38,7 @@ function toMessage(event: EngineEvent, simulado: boolean): SseMessage | undefine
       const changed = model === undefined ? {} : { modelo: model, modelo_anterior: before }
       return message({
         who,
-        what: what === 'resume' && from === 'paused' ? 'continuar' : (verbs[what] ?? what),
+        what: what === 'resume' && from === 'paused' ? 'continuar' : (actionNames[what] ?? what),
         from: status(from),
         to: status(to),
         ...changed,

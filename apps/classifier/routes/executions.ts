@@ -1,4 +1,4 @@
-/** Creates, lists, shows and erases executions. press.ts has the actions on an execution. */
+/** Creates, lists, shows and erases executions. execution-actions.ts has the actions on an execution. */
 import { type Engine, isRetomaError, type JobTransaction, localized, RetomaError } from 'retoma'
 import { type Call, clockOf, once, type Route, route, tooLong } from 'retoma/http'
 import { z } from 'zod'

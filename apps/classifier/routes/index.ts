@@ -2,8 +2,8 @@
 import type { Route } from 'retoma/http'
 import type { Runs } from '../runs.ts'
 import { eventRoutes } from './events.ts'
+import { actionRoutes } from './execution-actions.ts'
 import { executionRoutes } from './executions.ts'
-import { pressRoutes } from './press.ts'
 import { projectRoutes } from './projects.ts'
 import { resultRoutes } from './results.ts'
 import { statusRoutes } from './status.ts'
@@ -13,6 +13,6 @@ export const routesOf = (runs: Runs): readonly Route[] => [
   ...executionRoutes(runs),
   ...statusRoutes(runs),
   ...resultRoutes(runs),
-  ...pressRoutes(runs),
+  ...actionRoutes(runs),
   ...eventRoutes(runs),
 ]

@@ -19,14 +19,15 @@ export const statusRoutes = (runs: Runs): readonly Route[] => [
     path: '/execucoes/{id}/status-detalhado',
     name: 'getExecutionStatus',
     tag,
-    summary: 'How it fares: counts, the last sign of life, recent errors, and whether to wait or what to press',
+    summary:
+      'The status in detail: counts, the last heartbeat, recent errors, and whether to wait or which action to run',
     role: 'viewer',
     params: idParams,
     answer: detailed,
     errors: ['not_found'],
     async run(call) {
       const execution = await executionOf(call, runs, call.params.id)
-      const { diagnostico, travado_motivo } = await toldOf(call, runs, execution)
+      const { diagnostico, travado_motivo } = await diagnosisOf(call, runs, execution)
       return {
         ...detailedWire(execution, runs.isSimulated),
         diagnostico,
@@ -37,7 +38,7 @@ export const statusRoutes = (runs: Runs): readonly Route[] => [
   }),
 ]
 
-async function toldOf({ engine, language }: Call, runs: Runs, execution: Execution) {
+async function diagnosisOf({ engine, language }: Call, runs: Runs, execution: Execution) {
   const { lote_id: batch, status } = execution
   const isAtWork = status === 'PENDENTE' || status === 'EM_ANDAMENTO'
   const isOver = status === 'CONCLUIDO' || status === 'ERRO'

@@ -20,7 +20,7 @@ import { aborted } from '../../../test/support/engine.ts'
 import { routesOf } from '../routes/index.ts'
 import { createRuns, type RunOptions } from '../runs.ts'
 
-interface Told {
+interface DoorOptions {
   /** Longer than the real timeout of a document, for a document that hangs. */
   timeout?: Duration
   /** True while the outside service fails. */
@@ -47,7 +47,7 @@ const pay = `
  * The beginning of the code decides: `falha` fails for good, `tenta` fails and is retried, `pula` is skipped, `trava` hangs, `espera`
  * meets a provider wait and `crédito` a provider stop, `custo` costs a dollar.
  */
-const standIn = ({ timeout = minutes(2), isDown = () => true, begun }: Told = {}) =>
+const standIn = ({ timeout = minutes(2), isDown = () => true, begun }: DoorOptions = {}) =>
   defineJob({
     kind: 'classify-document',
     queue: 'classifier',
@@ -85,13 +85,13 @@ const standIn = ({ timeout = minutes(2), isDown = () => true, begun }: Told = {}
     },
   })
 
-function standInBatch(told: Told = {}): RunOptions['classification'] {
+function standInBatch(options: DoorOptions = {}): RunOptions['classification'] {
   const stall = { stallAfter: minutes(5), onStall: 'stall', maxResumes: 3 } as const
-  return defineBatch({ name: 'classification', job: standIn(told), ...stall })
+  return defineBatch({ name: 'classification', job: standIn(options), ...stall })
 }
 
-export async function classifierDoor(told: Told = {}) {
-  const classification = standInBatch(told)
+export async function classifierDoor(options: DoorOptions = {}) {
+  const classification = standInBatch(options)
   const runs = createRuns({ classification, model: 'm', isSimulated: false })
   const given = { jobs: [runs.openRun], batches: [classification], schedules: [runs.tidy] }
   const { jobs, ...others } = given
@@ -122,7 +122,7 @@ export async function classifierDoor(told: Told = {}) {
       while (ids.length < many) ids.push(await execution(codes, of))
       return ids
     },
-    press: (id: string, action: string, more: object = {}) => ask('POST', `/execucoes/${id}/${action}`, more),
+    act: (id: string, action: string, more: object = {}) => ask('POST', `/execucoes/${id}/${action}`, more),
     status: async (id: string) => (await ask('GET', `/execucoes/${id}/status-detalhado`)).body,
     /** Lets more time pass than the stall limit, with frequent watchdog checks. */
     async nobodyWorks(): Promise<void> {

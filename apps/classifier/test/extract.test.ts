@@ -52,7 +52,7 @@ test('good ones among 50 hostile ones are read; each bad one ends for good withi
   const { engine } = await liveEngine([read])
   const before = childrenHere()
   const worker = await engine.work({ queues: { default: 20 } })
-  const { id: life } = worker
+  const { id: incarnation } = worker
   const ended = async (index: string, name: string, bytes: Buffer, spins: boolean) => {
     const path = join(folder, index)
     await writeFile(path, bytes)
@@ -78,7 +78,7 @@ test('good ones among 50 hostile ones are read; each bad one ends for good withi
     expect(ends, `${name} ended as ${how}: ${error?.message}`).toContain(how)
     expect(error!.message, name).toMatch(/^(o PDF|o arquivo|a leitura do PDF|PDF sem texto|arquivo vazio)/)
   }
-  expect(worker.id).toBe(life)
+  expect(worker.id).toBe(incarnation)
   await worker.stop()
   expect(childrenHere()).toEqual(before)
 })

@@ -32,11 +32,11 @@ test('all workers are killed in mid-execution: it goes on, no kept answer is bou
   const sql = await sqlOn(url)
   const made = await execute(engine, jobs, sql, { documents: 100 })
 
-  const crew = [hire(url, server.baseUrl, server.key), hire(url, server.baseUrl, server.key)]
-  await Promise.all(crew.map(each => each.ready))
+  const workers = [hire(url, server.baseUrl, server.key), hire(url, server.baseUrl, server.key)]
+  await Promise.all(workers.map(each => each.ready))
   await until(async () => (await engine.batch(made.batch))!.succeeded >= 30)
-  for (const { child } of crew) child.kill('SIGKILL')
-  await Promise.all(crew.map(({ child }) => new Promise(resolve => child.once('close', resolve))))
+  for (const { child } of workers) child.kill('SIGKILL')
+  await Promise.all(workers.map(({ child }) => new Promise(resolve => child.once('close', resolve))))
   await until(() => server.inFlight() === 0)
   const before = server.calls.length
   const running = (await engine.batch(made.batch))!.running

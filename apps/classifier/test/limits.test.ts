@@ -37,22 +37,22 @@ test('a document has two minutes; then it is tried again after 5 s and 10 s, and
   expect(waits[1]).toBeLessThan(16)
 })
 
-test('an execution without progress for five minutes is TRAVADO at the next look, not before; resumed three times, the fourth time is ERRO', async () => {
+test('an execution without progress for five minutes is TRAVADO at the next check, not before; resumed three times, the fourth time is ERRO', async () => {
   const t = await classifier()
   const { batch } = await t.execute({ documents: 3 })
   const state = async () => (await t.engine.batch(batch))!.state
   await t.tick()
   for (let resumes = 0; resumes <= 3; resumes++) {
     const from = t.clock.elapsed()
-    let stood = 0
+    let stalledMs = 0
     while (!['stalled', 'failed'].includes(await state())) {
-      stood = t.clock.elapsed() - from
+      stalledMs = t.clock.elapsed() - from
       await t.clock.advance(seconds(5))
       await t.tick()
     }
     // No worker runs: the last check without a stall is five minutes after the last progress, or just before.
-    expect(stood).toBeGreaterThanOrEqual(295_000)
-    expect(stood).toBeLessThan(310_000)
+    expect(stalledMs).toBeGreaterThanOrEqual(295_000)
+    expect(stalledMs).toBeLessThan(310_000)
     expect(await state()).toBe(resumes < 3 ? 'stalled' : 'failed')
     if (resumes < 3) await t.engine.batches.resume(batch)
     await t.tick()

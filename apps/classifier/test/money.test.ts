@@ -11,7 +11,7 @@ import { content, eachDocument, late, ok, refuses } from './behaviours.ts'
 import { classifier, expectBooksToAdd, expectBooksToAgree, insertRun, serverForTest } from './executions.ts'
 
 /** A document with a useless paid answer first, then an error, then a good answer. */
-async function life(behaviours = [content(null), refuses(500), ok()]) {
+async function runThrough(behaviours = [content(null), refuses(500), ok()]) {
   const server = await serverForTest()
   server.behave(eachDocument(...behaviours))
   const { classify, attach } = createJobs({
@@ -36,7 +36,7 @@ describe('with faults at every call of the store', () => {
   )
 
   test.each(cases)('%s, %s it: nothing is bought again, and the books are right', async (name, when) => {
-    const w = await life()
+    const w = await runThrough()
     let calls = 0
     // The first, the fourth, the seventh call.
     w.db.fail(name, when as 'before' | 'after', linkLost(), { times: 100, matches: () => calls++ % 3 === 0 })
@@ -58,7 +58,7 @@ describe('killed at every instant from its question on', () => {
   const cases = calls.flatMap(call => ['before', 'after'].map(when => [call, when] as const))
 
   test.each(cases)('at %s, %s it: an answer that was kept is not bought again', async (call, when) => {
-    const w = await life([ok()])
+    const w = await runThrough([ok()])
     const id = await w.enqueue()
     // The two earlier reads lease connections, too.
     await w.beginAndDie(w.db.dieAtNext(call, when as 'before' | 'after', { after: 'provider_read' }))
@@ -123,7 +123,7 @@ describe('a limit of cost', () => {
     await booksAgree(made.run)
   })
 
-  test('an attempt that died gives back what it had reserved, one that runs does not', async () => {
+  test('an attempt that died releases what it had reserved, one that runs does not', async () => {
     const { engine, execute, sql } = await classifier()
     const made = await execute({ documents: 3, costLimit: '0.05' })
     await sql(`update classifier.run set cost_expected_usd = 0.02`)

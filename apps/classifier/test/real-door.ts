@@ -35,7 +35,7 @@ export async function realDoor(options: Partial<OpenRouterOptions> = {}) {
       const documentos = texts.map((texto, n) => ({ codigo: `doc-${n + 1}`, texto }))
       return (await ask('POST', '/execucoes', { body: { projeto_id: await project(more), documentos } })).body.id
     },
-    press: (id: string, action: string, more: object = {}) => ask('POST', `/execucoes/${id}/${action}`, more),
+    act: (id: string, action: string, more: object = {}) => ask('POST', `/execucoes/${id}/${action}`, more),
     status: async (id: string) => (await ask('GET', `/execucoes/${id}/status-detalhado`)).body,
   }
 }

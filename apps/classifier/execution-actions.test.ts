@@ -16,7 +16,7 @@ const states: Record<Status, (door: Door, many: number) => Promise<string[]>> = 
   },
   async PAUSADO(door, many) {
     const ids = await states.EM_ANDAMENTO(door, many)
-    for (const id of ids) await door.press(id, 'pausar')
+    for (const id of ids) await door.act(id, 'pausar')
     return ids
   },
   async TRAVADO(door, many) {
@@ -37,13 +37,13 @@ const states: Record<Status, (door: Door, many: number) => Promise<string[]>> = 
   },
   async CANCELADO(door, many) {
     const ids = await states.EM_ANDAMENTO(door, many)
-    for (const id of ids) await door.press(id, 'cancelar')
+    for (const id of ids) await door.act(id, 'cancelar')
     return ids
   },
 }
 
-const verbs = ['retomar', 'reprocessar-erros', 'pausar', 'continuar', 'cancelar'] as const
-type Verb = (typeof verbs)[number]
+const actions = ['retomar', 'reprocessar-erros', 'pausar', 'continuar', 'cancelar'] as const
+type Action = (typeof actions)[number]
 
 /** The next status with the answer, or the code of the 409. */
 type Cell = [Status, object?] | string
@@ -54,7 +54,7 @@ const again = (status: Status, n: number, resumes = 0): Cell => [
   { reprocessados: n, tentativas_retry: resumes },
 ]
 
-const table: Record<Status, Record<Verb, Cell>> = {
+const table: Record<Status, Record<Action, Cell>> = {
   PENDENTE: {
     retomar: unchanged('PENDENTE'),
     'reprocessar-erros': again('PENDENTE', 0),
@@ -106,35 +106,31 @@ const table: Record<Status, Record<Verb, Cell>> = {
   },
 }
 
-test.each(Object.keys(table) as Status[])(
-  'what is pressed on %s is as the contract says, once and twice',
-  async from => {
-    const door = await classifierDoor()
-    const ids = await states[from](door, verbs.length)
-    for (const [at, action] of verbs.entries()) {
-      const id = ids[at]!
+test.each(Object.keys(table) as Status[])('the actions on %s do what the contract says, once and twice', async from => {
+  const door = await classifierDoor()
+  const ids = await states[from](door, actions.length)
+  for (const [at, action] of actions.entries()) {
+    const id = ids[at]!
+    expect((await door.status(id)).status, action).toBe(from)
+    const cell = table[from][action]
+    if (typeof cell === 'string') {
+      for (const _ of ['once', 'twice'])
+        expect(await door.act(id, action), action).toMatchObject({ status: 409, body: { error: { code: cell } } })
       expect((await door.status(id)).status, action).toBe(from)
-      const cell = table[from][action]
-      if (typeof cell === 'string') {
-        for (const _ of ['once', 'twice'])
-          expect(await door.press(id, action), action).toMatchObject({ status: 409, body: { error: { code: cell } } })
-        expect((await door.status(id)).status, action).toBe(from)
-        continue
-      }
-      const [to, told = {}] = cell
-      expect(await door.press(id, action), action).toMatchObject({ status: 200, body: { id, status: to, ...told } })
-      const { status, tentativas_retry } = await door.status(id)
-      expect(status, action).toBe(to)
-      // The second action applies to the new status.
-      const next = table[to][action]
-      const second = await door.press(id, action)
-      const none = action === 'retomar' ? { retomados: 0 } : action === 'reprocessar-erros' ? { reprocessados: 0 } : {}
-      if (typeof next === 'string')
-        expect(second, action).toMatchObject({ status: 409, body: { error: { code: next } } })
-      else expect(second, action).toMatchObject({ status: 200, body: { status: next[0], tentativas_retry, ...none } })
+      continue
     }
-  },
-)
+    const [to, answer = {}] = cell
+    expect(await door.act(id, action), action).toMatchObject({ status: 200, body: { id, status: to, ...answer } })
+    const { status, tentativas_retry } = await door.status(id)
+    expect(status, action).toBe(to)
+    // The second action applies to the new status.
+    const next = table[to][action]
+    const second = await door.act(id, action)
+    const none = action === 'retomar' ? { retomados: 0 } : action === 'reprocessar-erros' ? { reprocessados: 0 } : {}
+    if (typeof next === 'string') expect(second, action).toMatchObject({ status: 409, body: { error: { code: next } } })
+    else expect(second, action).toMatchObject({ status: 200, body: { status: next[0], tentativas_retry, ...none } })
+  }
+})
 
 const together = [
   ['TRAVADO', 'retomar', 'retomados', 1],
@@ -143,11 +139,11 @@ const together = [
   ['ERRO', 'reprocessar-erros', 'reprocessados', 2],
 ] as const
 
-test('ten who press the same at once do it once', async () => {
+test('an action of ten callers at once happens once', async () => {
   const door = await classifierDoor()
-  for (const [from, action, told, times] of together) {
+  for (const [from, action, field, times] of together) {
     const [id] = await states[from](door, 1)
-    const answers = await Promise.all(Array.from({ length: 10 }, () => door.press(id!, action)))
+    const answers = await Promise.all(Array.from({ length: 10 }, () => door.act(id!, action)))
     const what = `${from} ${action}`
     expect(
       answers.map(({ status }) => status),
@@ -158,20 +154,20 @@ test('ten who press the same at once do it once', async () => {
       what,
     ).toEqual(Array(10).fill('EM_ANDAMENTO'))
     expect(
-      answers.reduce((sum, { body }) => sum + body[told], 0),
+      answers.reduce((sum, { body }) => sum + body[field], 0),
       what,
     ).toBe(times)
     expect((await door.status(id!)).tentativas_retry, what).toBe(from === 'TRAVADO' ? 1 : 0)
   }
 })
 
-test('refusals are told in Portuguese, and name what to press', async () => {
+test('refusals are in Portuguese, and name the action that helps', async () => {
   const door = await classifierDoor()
   const [id] = await states.PAUSADO(door, 1)
-  const { body } = await door.press(id!, 'retomar', { headers: { 'accept-language': 'pt-BR' } })
+  const { body } = await door.act(id!, 'retomar', { headers: { 'accept-language': 'pt-BR' } })
   expect(body.error.message).toBe(`a execução ${id} está pausada; use continuar para que ela siga`)
   const [spent] = await states.ERRO(door, 1)
-  const refused = await door.press(spent!, 'retomar', { headers: { 'accept-language': 'pt-BR' } })
+  const refused = await door.act(spent!, 'retomar', { headers: { 'accept-language': 'pt-BR' } })
   expect(refused.body.error.message).toBe(
     `a execução ${spent} falhou depois de 0 retomadas; reprocesse os itens com erro`,
   )
@@ -179,13 +175,13 @@ test('refusals are told in Portuguese, and name what to press', async () => {
 
 test('three resumes, then ERRO by itself; documents not processed say so, and reprocessar-erros leads out', async () => {
   let down = true
-  const { ask, execution, press, status, nobodyWorks, run } = await classifierDoor({ isDown: () => down })
+  const { ask, execution, act, status, nobodyWorks, run } = await classifierDoor({ isDown: () => down })
   const id = await execution(['a', 'tenta 1', 'tenta 2'])
   await run()
   for (const n of [1, 2, 3]) {
     await nobodyWorks()
     expect(await status(id)).toMatchObject({ status: 'TRAVADO', pode_retomar: true, tentativas_retry: n - 1 })
-    expect((await press(id, 'retomar')).body).toMatchObject({ status: 'EM_ANDAMENTO', tentativas_retry: n })
+    expect((await act(id, 'retomar')).body).toMatchObject({ status: 'EM_ANDAMENTO', tentativas_retry: n })
   }
   await nobodyWorks()
   expect(await status(id)).toMatchObject({ status: 'ERRO', pode_retomar: false, tentativas_retry: 3 })
@@ -194,7 +190,7 @@ test('three resumes, then ERRO by itself; documents not processed say so, and re
   expect(errors.documentos.map((each: { erro_mensagem: string }) => each.erro_mensagem)).toEqual(
     Array(errors.total).fill(message),
   )
-  expect((await press(id, 'reprocessar-erros')).body).toMatchObject({ status: 'EM_ANDAMENTO', tentativas_retry: 0 })
+  expect((await act(id, 'reprocessar-erros')).body).toMatchObject({ status: 'EM_ANDAMENTO', tentativas_retry: 0 })
   down = false
   await run()
   expect(await status(id)).toMatchObject({ status: 'CONCLUIDO', concluidos: 3, erros: 0 })
@@ -218,19 +214,19 @@ test('all of it switched off for six minutes: EM_ANDAMENTO after the start, and 
 })
 
 test('what a person had go on is EM_ANDAMENTO, though nothing of it has begun', async () => {
-  const { execution, nobodyWorks, press, project, status } = await classifierDoor()
+  const { execution, nobodyWorks, act, project, status } = await classifierDoor()
   const of = await project({ max_retries_execucao: 1 })
   const [paused, stuck] = [await execution(['a'], of), await execution(['b'], of)]
-  await press(paused, 'pausar')
-  expect((await press(paused, 'continuar')).body.status).toBe('EM_ANDAMENTO')
+  await act(paused, 'pausar')
+  expect((await act(paused, 'continuar')).body.status).toBe('EM_ANDAMENTO')
   expect((await status(paused)).status).toBe('EM_ANDAMENTO')
   await nobodyWorks()
   expect((await status(stuck)).status).toBe('TRAVADO')
-  expect((await press(stuck, 'retomar')).body).toMatchObject({ status: 'EM_ANDAMENTO', retomados: 1 })
+  expect((await act(stuck, 'retomar')).body).toMatchObject({ status: 'EM_ANDAMENTO', retomados: 1 })
   expect((await status(stuck)).status).toBe('EM_ANDAMENTO')
   await nobodyWorks()
-  const told = expect.stringMatching(/^ended after 1 resume with 1 document in error: press reprocessar-erros /)
-  expect(await status(stuck)).toMatchObject({ status: 'ERRO', erros: 1, diagnostico: told })
-  expect((await press(stuck, 'reprocessar-erros')).body).toMatchObject({ status: 'EM_ANDAMENTO', reprocessados: 1 })
+  const diagnosis = expect.stringMatching(/^ended after 1 resume with 1 document in error: press reprocessar-erros /)
+  expect(await status(stuck)).toMatchObject({ status: 'ERRO', erros: 1, diagnostico: diagnosis })
+  expect((await act(stuck, 'reprocessar-erros')).body).toMatchObject({ status: 'EM_ANDAMENTO', reprocessados: 1 })
   expect((await status(stuck)).status).toBe('EM_ANDAMENTO')
 })

@@ -37,10 +37,10 @@ interface On {
 interface Applied {
   state: BatchState
   changed: boolean
-  told?: Record<string, number>
+  answer?: Record<string, number>
 }
 
-interface Verb {
+interface ExecutionAction {
   path: string
   name: string
   summary: string
@@ -54,7 +54,7 @@ interface Verb {
 
 const atWork = ['submitting', 'waiting', 'running'] as const
 
-const verbs: readonly Verb[] = [
+const actions: readonly ExecutionAction[] = [
   {
     path: 'retomar',
     name: 'resumeExecution',
@@ -65,7 +65,7 @@ const verbs: readonly Verb[] = [
     async apply({ engine, id, batch, by }) {
       await noteStarted(engine, id, ['TRAVADO'])
       const { resumed, ...applied } = await engine.batches.resume(batch, { ...by, from: 'stalled' })
-      return { ...applied, told: { retomados: resumed } }
+      return { ...applied, answer: { retomados: resumed } }
     },
   },
   {
@@ -77,7 +77,7 @@ const verbs: readonly Verb[] = [
     async apply({ engine, id, batch, by }) {
       await noteStarted(engine, id, ['TRAVADO', 'ERRO', 'CONCLUIDO'])
       const { retried, ...applied } = await engine.batches.retryFailed(batch, by)
-      return { ...applied, told: { reprocessados: retried } }
+      return { ...applied, answer: { reprocessados: retried } }
     },
   },
   {
@@ -130,8 +130,8 @@ function statusAfter({ state, changed }: Applied, read: Status): Status {
   return changed && isAtWork ? 'EM_ANDAMENTO' : read
 }
 
-export const pressRoutes = (runs: Runs): readonly Route[] =>
-  verbs.map(({ path, name, summary, more = {}, errors: besides = [], goesOnFrom, apply }) =>
+export const actionRoutes = (runs: Runs): readonly Route[] =>
+  actions.map(({ path, name, summary, more = {}, errors: besides = [], goesOnFrom, apply }) =>
     route({
       method: 'post',
       path: `/execucoes/{id}/${path}`,
@@ -156,7 +156,7 @@ export const pressRoutes = (runs: Runs): readonly Route[] =>
         const found = await readHere(engine, params.id)
         const { tentativas_retry, max_retries, modelo } = found
         const counted = { tentativas_retry, max_retries, modelo, simulado: isPlayed(runs, found) }
-        return { id: params.id, status: statusAfter(applied, found.status), ...applied.told, ...counted }
+        return { id: params.id, status: statusAfter(applied, found.status), ...applied.answer, ...counted }
       },
     }),
   )

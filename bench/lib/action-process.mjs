@@ -1,7 +1,7 @@
 /**
- * `node press-process.mjs '{"url":…}'`: ten callers, each with an engine and connections of its own, press verbs on the
+ * `node action-process.mjs '{"url":…}'`: ten callers, each with an engine and connections of its own, run actions on the
  * newest batches until they are told to stop: all ten the same on the same batch, or each what it likes. Beside that, all
- * ten cancel small batches while their items end: bites and flushes meet. What a verb may answer by its state is counted;
+ * ten cancel small batches while their items end: bites and flushes meet. What an action may answer by its state is counted;
  * any other error is told.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -25,18 +25,18 @@ const engines = await Promise.all(
   Array.from({ length: callers }, () => createEngine({ databaseUrl: url, connections: 2, migrate: false })),
 )
 const fine = new Set(['batch_state', 'batch_cancelled', 'batch_paused', 'resumes_spent', 'wrong_state', 'key_reserved'])
-const seen = { pressed: {}, changed: {}, refused: {}, errors: [] }
+const seen = { called: {}, changed: {}, refused: {}, errors: [] }
 
 const someItem = async (engine, id, state) => {
   const { items } = await engine.batches.items(id, state ? { state, limit: 100 } : { limit: 100 })
   return items.length > 0 ? random.one(items).id : undefined
 }
-const ofItem = (state, press) => async (engine, id) => {
+const ofItem = (state, act) => async (engine, id) => {
   const item = await someItem(engine, id, state)
-  return item === undefined ? undefined : press(engine, item)
+  return item === undefined ? undefined : act(engine, item)
 }
 
-const verbs = {
+const actions = {
   pause: (engine, id) => engine.batches.pause(id),
   'retry failed': (engine, id) => engine.batches.retryFailed(id),
   'retry failed of one cause': async (engine, id) => {
@@ -56,21 +56,21 @@ const verbs = {
   'retry a skipped item': ofItem('skipped', (engine, item) => engine.jobs.retry(item)),
   'resume an item': ofItem('stalled', (engine, item) => engine.jobs.resume(item)),
 }
-/** What holds a batch up is pressed less than what lets it go on, and cancel seldom: it is the end of it. */
+/** Actions that stop a batch run less often than actions that continue it, and cancel seldom: it is the end of it. */
 const shares = { cancel: 1, pause: 6, stall: 6, resume: 32 }
-const often = Object.keys(verbs).flatMap(verb => Array(shares[verb] ?? 8).fill(verb))
+const often = Object.keys(actions).flatMap(action => Array(shares[action] ?? 8).fill(action))
 
-async function press(engine, verb, id) {
+async function act(engine, action, id) {
   const add = (list, name) => {
     list[name] = (list[name] ?? 0) + 1
   }
-  add(seen.pressed, verb)
+  add(seen.called, action)
   try {
-    const answer = await verbs[verb](engine, id)
-    if (answer?.changed) add(seen.changed, verb)
+    const answer = await actions[action](engine, id)
+    if (answer?.changed) add(seen.changed, action)
   } catch (error) {
     if (isRetomaError(error) && fine.has(error.code)) add(seen.refused, error.code)
-    else if (seen.errors.length < 20) seen.errors.push(`${verb} of ${id}: ${error.stack ?? error}`)
+    else if (seen.errors.length < 20) seen.errors.push(`${action} of ${id}: ${error.stack ?? error}`)
   }
 }
 
@@ -79,9 +79,9 @@ async function pressAll() {
     const { items } = await engines[0].batches({ limit: 200 })
     const batches = items.filter(({ name }) => name !== small.name).slice(0, among)
     if (batches.length > 0) {
-      const [verb, { id }] = [random.one(often), random.one(batches)]
+      const [action, { id }] = [random.one(often), random.one(batches)]
       const one = engine =>
-        round % 2 === 0 ? press(engine, verb, id) : press(engine, random.one(often), random.one(batches).id)
+        round % 2 === 0 ? act(engine, action, id) : act(engine, random.one(often), random.one(batches).id)
       await Promise.all(engines.map(one))
     }
     await sleep(random.between(0, 30))
@@ -95,7 +95,7 @@ async function cancelSmallOnes() {
     const inputs = Array.from({ length: 100 }, () => ({ ms: Math.round(random.between(0, 10)) }))
     const { id } = await engines[0].submit(small, inputs, { priority: 0 })
     await sleep(random.between(0, 60))
-    await Promise.all(engines.map(engine => press(engine, 'cancel', id)))
+    await Promise.all(engines.map(engine => act(engine, 'cancel', id)))
   }
 }
 
