@@ -12,7 +12,7 @@ async function started(name: string) {
 }
 
 for (const name of ['express', 'fastify', 'hono']) {
-  test(`the example with ${name}: looked at, given work, and told what is wrong, below its base path`, async () => {
+  test(`the example with ${name}: looked at, given work, and answers what is wrong, below its base path`, async () => {
     const { ask, origin, asked } = await started(name)
     await answersAsItShould(ask)
     expect(await (await fetch(origin)).text()).toContain('an app of yours')

@@ -80,7 +80,7 @@ describe.skipIf(!isInstalled)('the example with Next.js', () => {
     await rm(folder, { recursive: true, force: true })
   })
 
-  test('works before anybody asks, is looked at, given work, and told what is wrong, below its base path', async () => {
+  test('works before anybody asks, is looked at, given work, and answers what is wrong, below its base path', async () => {
     const { ask, origin, asked, workers } = await started()
     await until(() =>
       workers().then(

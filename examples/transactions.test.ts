@@ -183,7 +183,7 @@ describe.each(Object.keys(drivers))('with a transaction of %s', name => {
     expect(await engine.wait({ job: id })).toMatchObject({ state: 'succeeded', result: 'x' })
   })
 
-  test('what is not a transaction is refused, and told what to give', async () => {
+  test('what is not a transaction is refused, with what to give', async () => {
     const { engine, rows, whole } = await stage(name)
     const tx = whole as Transaction
     const refused = { code: 'bad_option', message: expect.stringMatching(/the option tx .* give the \w+ of /) }

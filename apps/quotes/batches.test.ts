@@ -72,7 +72,7 @@ test('the same key makes one batch; the job that submits a batch does nothing on
   expect(await sql(`select state from retoma.job where kind = 'open-quote-batch'`)).toEqual([{ state: 'succeeded' }])
 })
 
-test('a batch whose server died before the submit is submitted by the first look, or by a job', async () => {
+test('a batch whose server died before the submit is submitted by the first check, or by a job', async () => {
   const door = await quotesDoor()
   const sql = await sqlOn(door)
   const [looked, left] = [await door.batch(['a']), await door.batch(['b'])]

@@ -65,7 +65,7 @@ test('sweeping from the start never costs more than a twentieth of the time', ()
   expect(cursors.sweepIsDue(33_000)).toBe(true)
 })
 
-test('a claim that brought all there was moves every lane of its queue up to the look before it, and no other', () => {
+test('a claim that brought all there was moves every lane of its queue up to the check before it, and no other', () => {
   const cursors = new ClaimCursors()
   cursors.took('q', 9, [{ runAt: '2030-01-01 12:00:00.5', id: '7' }], 0)
   cursors.sawAll('q', '2030-01-01 12:00:09.75')

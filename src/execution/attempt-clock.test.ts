@@ -23,7 +23,7 @@ function promised() {
   return { promise, resolve }
 }
 
-test('what waits stands still, however many answers are waited for at once', async () => {
+test('what waits is stopped, however many answers are waited for at once', async () => {
   const { time, pass } = timed(1000)
   const [one, other] = [promised(), promised()]
   void time.waiting(() => one.promise)

@@ -75,7 +75,7 @@ function guarding(given: Partial<HeartbeatThreadData> & { seen?: MainThreadStack
   }
 }
 
-test('a loop that stands still for five seconds is told of once, with the job and the function, and once when it is free', async () => {
+test('a loop that is blocked for five seconds is reported once, with the job and the function, and once when it is free', async () => {
   const { guard: processWatch, signs: sharedState, seen, lines, turn, stand } = guarding()
   await turn(2000)
   await stand(4800)
@@ -106,7 +106,7 @@ test('in native code nobody is named, save who runs alone', async () => {
   expect(processWatch.blocked).toMatchObject({ job: '9', attempt: 1 })
 })
 
-test('who could not be named at first is looked for again, and told once found', async () => {
+test('who could not be named at first is looked for again, and reported once found', async () => {
   const { guard: processWatch, signs: sharedState, seen, lines, stand } = guarding({ seen: native })
   await stand(12_000)
   expect(lines).toHaveLength(1)
@@ -173,7 +173,7 @@ test('memory over the cap: supervised, the job that is at work ends its process 
   expect(suspectedJob()).toMatchObject({ job: '7', how: 'memory' })
 })
 
-test('memory over the cap: nobody is named when it is not the same job at each look', async () => {
+test('memory over the cap: nobody is named when it is not the same job at each check', async () => {
   const made = guarding({ supervised: true })
   const { seen, suspectedJob, turn } = made
   let n = 0
@@ -186,7 +186,7 @@ test('memory over the cap: nobody is named when it is not the same job at each l
   expect(suspectedJob()).toBe(null)
 })
 
-test('memory over the cap without a supervisor is told once for each crossing', async () => {
+test('memory over the cap without a supervisor is reported once for each crossing', async () => {
   const { seen, lines, turn } = guarding()
   for (const memory of [1200, 1300, 980, 1100, 500, 1100]) {
     seen.memory = memory
@@ -196,7 +196,7 @@ test('memory over the cap without a supervisor is told once for each crossing', 
   expect(lines.map(line => line.level)).toEqual(['error', 'error'])
 })
 
-test('over its memory while a job blocks the loop, it is named though the first looks find it in native code', async () => {
+test('over its memory while a job blocks the loop, it is named though the first checks find it in native code', async () => {
   const { seen, suspectedJob, turn, stand } = guarding({ supervised: true })
   const stacks = [native, native]
   Object.defineProperty(seen, 'main', {

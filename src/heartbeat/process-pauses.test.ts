@@ -8,7 +8,7 @@ const checkedAtInstants = (...at: number[]) => {
   return sharedState
 }
 
-test('a process that stood still as a whole is told once, whichever of its threads wakes first', () => {
+test('a process that paused as a whole is reported once, whichever of its threads wakes first', () => {
   const loopFirst = checkedAtInstants(1000, 1200)
   const one = new ProcessPauses()
   expect(one.since(1150, loopFirst, 11_200)).toBe(9800)
@@ -22,7 +22,7 @@ test('a process that stood still as a whole is told once, whichever of its threa
   expect(other.since(1150, threadFirst, 11_220)).toBe(0)
 })
 
-test('a loop that stood still alone, a heart that has not begun and a stop long over are none', () => {
+test('a loop that was blocked alone, a heartbeat thread that has not begun and a stop long over are none', () => {
   expect(
     new ProcessPauses().since(1000, checkedAtInstants(1000, 1200, 1400, 1600, 1800, 2000, 2200, 2400, 2600), 2700),
   ).toBe(0)

@@ -8,7 +8,7 @@ import { writeAtomically } from './atomic-file.ts'
 test.each([
   ['of a socket it is read from', { code: 'EPIPE', syscall: 'write' }, { code: 'EPIPE' }],
   ['of the disk', { code: 'ENOSPC', syscall: 'write' }, { code: 'file_not_written' }],
-])('an error %s is told as what it is, and nothing is left', async (_, facts, told) => {
+])('an error %s is shown as what it is, and nothing is left', async (_, facts, told) => {
   const folder = mkdtempSync(join(tmpdir(), 'retoma-whole-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   async function* content() {

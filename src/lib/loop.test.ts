@@ -64,7 +64,7 @@ test('many wakes while it sleeps or ticks are one more tick, and ticks never ove
   await stop()
 })
 
-test('a tick that fails is told and tried again soon, and less and less often while it goes on failing', async () => {
+test('a tick that fails is reported and tried again soon, and less and less often while it goes on failing', async () => {
   const { clock, failures, seen, stop } = ticking(async () => {
     throw new Error('no')
   })

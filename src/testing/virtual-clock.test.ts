@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { milliseconds, minutes, seconds } from '../lib/values/duration.ts'
 import { VirtualClock } from './virtual-clock.ts'
 
-test('time stands still until it is moved, and sleepers wake in the order of their times', async () => {
+test('time is stopped until it is moved, and sleepers wake in the order of their times', async () => {
   const clock = new VirtualClock(new Date('2030-01-01T00:00:00Z'))
   const woken: string[] = []
   for (const s of [30, 10, 20])

@@ -204,7 +204,7 @@ test('a job id is no batch, and a batch id is no job', () =>
       await expect(press(other)).rejects.toMatchObject({ code: 'not_found', facts: { what: 'job' } })
   }))
 
-test('resume is counted once by ten who press it at once, and answers what is not final', () =>
+test('resume is counted once for ten callers at once, and answers what is not final', () =>
   inWorld(async here => {
     const id = await batchIn('stalled', here)
     const answers = await Promise.all(Array.from({ length: 10 }, () => here.engine.batches.resume(id)))
@@ -306,7 +306,7 @@ test('retryFailed called by ten at once moves each item once', () =>
     expect(await engine.batch(id)).toMatchObject({ state: 'completed_with_failures', failed: 3000 })
   }))
 
-test('a retry that waited for the last bite of another begins none: each is told what it moved', () =>
+test('a retry that waited for the last chunk of another begins none: each is shown what it moved', () =>
   inWorld(async here => {
     const { engine, run, sql } = here
     const { id } = await engine.submit(define(3), [1, 1])

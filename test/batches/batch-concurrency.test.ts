@@ -1,4 +1,4 @@
-/** Batches on the system clock, with several engines, real connections and people who press at once. */
+/** Batches on the system clock, with several engines, real connections and people who act at once. */
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { createEngine, defineBatch, defineJob, doNotRetry, type Engine, type EngineOptions } from '../../src/index.ts'
@@ -75,7 +75,7 @@ test('what nobody asked about, because its process died after the flush, ends at
   expect(ends).toEqual([id])
 })
 
-test('the counters equal a recount in every snapshot while connections are killed and ten press cancel and retryFailed', async () => {
+test('the counters equal a recount in every snapshot while connections are killed and ten callers run cancel and retryFailed', async () => {
   const { url, engines, sql, deadlocks } = await world(4, { connections: 4 })
   const [one] = engines as [Engine]
   const before = await deadlocks()
@@ -92,7 +92,7 @@ test('the counters equal a recount in every snapshot while connections are kille
       try {
         return await press()
       } catch (error) {
-        // A killed connection; pressed again, as a person would.
+        // A killed connection; the call is repeated, as a person would.
         if (left === 0 || !['database_unreachable', 'database_timeout'].includes((error as { code: string }).code))
           throw error
       }
@@ -147,7 +147,7 @@ test('pause stops new starts within a second, also of what was claimed ahead in 
     `select extract(epoch from clock_timestamp() - $1::timestamptz)::float8 * 1000 as ms`,
     [pressed!.at],
   )
-  // On a machine on which the press itself takes its time, everything does.
+  // On a machine on which the action itself takes its time, everything does.
   expect(stood!.ms).toBeLessThan(Math.max(1000, pressMs * 10))
   const { waiting } = (await one.batch(id))!
   expect(waiting).toBeGreaterThan(0)

@@ -103,7 +103,7 @@ test('a stop after more than an integer holds is refused when it is defined', ()
   expect(far(1_000_000_000)).not.toThrow()
 })
 
-test('a database that has gone back behind what was taken is told, and nothing is taken twice or left out', async () => {
+test('a database that has gone back behind what was taken is reported, and nothing is taken twice or left out', async () => {
   const { engine, databaseUrl } = await engineOf({ batches: [batch] })
   const items = Array.from({ length: 2500 }, (_, n) => n + 10)
   async function* stream() {
@@ -186,7 +186,7 @@ test('a place that no list has given is refused, not sent to the database', asyn
   expect(await code(engine.batches.list({ name: '\u0000' }))).toBe('bad_option')
 })
 
-test('an item that is pressed while others have all failed ones retried is retried, by whomever', async () => {
+test('an item that is retried while others have all failed ones retried is retried, by whomever', async () => {
   const { engine, run, clock, databaseUrl } = await engineOf({ batches: [batch] })
   const { id } = await engine.submit(batch, [1])
   await run()

@@ -85,7 +85,7 @@ test('goes on after each of its events without a gap, and repeats none, its prog
   }
 })
 
-test('an item of it is told to its own stream as its state, and only what is of the batch to the batch', async () => {
+test('an item of it is reported to its own stream as its state, and only what is of the batch to the batch', async () => {
   const t = await submitted('bad1')
   const { items } = await t.engine.batches.items(t.id)
   await t.engine.enqueue(check, { code: 'bad elsewhere' })
@@ -127,7 +127,7 @@ describe('progress', () => {
     expect(await isQuiet(t, stream.seen)).toBe(true)
   })
 
-  test('of a reader that is slow is told once, as it is by then', async () => {
+  test('of a reader that is slow is reported once, as it is by then', async () => {
     const t = await submitted('a', 'b')
     const stream = t.events()
     await take(t, stream, 2)
@@ -152,7 +152,7 @@ describe('progress', () => {
   })
 })
 
-test('a state that is stored and in the row as well is told once', async () => {
+test('a state that is stored and in the row as well is reported once', async () => {
   const t = await submitted('a')
   const stream = follow(t.events())
   await until(() => stream.seen.length === 2)
@@ -166,7 +166,7 @@ test('a state that is stored and in the row as well is told once', async () => {
   await t.clock.advance(seconds(1))
   expect(stream.brief().slice(2)).toEqual(['running -> paused'])
   expect(stream.seen[2]!.data).toMatchObject({ reason: 'stop_after' })
-  // What somebody pressed is told as that, and the state with it.
+  // An action is shown as such, and the state with it.
   await t.sql(
     `with ${move('running', false)}, ${noteBatchActions('resume', 'moved', 'now()', 'null')} select id from moved`,
   )
@@ -205,7 +205,7 @@ test('one that is removed takes its events with it, and those of its items', asy
   ])
 })
 
-test('what somebody presses on it, and what the engine does to it, is stored once', async () => {
+test('an action on it, and what the engine does to it, is stored once', async () => {
   const t = await engineOf({ batches: [strict] })
   const sql = await sqlOf(t)
   const { id } = await t.engine.submit(strict, [{ code: 'later' }, { code: 'bad1' }])
@@ -236,7 +236,7 @@ test('what somebody presses on it, and what the engine does to it, is stored onc
   ])
 })
 
-test('an item that is run again opens its batch anew, and that is told', async () => {
+test('an item that is run again opens its batch anew, and that is reported', async () => {
   const t = await submitted('bad1')
   await t.run()
   const { items } = await t.engine.batches.items(t.id)
@@ -248,7 +248,7 @@ test('an item that is run again opens its batch anew, and that is told', async (
   expect(told.toSorted()).toEqual(['action retry', 'completed_with_failures -> running', 'progress'])
 })
 
-describe('its states are a chain, each told once and in order,', () => {
+describe('its states are a chain, each reported once and in order,', () => {
   const stored = (told: readonly EngineEvent[]) => told.map(brief).filter(each => each !== 'progress')
   const states = (told: readonly string[]) => told.filter(each => each.includes(' -> '))
   const whole = [
@@ -288,7 +288,7 @@ describe('its states are a chain, each told once and in order,', () => {
     return { ...t, id, events: (after?: string) => t.engine.events({ batch: id, after }), submitted, press }
   }
 
-  test('also those that came and went between two looks', async () => {
+  test('also those that came and went between two checks', async () => {
     const t = await seenEarly()
     const stream = follow(t.events())
     await until(() => stream.seen.length === 2)
@@ -329,7 +329,7 @@ describe('its states are a chain, each told once and in order,', () => {
     }
   })
 
-  test('and one that was pressed says so', async () => {
+  test('and a change by an action says so', async () => {
     const t = await submitted('a')
     await t.engine.batches.pause(t.id)
     const told = await take(t, t.events('0'), 3)

@@ -131,7 +131,7 @@ test('a submit that gives up can be continued: what is there stays', async () =>
   expect(await submit(batch, list(3500), { key: 'k' })).toMatchObject({ id: left!.id, total: 3500, created: false })
 })
 
-test('a retry whose answers are lost moves each item once; pressed again it goes on', async () => {
+test('a retry whose answers are lost moves each item once; a repeated call continues', async () => {
   const { url, db, submit, desk, end } = await world()
   const { id } = await submit(batch, list(5000))
   await end(id, 'failed', 5000)

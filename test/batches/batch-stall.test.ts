@@ -99,7 +99,7 @@ test('five minutes without the end of any attempt stalls it, within one tick and
       resumes,
       reason: { code: 'no_progress' },
     })
-    // The handlers hear of it within a beat.
+    // The handlers hear of it within a heartbeat.
     await clock.advance(seconds(6))
     expect(ended).toHaveLength(2 * (resumes + 1))
     expect(await stateOf(t, id)).toBe('stalled')
@@ -116,7 +116,7 @@ test('five minutes without the end of any attempt stalls it, within one tick and
   expect(await auditBatches(t.databaseUrl)).toEqual([])
 })
 
-test('two watchdogs that judge at once, and ten people who press resume: one stall, one resume', async () => {
+test('two watchdogs that judge at once, and ten callers of resume: one stall, one resume', async () => {
   const { batch, begun } = hanging()
   const t = await engineOf({ batches: [batch] })
   const { engine, clock } = t

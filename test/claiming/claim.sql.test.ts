@@ -180,7 +180,7 @@ test('a worker that is dead or not there claims nothing', async () => {
   expect(await claim(1, { worker: 'w2' })).toHaveLength(1)
 })
 
-test('claims are handed back in the order of their ids, as a cancel of their batch locks them', async () => {
+test('claims are released in the order of their ids, as a cancel of their batch locks them', async () => {
   await store.putMany(20_000, 'succeeded')
   await store.sql('analyze retoma.job')
   const [first, second] = await enqueue({}, {})

@@ -83,7 +83,7 @@ describe('suspects', () => {
     expect(await runs()).toEqual([a, b])
   })
 
-  test('take no slot of a normal job, and are no more than two; others are handed back for a while, and nothing is counted', async () => {
+  test('take no slot of a normal job, and are no more than two; others are released for a while, and nothing is counted', async () => {
     const { begin, suspect, enqueue, runs, row, end } = await workerWith({ queues: { q: 4 } })
     const ids = [
       await suspect({ crashedWorker: 'w-1' }),
@@ -228,7 +228,7 @@ describe('a suspect that must be alone', () => {
     expect(ms).toBeLessThanOrEqual(seconds(3))
   })
 
-  test('leaves no free slot to be told of while it is waited for', async () => {
+  test('leaves no free slot to report while it is waited for', async () => {
     const { begin, suspect, enqueue, runs, sql, end } = await workerWith()
     const told = async () =>
       (await sql<{ free: string }>(`select free_slots ->> 'q' as free from retoma.worker`)).map(each => each.free)
@@ -244,7 +244,7 @@ describe('a suspect that must be alone', () => {
     await end(long)
   })
 
-  test('and is cancelled while it waits holds up nobody any more, from the next beat on', async () => {
+  test('and is cancelled while it waits holds up nobody any more, from the next heartbeat on', async () => {
     const { begin, suspect, enqueue, runs, sql } = await workerWith()
     const long = await enqueue()
     const worker = await begin()

@@ -78,7 +78,7 @@ test('a late commit behind the mark, hinted at while no sweep is due, is found b
   await ended(late)
 })
 
-test('what was claimed ahead and could not start goes back, others are told, and it is left to them', async () => {
+test('what was claimed ahead and could not start goes back, other workers get a hint and take it', async () => {
   const release = gate()
   let quick = true
   const { clock, begin, enqueue, enqueueMany, row, ended, runs, hints } = await faultyWorker({
@@ -192,7 +192,7 @@ test('while outcomes cannot be written nothing more is claimed, and it goes on a
   await ended(id)
 })
 
-test('a worker that stops tells the others of the jobs it hands back', async () => {
+test('a worker that stops tells the others of the jobs it releases', async () => {
   const started = gate()
   const { begin, enqueue, row, hints } = await faultyWorker({
     run: async ({ signal }) => {

@@ -47,7 +47,7 @@ test('numbers, durations, instants and states are checked', () => {
   expect(wrong(() => state('runing'))).toBe('there is no state "runing", did you mean "running"?')
 })
 
-test('an input that is not JSON is told with the way to quote it', () => {
+test('an input that is not JSON is shown with the way to quote it', () => {
   expect(json('{"a":1}')).toEqual({ a: 1 })
   expect(wrong(() => json('{a:1}'))).toMatch(/^the input is not JSON: .*single quotes/)
 })

@@ -73,7 +73,7 @@ describe.runIf(hasTerminal)('in a terminal', () => {
     await here.run()
   })
 
-  test('a database that goes away is told below the bar, and it goes on when it is back', async () => {
+  test('a database that goes away is reported below the bar, and it goes on when it is back', async () => {
     const id = await submitted()
     const link = await linkTo(database.url)
     const program = watch(id, { terminal, env: { DATABASE_URL: link.url } })
@@ -96,7 +96,7 @@ describe.runIf(hasTerminal)('in a terminal', () => {
   })
 })
 
-test('into a pipe there is a line for each change and no escape sequence; an outage is told on stderr', async () => {
+test('into a pipe there is a line for each change and no escape sequence; an outage is reported on stderr', async () => {
   const id = await submitted()
   const link = await linkTo(database.url)
   const program = watch(id, { env: { DATABASE_URL: link.url, LOG_LEVEL: 'silent' } })

@@ -135,7 +135,7 @@ test.each([
   expect(watch.seen()).toMatchObject({ lines: [], cursor: { row: 0, column: 0 }, usual: true })
 })
 
-test('a paused batch is watched on, with what to press', async () => {
+test('a paused batch is watched on, with the action to run', async () => {
   const reason = { code: 'stop_after', failed: 100, ended: 1000 }
   const paused: BatchView = { ...running, state: 'paused', reason, rate: null, etaSeconds: null }
   const watch = watching([...Array(61).fill(paused), running])
@@ -170,7 +170,7 @@ test('asked to stop, it draws nothing more and leaves whole lines and a usual te
   })
 })
 
-test('a database that goes away is told beside what was last seen, and the watch goes on when it is back', async () => {
+test('a database that goes away is reported beside what was last seen, and the watch goes on when it is back', async () => {
   const watch = watching([running, ...Array(75).fill(gone), running, over])
   await watch.pass(75)
   const { lines } = watch.seen()

@@ -1,4 +1,4 @@
-/** Batches as people use them on the command line: every verb as it is typed, against a real database. */
+/** Batches as people use them on the command line: every action as it is typed, against a real database. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { stallBatch } from '../../src/batches/sql/batch-actions.ts'
 import { fullPage } from '../../src/cli/commands/batch/batch-items.ts'
@@ -70,7 +70,7 @@ const mixed = (): Item[] => [
   { n: 5, bad: 'no such document' },
 ]
 
-/** What the command line pressed counts from the database's instant: the test's clock goes there first. */
+/** An action of the command line counts from the database's instant: the test's clock goes there first. */
 async function work(): Promise<void> {
   await here.clock.advance(milliseconds(Math.max(systemClock.now().getTime() - here.clock.now().getTime(), 0) + 1))
   await here.run()
@@ -94,7 +94,7 @@ describe('a batch that is over with failures', () => {
     id = await finished(mixed())
   })
 
-  test('is shown with its state, bar, counts, causes and what to press next', async () => {
+  test('is shown with its state, bar, counts, causes and the next action to run', async () => {
     const shown = await said('batch', 'show', id)
     expect(shown).toContain(`batch      ${id} (classification)\n`)
     expect(shown).toContain('state      over: every item has ended, 3 of them failed\n')
@@ -225,7 +225,7 @@ describe('a batch that is over with failures', () => {
   })
 })
 
-test('pause, resume and priority say what happened, pressed twice as well', async () => {
+test('pause, resume and priority say what happened, also for a repeated call', async () => {
   const id = await submitted(good(3))
   expect(await said('batch', 'show', id)).toContain('state     waiting: nothing of it has started yet\n')
   expect(await said('batch', 'pause', id)).toBe(

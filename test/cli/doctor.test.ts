@@ -46,7 +46,7 @@ test('a sound database: exit 0, whatever is only a warning', async () => {
   expect(stdout).toMatch(/^failures: 0, warnings: 1\n$/m)
 })
 
-test('what stands still is named: starved kinds, lost workers, paused queues', async () => {
+test('what is stopped is named: starved kinds, lost workers, paused queues', async () => {
   const ill = await place('ours')
   await queue(ill)
   await ill.sql(worker('w-live', '1 s'))
@@ -101,7 +101,7 @@ test('a schema that is not up to date, and one that is not there, are failures',
   expect((await doctor(newer.url)).schema).toMatch(/^failure: the database has schema version 9999/)
 })
 
-test('a user without rights is told the grant', async () => {
+test('a user without rights sees the grant', async () => {
   const ill = await place('ours')
   const role = randomName('doctor').replace('-', '_')
   await ill.sql(
@@ -158,7 +158,7 @@ test('a host that does not resolve is named to the person and not in the bundle'
 })
 
 // Root may write everywhere but there.
-test.skipIf(process.platform !== 'linux')('where the bundle cannot be written the checks are told first', async () => {
+test.skipIf(process.platform !== 'linux')('where the bundle cannot be written the checks are reported first', async () => {
   const well = await place('ours')
   const there = { folder: '/proc', env: { DATABASE_URL: well.url } }
   const { code, stdout, stderr } = await run(['doctor', '--bundle'], there)

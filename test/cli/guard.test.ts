@@ -63,7 +63,7 @@ test('a dry run shows how many, the oldest and what they would get, and leaves n
     /^documents: rows that would be marked: 2\n {2}status = FAILED\n {2}error_message = Processing timeout \(watchdog\)\nthe oldest:\n {2}id=1, not moved since .* \(11 min\. ago\)\n {2}id=2, .*\nnothing was changed: this was a dry run\n$/,
   )
   expect(stderr).toBe(
-    'warning: no index of public.documents begins with updated_at, or with status and then updated_at, so every look reads the whole table; this helps: create index concurrently on public.documents (status, updated_at)\n',
+    'warning: no index of public.documents begins with updated_at, or with status and then updated_at, so every sweep reads the whole table; this helps: create index concurrently on public.documents (status, updated_at)\n',
   )
   expect(await documents()).toMatchObject([
     { status: 'PROCESSING' },
@@ -198,7 +198,7 @@ test('guard NAME runs the one that is configured, and its row counts', async () 
   ])
 })
 
-test('guard alone runs all of them; one that fails is told and keeps no other back: exit 1', async () => {
+test('guard alone runs all of them; one that fails is reported and keeps no other back: exit 1', async () => {
   await lose(1)
   await client.query(`insert into syncs values (7, 'RUNNING', now() - interval '2 minutes')`)
   const { code, stdout } = await run(['guard'], { folder, env })
@@ -213,7 +213,7 @@ test('guard alone runs all of them; one that fails is told and keeps no other ba
   expect(failed.stdout).toContain('documents (documents): linhas marcadas: 1\n')
   expect(failed.stderr).toContain('erro guard_no_table: syncs: não existe a tabela syncs neste banco; ')
   const listed = await run(['guard', '--list'], { folder, env })
-  expect(listed.stdout).toMatch(/^guard +table +at work +lost +looks/)
+  expect(listed.stdout).toMatch(/^guard +table +at work +lost +sweeps/)
   expect(listed.stdout).toMatch(
     /syncs +syncs +state = RUNNING +seen > 1m +every 1m .* there is no table syncs in this database/,
   )

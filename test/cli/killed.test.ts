@@ -213,13 +213,13 @@ test.each([
   for (const at of recovered) expect(at).toBeLessThanOrEqual(living!.started_at)
 })
 
-test('a worker without a supervisor is found 20 s after its last beat, at the next look of a watchdog: within 25 s', async () => {
+test('a worker without a supervisor is found 20 s after its last heartbeat, at the next check of a watchdog: within 25 s', async () => {
   const { dead, recovered, looks, job } = await found
   const { heartbeat_at, dead_at, crash_report } = dead
   const silentMs = dead_at! - heartbeat_at
   expect(crash_report).toBe(null)
   expect(silentMs).toBeGreaterThanOrEqual(20_000)
-  // A look suspects after 10 s of silence, a look declares dead once the suspicion is 10 s old. Looks are 5 s apart, or as far apart as this machine made them.
+  // A check suspects after 10 s of silence, a check declares dead once the suspicion is 10 s old. Checks are 5 s apart, or as far apart as this machine made them.
   const furthest = Math.max(...looks.slice(1).map((each, index) => each - looks[index]!))
   expect(silentMs).toBeLessThanOrEqual(20_000 + Math.max(furthest, 5000) + 1000)
   expect(recovered - dead_at!).toBeLessThan(5000)

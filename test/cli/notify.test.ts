@@ -8,7 +8,7 @@ test('it posts one notice and says what came back', async () => {
   const folder = folderWith()
   const env = { RETOMA_NOTIFY_URL: hook.url, RETOMA_NOTIFY_SECRET: 'whsec-1', PUBLIC_URL: 'https://retoma.example.com' }
   const { code, stdout } = await run(['notify', 'test', '--json'], { folder, env })
-  expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 0, told: true, status: 204, signed: true })
+  expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 0, sent: true, status: 204, signed: true })
   expect(hook.posts.map(each => each.notice)).toMatchObject([
     {
       event: 'test',

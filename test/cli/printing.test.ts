@@ -51,7 +51,7 @@ test('a long or many-lined text is cut to one short line', () => {
   expect(brief('x'.repeat(70))).toHaveLength(60)
 })
 
-test('times are told as a distance, in the language', () => {
+test('times are shown as a distance, in the language', () => {
   const now = new Date('2030-01-01T12:00:00Z')
   const ago = (seconds: number) => new Date(now.getTime() - seconds * 1000)
   expect(relative(now, now, 'en')).toBe('now')

@@ -1,4 +1,4 @@
-/** Every rule of the settings, and the words it is told in. */
+/** Every rule of the settings, and the words it is shown in. */
 import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -106,7 +106,7 @@ describe('a bad setting is named, with what is wrong', () => {
   })
 })
 
-describe('the value of a secret is never told', () => {
+describe('the value of a secret is never shown', () => {
   const secrets = Object.entries(variables).filter(([, variable]) => 'secret' in variable)
 
   test.each(secrets.map(([name]) => name))('%s', name => {

@@ -85,7 +85,7 @@ test('a worker that is killed is started again, and what it ran runs again at on
   await running(job)
   const killed = await workingPid()
   process.kill(killed, 'SIGKILL')
-  // Not after 20 s without a beat, and at no cost: the certificate says that somebody killed it.
+  // Not after 20 s without a heartbeat, and at no cost: the crash report says that somebody killed it.
   expect(await finished(job)).toMatchObject({ state: 'succeeded', result: 'again', failures: 0, crashes: 0 })
   expect((await finished(await enqueue('quick')))?.result).not.toBe(killed)
   const { rows } = await admin.query('select pid, crash_report from retoma.worker where dead_at is not null')
@@ -97,7 +97,7 @@ test('a worker that is killed is started again, and what it ran runs again at on
   )
 })
 
-test('SIGTERM to the parent: jobs are handed back, it exits 0, and no process, paper or worker is left', async () => {
+test('SIGTERM to the parent: jobs are released, it exits 0, and no process, crash report or worker is left', async () => {
   const program = await worker()
   const job = await enqueue('once')
   await running(job)
@@ -165,7 +165,7 @@ test.each([
   expect(readdirSync(temporary)).toEqual([])
 })
 
-test('once one has worked a boot that fails is tried again, and told of, until it works', async () => {
+test('once one has worked a boot that fails is tried again, and reported, until it works', async () => {
   const program = await worker()
   writeFileSync(join(folder, 'refuse'), '')
   process.kill(await workingPid(), 'SIGKILL')
@@ -175,7 +175,7 @@ test('once one has worked a boot that fails is tried again, and told of, until i
   expect(await finished(await enqueue('quick'))).toMatchObject({ state: 'succeeded' })
 })
 
-test('a worker that is told to stop, and not its parent, is started again: that is what the parent is for', async () => {
+test('a worker that gets the signal to stop, and not its parent, is started again: that is what the parent is for', async () => {
   const program = await worker()
   const job = await enqueue('once')
   await running(job)
@@ -230,7 +230,7 @@ test('SIGHUP replaces the worker process, and the handlers of its jobs hear the 
   expect(await workingPid()).not.toBe(before)
 })
 
-test('told to stop while a job blocks its loop, up ends at that timeout and leaves no PostgreSQL behind', async () => {
+test('stopped while a job blocks its loop, up ends at that timeout and leaves no PostgreSQL behind', async () => {
   const place = folderWith({ 'retoma.config.ts': config })
   const surroundings = { folder: place, env: { PORT: '0', TMPDIR: temporary } }
   const up = start(['up'], surroundings)

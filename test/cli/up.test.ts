@@ -159,7 +159,7 @@ test('stdin is not read without -: it may hold the lines of a loop', async () =>
   expect(await answer(['jobs', 'show', id], { folder })).toMatchObject({ id, input: null })
 })
 
-test('what goes wrong in up is told to whoever follows it over HTTP', async () => {
+test('what goes wrong in up is reported to whoever follows it over HTTP', async () => {
   const stream = await fetch(`${address}/api/v1/events`)
   const reader = stream.body!.pipeThrough(new TextDecoderStream()).getReader()
   await run(['jobs', 'enqueue', 'broken', '--wait'], { folder })
@@ -177,7 +177,7 @@ test('a second up in the same folder is refused and names the address of the fir
   }
 })
 
-test('of several up that begin at once in a new folder one is up, and the others are told that it has the folder', async () => {
+test('of several up that begin at once in a new folder one is up, and the others say that it has the folder', async () => {
   const fresh = folderWith()
   const PORT = await freePort()
   const all = [1, 2, 3].map(() => start(['up', '--json'], { folder: fresh, env: { PORT } }))
@@ -199,7 +199,7 @@ test('up warns of limits that limit nothing', async () => {
   )
 })
 
-test('a taken port is told with a free one, before any data is made', async () => {
+test('a taken port is shown with a free one, before any data is made', async () => {
   const other = folderWith()
   const { port } = new URL(address)
   const { code, stderr } = await run(['up'], { folder: other, env: { PORT: port } })

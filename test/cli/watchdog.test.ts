@@ -72,7 +72,7 @@ test('one pass finds what a dead worker left and what is too old, within the ten
   ])
 })
 
-test('in the first second after an outage one pass makes no orphan of a worker that beats again', async () => {
+test('in the first second after an outage one pass makes no orphan of a worker whose heartbeats come again', async () => {
   await worker('w-live', '3 minutes')
   const id = await job('running', 'w-live')
   const pass = start(['watchdog', '--once', '--json'], { folder, env })
@@ -89,7 +89,7 @@ test('in the first second after an outage one pass makes no orphan of a worker t
   expect((await client.query(`select state from retoma.job where id = $1`, [id])).rows).toEqual([{ state: 'running' }])
 })
 
-test('without --once it ticks until it is told to stop, and status shows what it found', async () => {
+test('without --once it ticks until it gets the signal to stop, and status shows what it found', async () => {
   const dog = start(['watchdog'], { folder, env })
   await dog.said('Ctrl-C')
   await until(

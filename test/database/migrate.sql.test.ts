@@ -189,7 +189,7 @@ test('a version that does not exist is refused and nothing is made', async () =>
   expect(await sql(tables)).toEqual([{ n: 0 }])
 })
 
-describe('a user without rights is told the grant, and that grant cures it:', () => {
+describe('a user without rights sees the grant, and that grant cures it:', () => {
   const grantIn = async (work: Promise<unknown>): Promise<string> => {
     const error = await work.then(
       () => undefined,

@@ -300,7 +300,7 @@ describe.skipIf(!isInstalled('oldest'))('on PostgreSQL 14', () => {
     expect(await t.engine.schedules.list()).toMatchObject([{ name: 'tidy', nextAt: new Date('2030-01-02T07:30:00Z') }])
   })
 
-  test('guards look at a partitioned table, in chunks, and make jobs of its rows', async () => {
+  test('guards sweep a partitioned table, in chunks, and make jobs of its rows', async () => {
     const again = defineJob({ kind: 'again', run: (_, input: { id: string }) => input.id })
     const guard = defineGuard({
       name: 'docs',

@@ -24,7 +24,7 @@ function hearing(): { log: Log; lines: Line[] } {
 }
 
 const noHints = (line: Line) => line.message.includes('DATABASE_DIRECT_URL')
-/** A heart whose beat has not landed for seven seconds says so; what matters is that its worker is heard of all the same. */
+/** A heartbeat thread whose heartbeat has not landed for seven seconds says so; what matters is that its worker is heard of all the same. */
 const isLateHeart = (line: Line) => line.message.startsWith('the heartbeat thread is silent')
 const bad = (lines: Line[]) => lines.filter(each => each.level !== 'info' && !isLateHeart(each))
 
@@ -257,7 +257,7 @@ describe.skipIf(pgbouncer === undefined)('through PgBouncer (skipped where `pgbo
     expect(await sender.wait({ job: late.id })).toMatchObject({ state: 'succeeded' })
     await polling.stop()
 
-    // On a clock that stands still nothing is ever polled for. Whoever enqueues must live at the same time.
+    // On a clock that is stopped nothing is ever polled for. Whoever enqueues must live at the same time.
     const clock = new VirtualClock()
     await worker({ databaseDirectUrl: url, clock })
     const neighbour = await engineOn({ databaseUrl: pooler.url, jobs: [job], clock })

@@ -143,7 +143,7 @@ test('every block of code in the pages compiles', async () => {
   expect(await problemsOf(blocks)).toBe('')
 })
 
-test('a verb or an option that is not there would be noticed', async () => {
+test('a method or an option that is not there would be noticed', async () => {
   const wrong = new Map([
     ['verb.ts', 'await engine.retryAll(id)'],
     ['option.ts', `defineBatch({ name: 'b', job: classify, stopAfter: { fails: 1 } })`],

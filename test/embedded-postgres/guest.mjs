@@ -1,5 +1,5 @@
 /**
- * A program that uses the embedded server, run as a process of its own so that tests can kill it. It is told what to do
+ * A program that uses the embedded server, run as a process of its own so that tests can kill it. Its input says what to do
  * line by line and answers each line with one of JSON. Started by support.ts.
  */
 import { createInterface } from 'node:readline'

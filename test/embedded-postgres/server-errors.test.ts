@@ -91,7 +91,7 @@ test('the telling line of a log is the fatal one with its detail', () => {
   expect(tellingLine('')).toBeUndefined()
 })
 
-test('a server that said nothing, or that we speak about, is told of in the language of the reader', async () => {
+test('a server that said nothing, or that we speak about, is reported in the language of the reader', async () => {
   const home = { folder: scratch(), log: 'postgres.log' }
   const silent = await serverError(home, 'start', '')
   expect(silent.in('en')).toMatch(/did not start: it said nothing;/)
@@ -158,7 +158,7 @@ test('a full disk is named, at the first start and later', async context => {
   expect(await later.ask('open')).toMatchObject({ code: 'disk_full' })
 })
 
-test('a user without a name is told so', async context => {
+test('a user without a name is named as such', async context => {
   if (!isRoot) return context.skip('only root can become a user without a name')
   if (!othersReach) return context.skip(outOfReach)
   const dataDir = join(scratch(), 'data')

@@ -270,7 +270,7 @@ test('many that wait, and many transactions at once, are nothing to warn of', as
 })
 
 describe('a closed engine', () => {
-  test('refuses every verb by name, and closing twice is closing once', async () => {
+  test('refuses every method by name, and closing twice is closing once', async () => {
     const { engine } = await engineWith(greet)
     const closing = engine.close()
     expect(engine.close()).toBe(closing)

@@ -312,7 +312,7 @@ test('so does createApp', async () => {
   expect(() => createApp({} as never)).toThrow('bad_option')
 })
 
-test('and so do the verbs of a handler', async () => {
+test('and so do the methods of the context of a handler', async () => {
   const refused: unknown[] = []
   const tries = defineJob({
     kind: 'tries',

@@ -8,7 +8,7 @@ const job = defineJob({ kind: 'k', queue: 'q', run: (_, n: number) => n })
 const limits = { q: { perGroup: { admit: { limit: 3, per: minutes(1) } } } }
 const refused = { code: 'rate_limited', status: 429, retryable: true }
 
-test('of a group only so many come in within a time; past it nothing is written, and it is told when one may', async () => {
+test('of a group only so many come in within a time; past it nothing is written, and the error says when one may', async () => {
   const { engine, clock } = await engineOf({ jobs: [job], limits })
   const enqueue = (groupKey: string) => engine.enqueue(job, 1, { groupKey })
   await enqueue('a')
@@ -36,7 +36,7 @@ test('of a list nothing comes in when one of its groups may not', async () => {
   await engine.enqueueMany(job, [3, 4, 5], { each })
 })
 
-test('a list that holds more of a group than ever may come in is refused as such, not told to come again', async () => {
+test('a list that holds more of a group than ever may come in is refused as such, not asked to come again', async () => {
   const { engine } = await engineOf({ jobs: [job], limits })
   const error = engine.enqueueMany(job, [1, 2, 3, 4], { groupKey: 'a' })
   await expect(error).rejects.toMatchObject({ code: 'bad_option', facts: { option: 'inputs' } })

@@ -78,7 +78,7 @@ test.each([
   ['takes no connections just now', '55000', 'database_unreachable'],
   ['starts', '57P03', 'database_unreachable'],
   ['has a full disk', '53100', 'database_full'],
-])('a database that %s (%s) is told as %s: later it may be there again', (_, state, code) => {
+])('a database that %s (%s) is shown as %s: later it may be there again', (_, state, code) => {
   const error = translatePgError(databaseError(state), 'postgres://ana:secret@db/app', false)
   expect(error).toMatchObject({ code, retryable: true })
   expect(String(error)).not.toContain('secret')

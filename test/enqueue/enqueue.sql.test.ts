@@ -144,7 +144,7 @@ test('a rival that rolls back leaves the key to the one who waited', async () =>
   expect(await jobs()).toBe(1)
 })
 
-test('a holder that ends between the insert and the look makes room for a new job', async () => {
+test('a holder that ends between the insert and the check makes room for a new job', async () => {
   const { id } = await enqueue({ key: 'a', keyHold: 'final' })
   let ended = false
   const run: Db['run'] = async (statement, values) => {

@@ -157,7 +157,7 @@ test('what belongs to others stays', async () => {
   expect((await t.engine.batch(other.id))?.state).toBe('completed_with_failures')
 })
 
-test('it is pressed again, by many at once, and where there is none, without an error', async () => {
+test('it is repeated, by many at once, and where there is none, without an error', async () => {
   const t = await stage()
   const { id } = await over(t)
   const all = await Promise.all([1, 2, 3, 4].map(() => t.engine.batches.erase(id)))

@@ -59,7 +59,7 @@ describe("a job's stream", () => {
     expect(stream.seen.every(event => event.jobId === id && event.at instanceof Date)).toBe(true)
   })
 
-  test('sees the end of one that ran and finished between two looks', async () => {
+  test('sees the end of one that ran and finished between two checks', async () => {
     const t = await engineWith(good)
     const { id } = await t.engine.enqueue(good, undefined)
     const stream = follow(t.engine.events({ job: id }))
@@ -95,7 +95,7 @@ describe("a job's stream", () => {
     expect(stream.brief()).toEqual(['null -> waiting', 'running -> failed'])
   })
 
-  test('tells what was pressed before it ends with what that did', async () => {
+  test('tells the action before it ends with what that did', async () => {
     const t = await engineWith(good)
     const { id } = await t.engine.enqueue(good, undefined)
     const other = await t.engine.enqueue(good, undefined)
@@ -203,7 +203,7 @@ describe('the stream of everything', () => {
     }
   })
 
-  test('a commit that is late is told when it comes, and no event is told twice', async () => {
+  test('a commit that is late is shown when it comes, and no event is reported twice', async () => {
     const t = await engineWith(good)
     const db = openDb({ url: t.databaseUrl, log: silentLog, connections: 2 })
     onTestFinished(() => db.close())
@@ -220,7 +220,7 @@ describe('the stream of everything', () => {
     expect(await isQuiet(t, stream.seen)).toBe(true)
   })
 
-  test('what nobody listened to is not told to one who begins now', async () => {
+  test('what nobody listened to is not reported to one who begins now', async () => {
     const t = await engineWith(good)
     const sql = await sqlOf(t)
     await sql(warnings(1, 5000))
@@ -243,7 +243,7 @@ describe('the stream of everything', () => {
 })
 
 describe('reset:', () => {
-  test('one whose position is older than what is kept is told so, and goes on from now', async () => {
+  test('one whose position is older than what is kept is named as such, and goes on from now', async () => {
     const t = await engineOf({ jobs: [good], retention: days(10) })
     const stream = t.engine.events()
     const taken = take(t, stream, 2)
@@ -293,7 +293,7 @@ describe('reset:', () => {
   })
 })
 
-/** The verb on a database with faults put in between. */
+/** The method on a database with faults put in between. */
 async function faultyEvents() {
   const database = await borrowDatabase()
   const clock = new VirtualClock()
@@ -328,7 +328,7 @@ async function faultyEvents() {
 const away = () => new RetomaError('database_unreachable', { address: 'here', problem: 'gone', outcome: '' })
 
 describe('many readers, slow readers, no readers:', () => {
-  test('a crowd is told in turns, each everything once; one that comes back meanwhile is not told again', async () => {
+  test('a crowd is shown in turns, each everything once; one that comes back meanwhile is not reported again', async () => {
     const t = await faultyEvents()
     await t.sql(warnings(1, 3))
     await placeAllEvents(t.db)
@@ -429,7 +429,7 @@ describe('many readers, slow readers, no readers:', () => {
     expect(numbers(late.seen).filter(n => n > 0)).toEqual(upTo(5))
   })
 
-  test('one that comes while a look is on its way is not told by it that its job is gone', async () => {
+  test('one that comes while a check is on its way is not reported by it that its job is gone', async () => {
     const t = await faultyEvents()
     await t.listeners(1)
     const [job] = await enqueueJobs(t.db.run, [newJob()], t.clock.instant())
@@ -479,7 +479,7 @@ describe('many readers, slow readers, no readers:', () => {
     expect(t.clock.sleepers).toBe(0)
   })
 
-  test('one who comes while the last look of those before is on its way misses nothing', async () => {
+  test('one who comes while the last check of those before is on its way misses nothing', async () => {
     const t = await faultyEvents()
     const before = t.events()
     const next = before.next()
@@ -521,7 +521,7 @@ describe('a database that is away is waited for, without a gap or a repeat:', ()
     await before.return?.()
   })
 
-  test('an error that does not pass is told to every reader', async () => {
+  test('an error that does not pass is reported to every reader', async () => {
     const t = await faultyEvents()
     const readers = await t.listeners(3)
     const ends = readers.map(({ ended }) => ended.catch((error: unknown) => error))
@@ -589,7 +589,7 @@ describe('a stream that is opened', () => {
     await Promise.all([stream.return?.(), quiet.return?.()])
   })
 
-  test('says that nothing comes where all is over and told', async () => {
+  test('says that nothing comes where all is over and reported', async () => {
     const t = await engineWith(good)
     const { id } = await t.engine.enqueue(good, undefined)
     await t.run()

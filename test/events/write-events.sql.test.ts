@@ -121,7 +121,7 @@ describe('what is stored:', () => {
     ])
   })
 
-  test('what somebody pressed, once, and only when it changed something', async () => {
+  test('an action, once, and only when it changed something', async () => {
     const id = await store.put('running')
     for (const verb of ['cancel', 'cancel', 'retry', 'retry', 'resume'] as const)
       await applyJobAction(store.db, verb, id, at(4))

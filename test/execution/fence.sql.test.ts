@@ -140,7 +140,7 @@ test('a snooze or a release keeps the error of the try before, a success clears 
   expect((await store.job(id)).error).toBeNull()
 })
 
-test('two attempts of one job in one flush are told apart', async () => {
+test('two attempts of one job in one flush are reported apart', async () => {
   const id = await store.put('running', { attempt: 2 })
   const late: SettleRow = { id, attempt: 1, outcome: outcomes.succeeded! }
   const held: SettleRow = { id, attempt: 2, outcome: outcomes.skipped! }

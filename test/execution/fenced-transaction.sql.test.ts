@@ -55,7 +55,7 @@ test('an attempt that does not hold the job keeps nothing: another attempt, anot
   expect(await keep(await begun(), '999999')).toBe('lease_lost')
 })
 
-test('a second one of the same name is told that the first was committed', async () => {
+test('a second one of the same name learns that the first was committed', async () => {
   const id = await store.put('running')
   const first = await begun()
   await keep(first, id)

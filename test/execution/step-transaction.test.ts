@@ -168,7 +168,7 @@ test('a worker that lost its job commits nothing, and its handler hears it', asy
   expect(await w.sql(`select attempt from retoma.checkpoint`)).toEqual([{ attempt: 2 }])
 })
 
-test('whose commit is in doubt while another attempt commits is not told that its own has landed', async () => {
+test('whose commit is in doubt while another attempt commits does not take its own as committed', async () => {
   const answer = gate()
   const heard = gate<unknown>()
   const w = await faultyWorker({
@@ -274,7 +274,7 @@ test('what PostgreSQL rolls back for the sake of another transaction is called a
   expect([calls, await made()]).toEqual([2, [1]])
 })
 
-describe('what a handler does wrong is told, and nothing of it is kept:', () => {
+describe('what a handler does wrong is reported, and nothing of it is kept:', () => {
   const inside = (use: (ctx: JobContext) => Promise<unknown>) => (ctx: JobContext) =>
     ctx.transaction('pay', async tx => {
       await pay(tx, ctx.id)

@@ -203,7 +203,7 @@ test('a step may keep more than a megabyte where it says so', async () => {
   expect(await engine.job(id)).toMatchObject({ state: 'succeeded', result: 3 * 1024 * 1024 })
 })
 
-describe('misuse is told', () => {
+describe('misuse is reported', () => {
   const cases: Record<string, [(ctx: Ctx) => unknown, string]> = {
     'two steps of one name': [ctx => ctx.step('a', () => 1).then(() => ctx.step('a', () => 2)), 'step_twice'],
     'a step nobody waits for': [
@@ -286,7 +286,7 @@ test('a step is tried again by itself when it says so, and not when trying canno
   expect(tries).toEqual(['flaky', 'flaky', 'flaky', 'final'])
 })
 
-test('a step that takes too long is told so, and its signal says it', async () => {
+test('a step that takes too long is named as such, and its signal says it', async () => {
   const heard = gate<unknown>()
   const job = defineJob({
     kind: 'k',

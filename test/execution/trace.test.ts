@@ -76,7 +76,7 @@ test('each attempt of a job is a span below the one that enqueued it, and each s
   expect(parentOf(sdk.named('inside')[0])).toBe(sdk.named('step own')[0]!.spanContext().spanId)
 })
 
-test('a step that fails is told as such', async () => {
+test('a step that fails is shown as such', async () => {
   const sdk = registerSdk()
   const job = defineJob({
     kind: 'k',

@@ -246,7 +246,7 @@ test('a live worker among many dead ones is not passed over', async () => {
   expect(await t.said({ batch: id })).toMatchObject({ verdict: 'ok' })
 })
 
-test('one whose last items are stalled waits for a person; one whose items have all ended, for the next look', async () => {
+test('one whose last items are stalled waits for a person; one whose items have all ended, for the next check', async () => {
   const t = await here()
   await t.worker('w')
   const id = await submit(t, 'ok')

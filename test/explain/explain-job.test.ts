@@ -4,7 +4,7 @@ import { hours, minutes, seconds } from '../../src/index.ts'
 import { spanText } from '../../src/lib/values/format-duration.ts'
 import { ago, here, newsletter, send } from '../support/explain.ts'
 
-test('a job that has ended is told with how it ended, and what can be pressed', async () => {
+test('a job that has ended is shown with how it ended, and which actions are possible', async () => {
   const t = await here()
   const [ok, bad, skipped] = [await t.put('ok'), await t.put('for good'), await t.put('skip')]
   const cancelled = await t.put('ok', { delay: hours(1) })
@@ -114,7 +114,7 @@ test('nobody takes it: no worker at all, none of the queue, none that knows the 
   expect(await t.said(id)).toMatchObject({ sentence: expect.stringMatching(/no worker is alive$/) })
 })
 
-test('a ready job is told its place: next, behind others, behind many; those of a held batch do not count', async () => {
+test('a ready job is reported its place: next, behind others, behind many; those of a held batch do not count', async () => {
   const t = await here()
   await t.worker('w')
   const batch = await t.engine.submit(newsletter, [{ do: 'ok' }, { do: 'ok' }])
@@ -160,7 +160,7 @@ test('all slots busy, or the loop of whoever takes it blocked', async () => {
     verdict: 'waiting',
     sentence: `job ${id} is ready and waits for a free slot: all 2 of the one worker that takes it are busy; it is next`,
   })
-  // What it told with its last beat is a few seconds old: what it holds by now counts as well.
+  // What it told with its last heartbeat is a few seconds old: what it holds by now counts as well.
   await t.sql(`update retoma.worker set free_slots = '{"mail":2}'`)
   expect((await t.said(id)).sentence).toContain('next in queue')
   await t.held('w')
@@ -177,7 +177,7 @@ test('all slots busy, or the loop of whoever takes it blocked', async () => {
   })
 })
 
-test('a paused queue, and a batch that is paused, stalled or cancelled, are what to press', async () => {
+test('a paused queue, and a batch that is paused, stalled or cancelled, are the action to run', async () => {
   const t = await here()
   await t.worker('w')
   const id = await t.put('ok', { delay: minutes(5) })
@@ -248,7 +248,7 @@ test('a named group is explained by its own limit, and fair turns by the jobs of
   )
 })
 
-test('a suspect is told as one, and how it runs next', async () => {
+test('a suspect is shown as one, and how it runs next', async () => {
   const t = await here()
   await t.worker('w')
   const id = await t.put()
@@ -262,7 +262,7 @@ test('a suspect is told as one, and how it runs next', async () => {
   expect((await t.said(id)).sentence).toContain('it runs next alone')
 })
 
-test('a running job is told with its worker, its step and its progress', async () => {
+test('a running job is shown with its worker, its step and its progress', async () => {
   const t = await here()
   await t.worker('w')
   const id = await t.held('w', 90, {
@@ -298,7 +298,7 @@ test('past what it was expected to take, without progress, past its timeout, pas
   })
   await t.sql(`update retoma.worker set write_lag_ms = 40000`)
   expect(await t.said(id)).toMatchObject({ verdict: 'unwritten', command: 'retoma doctor' })
-  // The clocks of attempts stand still while nobody looks, and while the loop of their worker is blocked.
+  // The clocks of attempts stop while nobody checks, and while the loop of their worker is blocked.
   await t.sql(`update retoma.worker set write_lag_ms = 0`)
   await t.sql(`update retoma.periodic_lease set since = $1 where name = 'watchdog'`, [ago(t, 500)])
   expect(await t.said(id)).toMatchObject({ verdict: 'slow' })
@@ -314,7 +314,7 @@ test('past what it was expected to take, without progress, past its timeout, pas
   expect(await t.said(later)).toMatchObject({ verdict: 'waiting' })
 })
 
-test('a blocked loop: by this job, by a neighbour, by what cannot be told; with a supervisor and without', async () => {
+test('a blocked loop: by this job, by a neighbour, by what cannot be reported; with a supervisor and without', async () => {
   const t = await here()
   await t.worker('w', { blocked_since: ago(t, 12), blocked_stack: 'at spin (/app/spin.js:3:9)' })
   const id = await t.held('w', 20)
@@ -337,7 +337,7 @@ test('a blocked loop: by this job, by a neighbour, by what cannot be told; with 
   expect(facts).toMatchObject({ worker: { stack: 'at spin (/app/spin.js:3:9)' } })
 })
 
-test('an orphan is told when it comes back: by the next look, or when its worker is silent for long enough', async () => {
+test('an orphan is shown when it comes back: by the next check, or when its worker is silent for long enough', async () => {
   const t = await here()
   await t.sql(`update retoma.periodic_lease set at = $1 where name = 'watchdog'`, [ago(t, 3)])
   const gone = await t.held('w-gone')
@@ -355,8 +355,8 @@ test('an orphan is told when it comes back: by the next look, or when its worker
   expect((await t.said(await t.held('w-dead'))).sentence).toContain(
     'its worker "w-dead" is dead (SIGSEGV); it runs again elsewhere in about 2 s',
   )
-  // Silent for 12 s and suspected for 1 s: dead at 20 s at the earliest, and two beats after the suspicion: 9 s from now;
-  // the first look from then on is the one in 12 s.
+  // Silent for 12 s and suspected for 1 s: dead at 20 s at the earliest, and two heartbeats after the suspicion: 9 s from now;
+  // the first check from then on is the one in 12 s.
   await t.worker('w-silent', { heartbeat_at: ago(t, 12), suspected_at: ago(t, 1) })
   const silent = await t.held('w-silent')
   expect(await t.said(silent)).toMatchObject({
@@ -367,7 +367,7 @@ test('an orphan is told when it comes back: by the next look, or when its worker
   expect((await t.said(gone)).sentence).toContain('it stalls and waits for a person in about 2 s')
 })
 
-test('a kind that is swept rarely says so; and when nobody looks, that is what it says', async () => {
+test('a kind that is swept rarely says so; and when nobody checks, that is what it says', async () => {
   const t = await here()
   const id = await t.held('w-gone')
   await t.worker('w-dead', { heartbeat_at: ago(t, 30), suspected_at: ago(t, 18), dead_at: ago(t, 8) })
@@ -375,7 +375,7 @@ test('a kind that is swept rarely says so; and when nobody looks, that is what i
   expect((await t.said(dead)).sentence).toContain('it runs again elsewhere in about 5 s')
   await t.sql(`update retoma.kind set policy = policy || '{"orphanAfter":120000}'`)
   expect((await t.said(dead)).sentence).toContain('it runs again elsewhere in about 1 min 30 s')
-  // Swept at whole multiples of 4 min 55 s since 1970, by the first look from then on; the clock begins at noon.
+  // Swept at whole multiples of 4 min 55 s since 1970, by the first check from then on; the clock begins at noon.
   await t.sql(`update retoma.kind set policy = policy || '{"sweepEvery":300000}'`)
   const step = 295_000
   const sweep = Math.ceil((t.clock.now().getTime() + 90_000) / step) * step
@@ -390,7 +390,7 @@ test('a kind that is swept rarely says so; and when nobody looks, that is what i
   })
 })
 
-test('a job without progress, of a kind that is swept rarely, is told the sweep that ends it; and at that it ends', async () => {
+test('a job without progress, of a kind that is swept rarely, is shown the sweep that ends it; and at that it ends', async () => {
   const t = await here()
   await t.worker('w')
   const id = await t.held('w')
@@ -415,7 +415,7 @@ test('a job without progress, of a kind that is swept rarely, is told the sweep 
   expect((await t.engine.job(id))!.state).toBe('waiting')
 })
 
-test('what is said of an orphan comes true: at the look it names the watchdog has it back', async () => {
+test('what is said of an orphan comes true: at the check it names the watchdog has it back', async () => {
   const t = await here()
   await t.worker('w')
   const id = await t.held('w')
@@ -438,7 +438,7 @@ test('what is said of an orphan comes true: at the look it names the watchdog ha
   }
 })
 
-test('a stalled job says why and what to press; restarts without end are named', async () => {
+test('a stalled job says why and the action to run; restarts without end are named', async () => {
   const t = await here()
   await t.worker('w')
   const id = await t.held('w', 1, { checkpoint: 'extract' })

@@ -1,4 +1,4 @@
-/** A process that dies, or is cut off, at any point of a look: every row is marked once, with one job, and counted once. */
+/** A process that dies, or is cut off, at any point of a check: every row is marked once, with one job, and counted once. */
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { createGuards } from '../../src/guards/guard-tick.ts'
 import { winTurn } from '../../src/guards/sql/guard-runs.ts'
@@ -50,7 +50,7 @@ async function marked(): Promise<number> {
 
 const points = ['transaction', ...[1, 2, 3, 4].map(n => `transaction.${n}`)]
 
-describe('a look that is cut off', () => {
+describe('a check that is cut off', () => {
   test.each([
     ...points.map(point => [point, 'before'] as const),
     ...points.slice(1).map(point => [point, 'after'] as const),
@@ -75,7 +75,7 @@ describe('a look that is cut off', () => {
   })
 
   test.each(['guard_due', 'guard_win_sweep', 'guard_table', 'guard_write_result'])(
-    'at %s: the next look does it',
+    'at %s: the next check does it',
     async statement => {
       for (const when of ['before', 'after'] as const) {
         const { db, tick } = process()
@@ -90,7 +90,7 @@ describe('a look that is cut off', () => {
   )
 })
 
-test('a look that the database was away for is gone on with as soon as it is back, by the process that won it', async () => {
+test('a check that the database was away for is gone on with as soon as it is back, by the process that won it', async () => {
   const { db, tick } = process()
   db.fail('transaction.2', 'before', linkLost())
   await expect(tick()).rejects.toMatchObject({ code: 'database_unreachable' })
@@ -98,7 +98,7 @@ test('a look that the database was away for is gone on with as soon as it is bac
   expect(await marked()).toBe(5)
 })
 
-test('its workers are told of the jobs it made', async () => {
+test('its workers are reported the jobs it made', async () => {
   const { tick, told } = process()
   await tick()
   expect(told).toEqual(['default'])

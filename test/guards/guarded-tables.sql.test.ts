@@ -131,7 +131,7 @@ describe('names and values', () => {
     ['json', 'info', 'not json', 'invalid input syntax for type json'],
     ['an enum', 'stage', 'DAED', '"DAED" is no value of "stage" (stage); did you mean "DEAD"?'],
     ['an instant that is none', 'code', guardNow, '"code" is of type integer and cannot be set to now'],
-  ])('a value its column does not take is told, and nothing changes: %s', async (_, column, value, problem) => {
+  ])('a value its column does not take is reported, and nothing changes: %s', async (_, column, value, problem) => {
     await tables(`create type stage as enum ('RUNNING', 'DEAD');
       create table docs (status text, at timestamptz, code int check (code > 0), short varchar(5), info jsonb, stage stage)`)
     await store.sql(`insert into docs (status, at) values ('PROCESSING', $1)`, [at(0)])
@@ -316,7 +316,7 @@ test('a trigger that puts the row back is found out, and the bite is undone, ins
   expect(await store.sql(`select *, ctid from docs`)).toEqual(before)
 })
 
-describe('a row that cannot be marked is passed by and told of, and the others are marked:', () => {
+describe('a row that cannot be marked is passed by and reported, and the others are marked:', () => {
   test.each([
     [
       'a constraint forbids it',
@@ -354,7 +354,7 @@ describe('a row that cannot be marked is passed by and told of, and the others a
     expect(asked).toBeLessThan(110)
   })
 
-  test('where the look itself fails, it ends there', async () => {
+  test('where the check itself fails, it ends there', async () => {
     await tables(`${docs}; insert into docs values (1, 'PROCESSING', '${at(0).toISOString()}');
       create function odd(int) returns boolean language plpgsql as $$ begin raise exception 'no look'; end $$;
       alter table docs enable row level security; create policy odd on docs using (odd(id))`)
@@ -368,7 +368,7 @@ describe('a row that cannot be marked is passed by and told of, and the others a
   }
 })
 
-test('a row that moves between the look and the lock is judged as it is then', async () => {
+test('a row that moves between the check and the lock is judged as it is then', async () => {
   await tables(`${docs}; insert into docs select i, 'PROCESSING', '${at(0).toISOString()}' from generate_series(1, 3) i;
     create function hold(int) returns boolean language plpgsql as
       'begin if $1 = 3 then perform pg_advisory_xact_lock_shared(4); end if; return true; end';
@@ -398,7 +398,7 @@ test('a row that moves between the look and the lock is judged as it is then', a
   ])
 })
 
-test('a look that takes too long is given up, and says what would help', async () => {
+test('a check that takes too long is given up, and says what would help', async () => {
   await tables(`${docs}; insert into docs select i, 'PROCESSING', '${at(0).toISOString()}' from generate_series(1, 2000) i;
     create function slow(text) returns boolean language plpgsql as 'begin perform pg_sleep(0.01); return true; end';
     alter table docs enable row level security; alter table docs force row level security;

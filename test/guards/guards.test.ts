@@ -77,7 +77,7 @@ test('two processes told to run it at the same instant mark each row once, and t
   expect((await engines[0]!.guards.list())[0]!.total).toBe(1000)
 })
 
-test("a row that somebody's transaction holds is passed by, and taken at the next look when it is still lost", async () => {
+test("a row that somebody's transaction holds is passed by, and taken at the next check when it is still lost", async () => {
   const { clock, pool, process, put, statuses } = await guardStage()
   const engine = await process()
   const [held, moved, free] = await put(3)
@@ -168,7 +168,7 @@ describe('with a job for each row', () => {
     expect((await engine.jobs.list({})).items).toHaveLength(2)
   })
 
-  test('a row that no job can be made of stays as it is, is told of, and holds up no other', async () => {
+  test('a row that no job can be made of stays as it is, is reported, and holds up no other', async () => {
     const { clock, process, put, statuses } = await guardStage()
     const [bad, ...good] = await put(4)
     const engine = await process([

@@ -1,4 +1,4 @@
-/** The heart of a worker: real threads, real processes, and a real main loop that stands still. */
+/** The heartbeat thread of a worker: real threads, real processes, and a real main loop that is blocked. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -86,7 +86,7 @@ async function guest(task: string, { supervised = false, alone = false } = {}) {
 
 const ms = (from: unknown, to: unknown) => (to as Date).getTime() - (from as Date).getTime()
 
-test('a loop that spins is told of while it spins, by job and function; beats go on, and a neighbour pays nothing', async () => {
+test('a loop that spins is reported while it spins, by job and function; heartbeats go on, and a neighbour pays nothing', async () => {
   const { engine, says, worker, bad, neighbour, enough, logged } = await guest('spin')
   await says('begins')
   await until(async () => (await worker()).blocked_job !== null)
@@ -174,7 +174,7 @@ together('a process that was stopped as a whole charges nobody for it, not even 
     return performance.now() - stopped > 8000
   })
   child.kill('SIGCONT')
-  // It would be told now.
+  // It would be reported now.
   for (let looks = 0; looks < 10; looks++) await worker()
   enough()
   await until(async () => ['succeeded', 'failed'].includes((await engine.job(bad))!.state))

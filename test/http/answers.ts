@@ -1,5 +1,5 @@
 /**
- * Every answer held against the OpenAPI document: a status that is not told there, a field too many, too few or of another
+ * Every answer held against the OpenAPI document: a status that is not reported there, a field too many, too few or of another
  * type fails the test that got it. `doorWith` does so with whatever it is asked, so no test has to.
  */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'

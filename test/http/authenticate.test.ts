@@ -19,7 +19,7 @@ test('a token names user and role', async () => {
   }
 })
 
-test('viewer and operator are told what they may not do, and who they are', async () => {
+test('viewer and operator read what they may not do, and who they are', async () => {
   const { ask, engine } = await doorWith()
   for (const role of ['viewer', 'operator'] as const) {
     const { token } = await engine.tokens.create({ user: users[role], role })
@@ -65,7 +65,7 @@ test('a token made in another process closes this one within seconds', async () 
   expect((await ask('GET', me)).status).toBe(401)
 })
 
-test('where a process watches it is told: a first token closes it, and a revoked one opens nothing, while its clock stands still', async () => {
+test('where a process watches it is reported: a first token closes it, and a revoked one opens nothing, while its clock is stopped', async () => {
   const { ask, engine, databaseUrl } = await doorWith()
   engine.watch()
   await using other = await testEngine({ databaseUrl })

@@ -5,7 +5,7 @@ import type { Door } from './support.ts'
 
 const items = [{ n: 1 }, { n: 2 }]
 
-/** For longer than a batch may stand still, with a watchdog that looks all the time. */
+/** For longer than a batch may stop, with a watchdog that looks all the time. */
 async function nobodyWorks({ clock, tick }: Door): Promise<void> {
   for (let passed = 0; passed <= 70; passed += 5) {
     await tick()
@@ -14,7 +14,7 @@ async function nobodyWorks({ clock, tick }: Door): Promise<void> {
   await tick()
 }
 
-test('a batch is paused and goes on, and pressing twice changes nothing', async () => {
+test('a batch is paused and goes on, and a repeated call changes nothing', async () => {
   const { ask, run } = await batchDoor()
   const id = await submitted(ask, items)
   const press = async (verb: string) => (await ask('POST', `/api/v1/batches/${id}/${verb}`)).body
@@ -27,7 +27,7 @@ test('a batch is paused and goes on, and pressing twice changes nothing', async 
   expect((await ask('GET', `/api/v1/batches/${id}`)).body).toMatchObject({ state: 'succeeded', succeeded: 2 })
 })
 
-test('a stalled batch is resumed, and told how many go on', async () => {
+test('a stalled batch is resumed, and answers how many go on', async () => {
   const door = await batchDoor()
   const { ask } = door
   const id = await submitted(ask, items)
@@ -63,7 +63,7 @@ test('another priority is given to what waits', async () => {
     expect(await press({ priority })).toMatchObject({ status: 400, body: { error: { field: 'priority' } } })
 })
 
-test('what a cancelled batch is told is 409 with the code, but to cancel it again', async () => {
+test('what a cancelled batch is reported is 409 with the code, but to cancel it again', async () => {
   const { ask } = await batchDoor()
   const id = await submitted(ask, items)
   const press = (verb: string, body?: object) => ask('POST', `/api/v1/batches/${id}/${verb}`, { body })
@@ -93,7 +93,7 @@ test('what is in no state for it is 409 with the code of the engine', async () =
     })
 })
 
-test('a batch that has spent its resumes is told what to press instead', async () => {
+test('a batch that has spent its resumes is shown the action to run instead', async () => {
   const door = await batchDoor()
   const { ask } = door
   const id = await submitted(ask, items)

@@ -138,7 +138,7 @@ test.each([
     'tem 0 itens onde 1000 foram enviados: o banco voltou atrás, como depois de um failover; envie a lista inteira de novo com a mesma chave, e ele continua dali',
   ],
 ])(
-  'in a database that has gone back it is told to send its list again, which then goes on: %s',
+  'in a database that has gone back it is asked to send its list again, which then goes on: %s',
   async (language, sentence) => {
     const door = await doorWith([], { batches: [drafts] })
     const refused = await interrupted(door, goBack, language)

@@ -1,4 +1,4 @@
-/** A door over a batch whose items end as they are told to. */
+/** A door over a batch whose items end as their input says. */
 import { z } from 'zod'
 import { defineBatch, defineJob, doNotRetry, seconds } from '../../src/index.ts'
 import { type Door, doorWith } from './support.ts'

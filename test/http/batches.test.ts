@@ -4,7 +4,7 @@ import { defineBatch, defineJob, minutes, seconds } from '../../src/index.ts'
 import { batchDoor, failing, submitted } from './batch-support.ts'
 import { doorWith } from './support.ts'
 
-test('a batch is submitted, works, and is told with its counts', async () => {
+test('a batch is submitted, works, and is shown with its counts', async () => {
   const { ask, run } = await batchDoor()
   const made = await ask('POST', '/api/v1/batches', { body: { name: 'letters', items: [{ n: 1 }, { n: 2 }] } })
   expect(made).toMatchObject({ status: 201, body: { created: true, total: 2, duplicates: 0 } })

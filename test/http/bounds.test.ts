@@ -217,7 +217,7 @@ test('more streams of events than the server has room for are refused with 503 a
 
 const megabyte = 1024 * 1024
 
-/** A body of which 15 MB have come and that goes on only when it is told to. */
+/** A body of which 15 MB have come and that goes on only when the test says so. */
 function heldBody() {
   let sent = 0
   let end = () => {}

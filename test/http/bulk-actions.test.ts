@@ -1,4 +1,4 @@
-/** What is pressed on all jobs that a filter names: each once, their batches' counters right, and again does the rest. */
+/** Actions on all jobs of a filter: each once, their batches' counters right, and again does the rest. */
 import { expect, test } from 'vitest'
 import { defineBatch, defineJob, type Engine, seconds } from '../../src/index.ts'
 import { auditBatches } from '../support/batches.ts'
@@ -43,7 +43,7 @@ test('all that failed are run again, those of batches too, and their counters st
   expect(await auditBatches(databaseUrl)).toEqual([])
 })
 
-test('all that wait are cancelled by what the filter says and nothing else, and who pressed is noted', async () => {
+test('all that wait are cancelled by what the filter says and nothing else, and the actor is noted', async () => {
   const { ask, engine, run, databaseUrl } = await door()
   await engine.enqueueMany(works, times(1500))
   await engine.enqueueMany(fails, times(3))
@@ -87,7 +87,7 @@ test('by batch, by group, by age and by state', async () => {
   expect(await engine.batch(first.id)).toMatchObject({ waiting: 5, cancelled: 0 })
 })
 
-test('pressed by ten at once each job moves once, and so does each when rows of its batch still follow', async () => {
+test('called by ten at once each job moves once, and so does each when rows of its batch still follow', async () => {
   const { ask, engine, run, databaseUrl } = await door()
   await engine.enqueueMany(fails, times(500))
   const batch = await engine.submit(pile, times(500))

@@ -105,7 +105,7 @@ test('a body is JSON, and one that is not is refused for what it is', async () =
   }
 })
 
-test('a method that a path does not take is 405, and told which it takes', async () => {
+test('a method that a path does not take is 405, with the methods it takes', async () => {
   const door = await closedDoor()
   for (const path of new Set(routes.map(each => each.path))) {
     const taken = routes.filter(each => each.path === path).map(({ method }) => method.toUpperCase())

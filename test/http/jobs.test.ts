@@ -1,4 +1,4 @@
-/** Jobs over HTTP: listed, looked at, explained, pressed. Each answer as good, as bad input, as unknown and in the wrong state. */
+/** Jobs over HTTP: lists, views, explanations, actions. Each answer as good, as bad input, as unknown and in the wrong state. */
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineBatch, defineJob, skip } from '../../src/index.ts'
@@ -114,7 +114,7 @@ test('it is explained in the language that is asked for, with GET and with POST'
   expect(portuguese.body.sentence).not.toBe(told.body.sentence)
 })
 
-test('a verb answers the state and whether it changed it; in the wrong state it is 409, and who pressed is noted', async () => {
+test('an action answers the state and whether it changed it; in the wrong state it is 409, and the actor is noted', async () => {
   const { ask, engine, run } = await doorWith([send])
   const { id } = await engine.enqueue(send, { to: 'ana' })
   const press = (verb: string) => ask('POST', `/api/v1/jobs/${id}/${verb}`, bodyOf(verb))

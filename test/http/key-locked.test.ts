@@ -1,4 +1,4 @@
-/** A key that a transaction of somebody else has taken and not committed: refused in time, with nothing made, and told to try again. */
+/** A key that a transaction of somebody else has taken and not committed: refused in time, with nothing made, and retryable. */
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { defineJob, defineSchedule, minutes } from '../../src/index.ts'

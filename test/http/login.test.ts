@@ -30,7 +30,7 @@ test('log-in changes a token for a cookie that scripts and other sites cannot us
 test.each<[string, Record<string, string>, object]>([
   ['PUBLIC_URL is https', { host: 'jobs.example.com' }, { publicUrl: 'https://jobs.example.com' }],
   ['a trusted proxy says so', { 'x-forwarded-proto': 'https' }, { trustProxy: 1 }],
-])('the cookie is Secure, and HSTS is told, where %s', async (_, headers, app) => {
+])('the cookie is Secure, and HSTS is sent, where %s', async (_, headers, app) => {
   const { ask, engine } = await doorWith([], { app })
   const { token } = await engine.tokens.create({ user: 'ana', role: 'viewer' })
   const answer = await ask('POST', '/api/v1/login', { body: { token }, headers })
@@ -135,7 +135,7 @@ test('the same wrong log-in again and again is slowed as well', async () => {
   expect(statuses).toEqual([...Array.from({ length: 10 }, () => 401), 429, 429])
 })
 
-test('who guesses is told apart behind proxies that are trusted, and only behind those', async () => {
+test('who guesses is distinguished behind proxies that are trusted, and only behind those', async () => {
   const { ask, engine } = await doorWith([], { app: { trustProxy: 2 } })
   await engine.tokens.create({ user: 'ana', role: 'viewer' })
   const guess = (forwarded: string, n: number) =>

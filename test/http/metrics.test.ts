@@ -62,7 +62,7 @@ test('an app tells metrics of its own with the rest', async () => {
   expect((await ask('GET', '/metrics')).body).toContain('\nretoma_quotes_stuck 2\n')
 })
 
-test('whatever a label holds, a line stays a line, and a name is told once', () => {
+test('whatever a label holds, a line stays a line, and a name is reported once', () => {
   const nasty: MetricFamily = {
     name: 'nasty',
     type: 'gauge',
@@ -89,7 +89,7 @@ test('a process is ready while somebody watches; nobody for a minute, and it is 
   const failed: string[] = []
   const log = { ...silentLog, error: (_: object, message: string) => void failed.push(message) }
   const { ask, tick, clock } = await doorWith([], { app: { log } })
-  // A fresh one, before the first look: not ready, and no failure.
+  // A fresh one, before the first check: not ready, and no failure.
   expect(await ask('GET', '/ready')).toMatchObject({ status: 503, body: { error: { code: 'watchdog_missing' } } })
   expect(failed).toEqual([])
   await tick()

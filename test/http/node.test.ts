@@ -85,7 +85,7 @@ test('the whole path is seen where a framework has cut it, and the framework fin
   expect((await fetch(`${at}/retoma/nothing`)).status).toBe(404)
 })
 
-test('a client that goes ends its stream, and the request is told', async () => {
+test('a client that goes ends its stream, and the request is aborted', async () => {
   const gone = gate()
   const cancelled = gate()
   const endless = route({

@@ -49,7 +49,7 @@ test('every reference in it leads somewhere', () => {
   expect([...new Set(references)].filter(each => !known.includes(each))).toEqual([])
 })
 
-test('what two forms of one name are is told as two', () => {
+test('what two forms of one name are is shown as two', () => {
   const one = z.object({ a: z.string() }).meta({ id: 'Thing' })
   const other = z.object({ b: z.string() }).meta({ id: 'Thing' })
   const answering = (name: string, answer: z.ZodType) =>
@@ -58,7 +58,7 @@ test('what two forms of one name are is told as two', () => {
   expect(Object.keys(components.schemas)).toEqual(['Error', 'Thing', 'ThingOfother'])
 })
 
-test('what a route refuses with is told with its status and its sentence', () => {
+test('what a route refuses with is shown with its status and its sentence', () => {
   const { paths } = openApiOf(routesOf({}))
   const { responses, parameters } = paths['/api/v1/batches']!.post!
   expect(Object.keys(responses)).toEqual(

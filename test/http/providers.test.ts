@@ -59,7 +59,7 @@ test('providers that wait or have stopped are listed in their own words, and mea
   expect((await ask('GET', '/api/v1/providers')).body.items).toMatchObject([{ state: 'open' }])
 })
 
-test('an operator has one asked again at once, and pressing twice changes nothing', async () => {
+test('an operator has one asked again at once, and a repeated call changes nothing', async () => {
   let isDown = true
   const job = defineJob({
     kind: 'ask',

@@ -40,7 +40,7 @@ test('queues are listed with what waits in them, and with their limits', async (
   })
 })
 
-test('a queue is paused and goes on, and pressing twice changes nothing', async () => {
+test('a queue is paused and goes on, and a repeated call changes nothing', async () => {
   const { ask, engine, run } = await doorWith([letter])
   await engine.enqueue(letter, undefined)
   const press = async (verb: string) => (await ask('POST', `/api/v1/queues/post/${verb}`)).body

@@ -77,7 +77,7 @@ test('neither logs nor answers have a secret, in headers, cookies, bodies, queri
     expect(written.includes(secret), `${secret.slice(0, 6)}… was written`).toBe(false)
 })
 
-test('what a job threw is kept and told without the keys of the address it quotes', async () => {
+test('what a job threw is kept and reported without the keys of the address it quotes', async () => {
   const call = defineJob({
     kind: 'call',
     maxAttempts: 1,

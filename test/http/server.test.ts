@@ -92,7 +92,7 @@ test.each([
   expect(bodyOf(answer).error.code).toBe(code)
 })
 
-test('a client that does not end its headers is told and cut', async () => {
+test('a client that does not end its headers is reported and cut', async () => {
   const answer = await say(await serve(echo, { headers: 100 }), 'GET / HTTP/1.1\r\nHost: x\r\nX-Slow: ')
   expect(answer).toMatch(/^HTTP\/1.1 408 /)
   expect(bodyOf(answer).error.code).toBe('request_too_slow')
@@ -248,7 +248,7 @@ test('one that keeps to the rules is answered again and again on one connection'
   expect(await heard(socket)).toContain('POST /b hi')
 })
 
-test('the app is told where a request comes from', async () => {
+test('the app knows where a request comes from', async () => {
   const app = appOf(async (_, peer) => new Response(peer?.address))
   const port = await serve(app)
   expect(await (await fetch(`http://127.0.0.1:${port}/`)).text()).toBe('127.0.0.1')

@@ -66,7 +66,7 @@ function outsideClient(url: string) {
   return { source, brief, hears, errors }
 }
 
-test('a server is killed in mid-batch: an EventSource goes on where it was and is told everything once', async () => {
+test('a server is killed in mid-batch: an EventSource goes on where it was and is shown everything once', async () => {
   const url = await shareDatabase()
   const { engine } = await liveEngine([], { batches: [checks] }, url)
   const { id } = await engine.submit(checks, ['bad1', 'a'], { ref })
@@ -95,11 +95,11 @@ test('a server is killed in mid-batch: an EventSource goes on where it was and i
     'item bad1 failed',
     'running -> completed_with_failures',
   ])
-  // It comes once more, is told that there is nothing, and stays away.
+  // It comes once more, learns that there is nothing, and stays away.
   await until(() => client.source.readyState === client.source.CLOSED)
 })
 
-test('a client that loses its connection ten times during a batch is told every state once and in order', async () => {
+test('a client that loses its connection ten times during a batch is shown every state once and in order', async () => {
   const { engine } = await liveEngine([], { batches: [checks] })
   const server = await serve(engine)
   const { id } = await engine.submit(checks, ['bad1', 'a'], { ref })
@@ -109,7 +109,7 @@ test('a client that loses its connection ten times during a batch is told every 
   for (let time = 0; time < 10; time++) {
     const stream = await listenTo(`${server.url}/batches/${id}/events`, { lastEventId })
     await until(() => briefly([...heard, ...stream.heard]).length >= expected.length)
-    // Some of what is pressed is seen, some is on its way when the connection goes, some comes after that.
+    // Some of the actions are seen, some is on its way when the connection goes, some comes after that.
     await engine.batches.pause(id)
     if (time % 3 === 0) await until(() => stream.brief().includes('action pause'))
     stream.close()

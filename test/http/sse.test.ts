@@ -46,7 +46,7 @@ describe('a stream', () => {
     expect(parser.retry).toBeLessThan(2000)
   })
 
-  test('beats at least every 20 s, without an id, and says how long there was no progress', async () => {
+  test('sends a heartbeat at least every 20 s, without an id, and says how long there was no progress', async () => {
     const door = await batchOf('a', 'b')
     const { heard } = await follow(door, door.path)
     await door.clock.advance(seconds(100))
@@ -60,11 +60,11 @@ describe('a stream', () => {
     expect(idle.at(-1)).toBeGreaterThan(80)
     await door.engine.batches.pause(door.id)
     await door.clock.advance(seconds(20))
-    // Somebody pressed something: that is no progress.
+    // An action is no progress.
     await until(() => beats().at(-1)!.data.segundos_sem_progresso > 95)
   })
 
-  test('of everything counts from the last thing it told', async () => {
+  test('of everything counts from the last event it sent', async () => {
     const door = await doorWith([good])
     const { heard } = await follow(door, '/events')
     await door.clock.advance(seconds(30))
@@ -141,7 +141,7 @@ describe('a stream', () => {
     expect(back.response.status).toBe(204)
   })
 
-  test('whose cursor is too old is told to read anew, and goes on', async () => {
+  test('whose cursor is too old gets a reset, and goes on', async () => {
     const door = await doorWith([good], { retention: days(10) })
     await door.engine.queues.pause('default')
     await door.clock.advance(days(11))
@@ -214,7 +214,7 @@ describe('a client', () => {
     expect(cut).toBe(1)
   })
 
-  test('of a server that closes is told the end, and so is one that comes then', async () => {
+  test('of a server that closes is shown the end, and so is one that comes then', async () => {
     const door = await doorWith([good])
     const stream = await follow(door, '/events')
     await until(() => stream.heard.length === 1)

@@ -32,7 +32,7 @@ export const thisMachine: MarkedPeer = { address: '127.0.0.1', [ownLoopback]: tr
 
 export interface Door extends TestEngine, Asking {}
 
-/** `given`: what else its engine is told, and what the door is. */
+/** `given`: further options of its engine, and what the door is. */
 export async function doorWith(
   jobs: AnyJob[] = [],
   given: Omit<TestEngineOptions, 'databaseUrl' | 'jobs'> & { app?: AppOptions } = {},

@@ -1,4 +1,4 @@
-/** Files over HTTP: in as multipart, part by part and in bounds; out as a download. Whatever is broken is told, nothing hangs. */
+/** Files over HTTP: in as multipart, part by part and in bounds; out as a download. Whatever is broken is reported, nothing hangs. */
 import { execFile, spawnSync } from 'node:child_process'
 import { once as event } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -282,7 +282,7 @@ test('a form that is broken is refused with 400, and nothing of it is left', asy
   }
 })
 
-test('a text in the place of a file, as curl sends it without an @, is told so, and a file in the place of a text', async () => {
+test('a text in the place of a file, as curl sends it without an @, is named as such, and a file in the place of a text', async () => {
   const { send } = await door()
   const text = raw(`${part('form-data; name="file"', 'a.pdf')}--b--\r\n`)
   expect((await send(text.body, text.headers)).body.error).toMatchObject({

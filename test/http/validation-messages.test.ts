@@ -35,7 +35,7 @@ test('and so is a query, in English as well', async () => {
   expect(await said('stat=failed')).toBe('there is no such field, did you mean "state"?')
 })
 
-test('a token that opens nothing is not told as one that is missing, nor is a type that was not given in another language', async () => {
+test('a token that opens nothing is not reported as one that is missing, nor is a type that was not given in another language', async () => {
   const { ask, engine, fetch } = await doorWith([send])
   const inPortuguese = { 'accept-language': 'pt-BR' }
   const untyped = new Request('http://127.0.0.1:3000/api/v1/jobs', {

@@ -14,7 +14,7 @@ test('the workers there are are listed as the command line lists them', async ()
   expect(body.items).toMatchObject([{ kinds: ['hello'], queues: { default: 10 }, dead: false }])
 })
 
-test('a worker that is silent or dead is told as such, and one that beats as neither', async () => {
+test('a worker that is silent or dead is shown as such, and one with heartbeats as neither', async () => {
   const { ask, clock, databaseUrl } = await doorWith()
   const now = clock.now().toISOString()
   const sql = await sqlOf({ databaseUrl })
@@ -35,7 +35,7 @@ test('a worker that is silent or dead is told as such, and one that beats as nei
   )
 })
 
-test('a route that is not there is told in the language that was asked for', async () => {
+test('a route that is not there is shown in the language that was asked for', async () => {
   const { ask } = await doorWith()
   expect((await ask('GET', '/api/v1/nothing')).body.error.message).toBe('there is nothing at GET /api/v1/nothing')
   const portuguese = await ask('GET', '/api/v1/nothing', { headers: { 'accept-language': 'pt-BR' } })

@@ -1,4 +1,4 @@
-/** A process for notices.test.ts that ends a batch, finds that it should be told, and begins to: until it is killed. */
+/** A process for notices.test.ts that ends a batch, finds that a notice is due, and begins to send it: until it is killed. */
 import { createEngine, defineBatch, defineJob } from '../../dist/index.js'
 
 const [databaseUrl = '', url = ''] = process.argv.slice(2)

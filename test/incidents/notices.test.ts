@@ -1,4 +1,4 @@
-/** A person is told: once when it begins and once when it is over, whatever the webhook and the processes do meanwhile. */
+/** A person gets a notice: once when it begins and once when it is over, whatever the webhook and the processes do meanwhile. */
 import { spawn } from 'node:child_process'
 import { createHmac } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
@@ -13,7 +13,7 @@ import { answerWith, webhook } from '../support/webhook.ts'
 const secret = 'whsec-0123456789abcdef'
 const link = 'https://retoma.example.com/'
 
-/** A batch whose items end as told; one that is told to hang hangs until its signal. */
+/** A batch whose items end as their input says; an item with hang in its input hangs until its signal. */
 function batchOf(
   how: { hang: boolean },
   given: { notify?: ('stalled' | 'failed' | 'paused' | 'succeeded')[]; maxResumes?: number } = {},
@@ -72,7 +72,7 @@ async function looks(t: TestEngine, times: number): Promise<void> {
   }
 }
 
-test('a batch that stalls is told once, with a sentence, a link and a signature, and once more when it is resumed', async () => {
+test('a batch that stalls is reported once, with a sentence, a link and a signature, and once more when it is resumed', async () => {
   const hook = await webhook()
   const how = { hang: true }
   const batch = batchOf(how)
@@ -115,7 +115,7 @@ test('a batch that stalls is told once, with a sentence, a link and a signature,
   expect(hook.posts).toHaveLength(3)
 })
 
-test('a batch that is given up is told as failed, and over when its failed items run again', async () => {
+test('a batch that is given up is shown as failed, and over when its failed items run again', async () => {
   const hook = await webhook()
   const how = { hang: true }
   const batch = batchOf(how, { maxResumes: 0 })
@@ -154,7 +154,7 @@ test('a batch tells only what it asks for', async () => {
   expect(hook.posts).toEqual([])
 })
 
-test('a batch is told by what people know it by, with a link to where they look at it', async () => {
+test('a batch is shown by what people know it by, with a link to where they look at it', async () => {
   const hook = await webhook()
   const batch = batchOf({ hang: false })
   const t = await engineOf({ batches: [batch], notify: { url: hook.url, link, language: 'pt' } })
@@ -173,7 +173,7 @@ test('a batch is told by what people know it by, with a link to where they look 
   ])
 })
 
-test('that a batch is done is told with its errors, unsigned without a secret, and nothing of what was before the first look', async () => {
+test('that a batch is done is shown with its errors, unsigned without a secret, and nothing of what was before the first check', async () => {
   const hook = await webhook()
   const batch = batchOf({ hang: false })
   const t = await engineOf({ batches: [batch], notify: { url: hook.url } })
@@ -194,7 +194,7 @@ test('that a batch is done is told with its errors, unsigned without a secret, a
   expect(hook.posts).toHaveLength(1)
 })
 
-test('a batch that stops itself is told, one that a person pauses is not', async () => {
+test('a batch that stops itself is reported, one that a person pauses is not', async () => {
   const hook = await webhook()
   const { job, name } = batchOf({ hang: false })
   const batch = defineBatch({ name, job, stopAfter: { failures: 1 } })
@@ -217,7 +217,7 @@ test('a batch that stops itself is told, one that a person pauses is not', async
   })
 })
 
-test('a batch that its provider stops is told in its words, and over when it goes on by itself', async () => {
+test('a batch that its provider stops is shown in its words, and over when it goes on by itself', async () => {
   const hook = await webhook()
   let answer: Error | undefined = providerStop({ code: '402', message: 'Insufficient credits' })
   const job = defineJob({
@@ -249,7 +249,7 @@ test('a batch that its provider stops is told in its words, and over when it goe
   expect(hook.events()).toEqual(['batch.paused', 'batch.paused.cleared', 'batch.succeeded'])
 })
 
-test('a queue nobody takes is told, by the process that watches when no worker is left, and over a minute after it is taken again', async () => {
+test('a queue nobody takes is reported, by the process that watches when no worker is left, and over a minute after it is taken again', async () => {
   const hook = await webhook()
   const job = defineJob({ kind: 'mail', queue: 'mail', run: () => 1 })
   const t = await engineOf({ jobs: [job], notify: { url: hook.url } })
@@ -296,7 +296,7 @@ test('what comes back within a minute never went: one incident, one notice', asy
   expect(hook.events()).toHaveLength(3)
 })
 
-test('a job that failed as poison is told, and over when a person retries it', async () => {
+test('a job that failed as poison is reported, and over when a person retries it', async () => {
   const hook = await webhook()
   const job = defineJob({ kind: 'k', maxAttempts: 1, run: () => Promise.reject(new Error('boom')) })
   const t = await engineOf({ jobs: [job], notify: { url: hook.url } })
@@ -329,7 +329,7 @@ test('a notice that failed as poison makes no notice of itself', async () => {
   expect((await t.engine.jobs.list({ kind: 'retoma.notify' })).items).toHaveLength(1)
 })
 
-test('of one event ten are told in ten minutes, and then how many there are besides', async () => {
+test('of one event ten notices go out in ten minutes, and then how many there are besides', async () => {
   const hook = await webhook()
   const batch = batchOf({ hang: false })
   const t = await engineOf({ batches: [batch], notify: { url: hook.url } })
@@ -349,7 +349,7 @@ test('of one event ten are told in ten minutes, and then how many there are besi
   expect(hook.posts).toHaveLength(12)
 })
 
-test('more than ten stuck jobs are told as one, those of a batch that stalled aside; ten are not', async () => {
+test('more than ten stuck jobs are shown as one, those of a batch that stalled aside; ten are not', async () => {
   const hook = await webhook()
   const job = defineJob({ kind: 'k', queue: 'mine', run: () => 1 })
   const t = await engineOf({ jobs: [job], notify: { url: hook.url } })
@@ -368,7 +368,7 @@ test('more than ten stuck jobs are told as one, those of a batch that stalled as
   expect(hook.posts.map(each => each.notice)).toMatchObject([{ event: 'jobs.stuck', facts: { stuck: 11 } }])
 })
 
-test('a watchdog that does not look is told by the process that looks for incidents; one that only just started does not cry', async () => {
+test('a watchdog that does not check is reported by the process that looks for incidents; one that only just started does not cry', async () => {
   const hook = await webhook()
   const t = await engineOf({ notify: { url: hook.url } })
   await t.tick()
@@ -479,7 +479,7 @@ test('a head that says yes is enough though the answer is cut; a connection that
   expect(await t.engine.job(job)).toMatchObject({ state: 'succeeded' })
 })
 
-test('one that never answers is left after ten seconds, and nobody home is told without the address', async () => {
+test('one that never answers is left after ten seconds, and nobody home is reported without the address', async () => {
   const hook = await webhook()
   const { t, job } = await oneIncident(hook.url)
   hook.answers(() => {})
@@ -492,7 +492,7 @@ test('one that never answers is left after ten seconds, and nobody home is told 
   expect(JSON.stringify(late)).not.toMatch(/T0SECRETPATH|whsec|127\.0\.0\.1/)
 })
 
-test('the end is not told before the beginning is, and not at all when that was given up', async () => {
+test('the end is not reported before the beginning is, and not at all when that was given up', async () => {
   const hook = await webhook()
   const t = await engineOf({ notify: { url: hook.url } })
   await t.notify()
@@ -527,7 +527,7 @@ test('the end is not told before the beginning is, and not at all when that was 
   expect(ends.sort()).toEqual(['failed', 'skipped', 'succeeded', 'succeeded'])
 })
 
-test('ten processes that look at once make one notice', async () => {
+test('ten processes that check at once make one notice', async () => {
   const hook = await webhook()
   const { t } = await oneIncident(hook.url)
   const others = await Promise.all(Array.from({ length: 9 }, () => beside(t, { notify: { url: hook.url } })))

@@ -1,4 +1,4 @@
-/** A function that does as it is told, in a process of its own, and says where it was. */
+/** A function that does as its input says, in a process of its own, and says where it was. */
 import { existsSync, writeFileSync } from 'node:fs'
 // Not the whole library: it is read anew by each child.
 import { doNotRetry } from '../../dist/jobs/model/outcome.js'

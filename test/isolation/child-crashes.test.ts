@@ -126,7 +126,7 @@ test('what an earlier job left behind in a child is not charged to the job that 
   expect(ended.result).not.toBe(at)
 })
 
-test("a child that died while it was idle is nobody else's crash, though its death is not yet told", async () => {
+test("a child that died while it was idle is nobody else's crash, though its death is not yet reported", async () => {
   const job = jobIn('process')
   const { ends } = await workingOn(job)
   const pid = Number(String((await ends(job, { do: 'dieLater' })).result).split('/')[0])

@@ -1,4 +1,4 @@
-/** A child is told, has its grace, and is dead after it; it never outlives its parent or its parent's right to the job. */
+/** A child gets the signal, has its grace, and is dead after it; it never outlives its parent or its parent's right to the job. */
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, constants, openSync } from 'node:fs'
@@ -47,7 +47,7 @@ async function pipeWithoutWriter(): Promise<string> {
 }
 
 test.each(['listen', 'spin'] as const)(
-  'a worker that stops hands back what runs in its child, which is gone then (%s)',
+  'a worker that stops releases what runs in its child, which is gone then (%s)',
   async deed => {
     const job = jobIn('process')
     const { engine, worker } = await workingOn(job)
@@ -59,7 +59,7 @@ test.each(['listen', 'spin'] as const)(
   },
 )
 
-test('a worker that stops hands back what runs in its thread', async () => {
+test('a worker that stops releases what runs in its thread', async () => {
   const job = jobIn('thread')
   const { engine, worker } = await workingOn(job)
   const { id } = await engine.enqueue(job, { do: 'spin' })

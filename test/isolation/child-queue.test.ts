@@ -65,7 +65,7 @@ test('a job that has called several functions waits for all of them, and keeps w
   expect(await engine.wait({ job: id })).toMatchObject({ state: 'succeeded', attempt: 1 })
 })
 
-/** A call whose process does as it is told: `stolen`: the share of the time that the machine computes something else. */
+/** A call whose process does as its input says: `stolen`: the share of the time that the machine computes something else. */
 async function callOf({ timeoutMs, takesMs, stolen }: { timeoutMs: number; takesMs: number; stolen: number }) {
   const over = new AbortController()
   onTestFinished(() => over.abort())

@@ -1,4 +1,4 @@
-/** A handler that does as it is told, in a thread or a process of its own. Each reports `at`, so that tests know where it ran. */
+/** A handler that does as its input says, in a thread or a process of its own. Each reports `at`, so that tests know where it ran. */
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, openSync, readFileSync, statSync } from 'node:fs'
@@ -51,7 +51,7 @@ const deeds = {
     return { note: row.note, bytes: Buffer.isBuffer(row.bytes) && String(row.bytes), refusals }
   },
 
-  /** Reads the file that it is told, both ways, and then dies if it is the first attempt and told so. */
+  /** Reads the file of its input, both ways, and then dies if it is the first attempt and the input says so. */
   async file(ctx, { note }) {
     const [id, how] = note.split(' ')
     const file = await ctx.files.open(id)

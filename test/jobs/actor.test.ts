@@ -1,4 +1,4 @@
-/** Who pressed is told with what was pressed, whatever it was. */
+/** The actor is stored with every action. */
 import { expect, test } from 'vitest'
 import { defineBatch, defineGuard, defineJob, defineSchedule, minutes } from '../../src/index.ts'
 import { engineOf } from '../support/engine.ts'
@@ -22,7 +22,7 @@ const watch = defineGuard({
   set: { status: 'off' },
 })
 
-test('every verb notes who pressed it, and without a name that it was nobody', async () => {
+test('every action notes its actor, and null without a name', async () => {
   const t = await engineOf({ jobs: [work], batches: [pile], schedules: [nightly], guards: [watch] })
   const { engine } = t
   const sql = await sqlOf(t)
@@ -77,7 +77,7 @@ test('every verb notes who pressed it, and without a name that it was nobody', a
   ])
 })
 
-test('a name that cannot be kept is refused, and nothing is pressed', async () => {
+test('a name that cannot be kept is refused, and no action runs', async () => {
   const { engine } = await engineOf({ jobs: [work] })
   const { id } = await engine.enqueue(work, undefined)
   await expect(engine.jobs.cancel(id, { by: '' })).rejects.toMatchObject({

@@ -60,7 +60,7 @@ describe('during a deploy', () => {
     return engines
   }
 
-  test('an old release leaves the jobs of a new one alone; the new one runs those of both, and is told whose they are', async () => {
+  test('an old release leaves the jobs of a new one alone; the new one runs those of both, and is reported whose they are', async () => {
     const [v1, v2] = [release(1), release(2)]
     const [old, next] = await deploy(v1, v2)
     const first = await old!.engine.enqueue(v1, undefined)
@@ -191,7 +191,7 @@ describe('during a deploy', () => {
   })
 })
 
-test('saved steps that changed code asks for no more are ignored, and told in the history of the job', async () => {
+test('saved steps that changed code asks for no more are ignored, and reported in the history of the job', async () => {
   let changed = false
   const job = defineJob({
     kind: 'k',

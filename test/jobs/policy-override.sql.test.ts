@@ -119,7 +119,7 @@ describe('an attempt without progress', () => {
   })
 })
 
-test('an attempt past what its batch expects is told as slow, and one of its kind is not', async () => {
+test('an attempt past what its batch expects is shown as slow, and one of its kind is not', async () => {
   await kind({})
   const { own } = await three('running', { expect: seconds(20) })
   await tick(20)
@@ -172,7 +172,7 @@ describe('of a worker that is gone', () => {
     expect(await store.job(own)).toMatchObject({ state: 'running', worker_id: 'w' })
   })
 
-  test('and with words of its batch, it is told in those', async () => {
+  test('and with words of its batch, it is shown in those', async () => {
     await kind({ onOrphan: 'fail' })
     const { own } = await three('running', { onOrphan: 'retry', messages: { orphan: 'morreu' } })
     expect(ids(await bury([own]))).toContain(own)

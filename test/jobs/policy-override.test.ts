@@ -1,4 +1,4 @@
-/** What a batch asks for its items, in a worker's attempts and in what is told of them; and what a submit asks for its batch. */
+/** What a batch asks for its items, in a worker's attempts and in in what they see; and what a submit asks for its batch. */
 import { expect, test } from 'vitest'
 import { presets } from '../../apps/presets.ts'
 import { createBatch } from '../../src/batches/sql/submit-batch.ts'
@@ -8,7 +8,7 @@ import { ago, here, newsletter } from '../support/explain.ts'
 import { linkLost } from '../support/faulty-db.ts'
 import { faultyWorker } from '../support/faulty-worker.ts'
 
-/** Fails, or hangs until it is told to end; notes when each of its tries began. */
+/** Fails, or hangs until its signal aborts; notes when each of its tries began. */
 function documents() {
   const tries = new Map<string, number[]>()
   const job = defineJob<string>({

@@ -1,4 +1,4 @@
-/** Limits as people set them: over all workers, for what is enqueued before and after, and told when they refuse. */
+/** Limits as people set them: over all workers, for what is enqueued before and after, and reported when they refuse. */
 import { expect, test } from 'vitest'
 import {
   type AnyJob,
@@ -53,7 +53,7 @@ test('over several workers no more run at once than queue and group allow, and a
   expect(seen.most).toBeGreaterThan(2)
 })
 
-test('a place under the limit that one worker frees is used by another, which had been told that there is none', async () => {
+test('a place under the limit that one worker frees is used by another, which had found none', async () => {
   const first = gate()
   const started: string[] = []
   const job = defineJob({
@@ -65,7 +65,7 @@ test('a place under the limit that one worker frees is used by another, which ha
     },
   })
   const url = await shareDatabase()
-  // The clock stands still, so nobody polls: who hears nothing does nothing.
+  // The clock is stopped, so nobody polls: who hears nothing does nothing.
   const clock = new VirtualClock()
   const options = { limits: { q: { concurrency: 1 } }, clock, connections: 4 }
   const [{ engine: a }, { engine: b }] = [await liveEngine([job], options, url), await liveEngine([job], options, url)]
@@ -83,7 +83,7 @@ test('a place under the limit that one worker frees is used by another, which ha
   expect(await b.job(one.id)).toMatchObject({ state: 'succeeded' })
 })
 
-test('a rate lets jobs start as time passes, by the clock, without being told', async () => {
+test('a rate lets jobs start as time passes, by the clock, without a hint', async () => {
   const starts: number[] = []
   const job = defineJob({ kind: 'k', queue: 'q', run: () => void starts.push(clock.elapsed()) })
   const { engine, clock } = await engineOf({ jobs: [job], limits: { q: { rate: { limit: 2, per: seconds(10) } } } })
@@ -116,7 +116,7 @@ test('limits that come while jobs wait hold for them, and when they go everythin
   await until(() => seen.ended === 40)
 })
 
-test('a paused queue starts nothing until it goes on; pressing twice changes nothing', async () => {
+test('a paused queue starts nothing until it goes on; a repeated call changes nothing', async () => {
   const job = defineJob({ kind: 'k', queue: 'q', run: () => 1 })
   const { engine, run } = await engineWith(job)
   expect(await engine.queues.pause('q')).toEqual({ queue: 'q', paused: true, changed: true })
@@ -261,7 +261,7 @@ test('limits that change while a worker of another process is idle or full hold 
     },
   })
   const url = await shareDatabase()
-  // The clock stands still, so nobody polls: who hears nothing does nothing.
+  // The clock is stopped, so nobody polls: who hears nothing does nothing.
   const clock = new VirtualClock()
   const [{ engine: a }, { engine: b }] = [
     await liveEngine([job], { clock, connections: 4 }, url),

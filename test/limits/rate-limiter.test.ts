@@ -9,7 +9,7 @@ import { englishIn } from '../support/portuguese.ts'
 
 const uploads = { bucket: 'uploads', who: 'ana', limit: 2, per: minutes(1) }
 
-test('so many pass in any minute; who is refused is told in whole seconds when the next will', async () => {
+test('so many pass in any minute; who is refused reads in whole seconds when the next will', async () => {
   const { engine, clock } = await engineOf({})
   const limit = () => engine.limit(uploads)
   expect(await limit()).toEqual({ allowed: true, limit: 2, remaining: 1, retryAfterSeconds: 0, resetSeconds: 60 })

@@ -16,7 +16,7 @@ const rate = (limit: number, per = minutes(1), bucket = 'b') => ({ bucket, limit
 const take = async (limit: number, now: Date | null, { per = minutes(1), who = 'ana', n = 1 } = {}) =>
   (await takeHits(store.db, { ...rate(limit, per), of: one(who, n) }, now))[0]!
 
-test('as many pass in any stretch as the limit says, and who is refused is told when the next may', async () => {
+test('as many pass in any stretch as the limit says, and who is refused reads when the next may', async () => {
   expect(await take(2, at(0))).toMatchObject({ granted: true, used: 1, freesMs: 60_000 })
   expect(await take(2, at(10))).toMatchObject({ granted: true, used: 2, freesMs: 50_000 })
   expect(await take(2, at(59.999))).toMatchObject({ granted: false, used: 2, fitsMs: 1 })

@@ -125,7 +125,7 @@ describe.skipIf(!hasRedis)('with redis-server on the PATH', () => {
     expect(await redis('DBSIZE')).toBe(1)
   })
 
-  test('whatever it answers but a judgement, PostgreSQL judges instead; that is told once, and so is its return', async () => {
+  test('whatever it answers but a judgement, PostgreSQL judges instead; that is reported once, and so is its return', async () => {
     for (const mood of [401, 500, 'garbage', 'error', 'other', 'half', 'never'] as Mood[]) {
       const upstash = await startUpstash()
       const { log, lines, told } = listening()

@@ -48,7 +48,7 @@ test('a file that is read from a restored backup has the same bytes', async () =
   expect(Buffer.concat(pieces).equals(text)).toBe(true)
 })
 
-test('a table that nobody told the backup about is part of it, pointing to itself and to others in a circle too', async () => {
+test('a table that the backup does not know is part of it, pointing to itself and to others in a circle too', async () => {
   const extra = `
     create table retoma.node (
       id bigint generated always as identity primary key, parent bigint constraint up references retoma.node,
@@ -234,7 +234,7 @@ test('a backup of an older schema is brought up to date, also where the schema i
   await expect(restore(await place(), late)).rejects.toMatchObject({ code: 'backup_too_new' })
 })
 
-test('jobs that are there are not touched unless told to, and a restore in their place is whole', async () => {
+test('jobs that are there are not touched unless asked to, and a restore in their place is whole', async () => {
   const from = await place('ours')
   await from.sql(oddRows)
   const file = await backUp(from)
@@ -253,7 +253,7 @@ test('jobs that are there are not touched unless told to, and a restore in their
   expect(await to.digest()).toEqual({ ...(await from.digest()), ids: '500 true' })
 })
 
-test('a table of somebody else that the backup does not have keeps its rows: the restore is refused, whatever it was told', async () => {
+test('a table of somebody else that the backup does not have keeps its rows: the restore is refused, whatever the options say', async () => {
   const from = await place('ours')
   await from.sql(oddRows)
   const file = await backUp(from)
@@ -282,7 +282,7 @@ test('an empty table of somebody else is no obstacle, and stays', async () => {
   expect(await to.sql(`select * from retoma.note`)).toEqual([])
 })
 
-test('rows of a table of somebody else that the backup has are replaced only when told to, without any job there too', async () => {
+test('rows of a table of somebody else that the backup has are replaced only when asked to, without any job there too', async () => {
   const note = (text: string) =>
     `create table retoma.note (id int primary key, text text); insert into retoma.note values (1, '${text}')`
   const [from, to] = [await place('ours'), await place('ours')]
@@ -416,13 +416,13 @@ test.each([
   ['another gzip', gzipSync('hello\n')],
   ['a long line', gzipSync(Buffer.alloc(200_000))],
   ['other JSON', gzipSync('{"backup":true}\n')],
-])('a file that is no backup is told so: %s', async (_, content) => {
+])('a file that is no backup is named as such: %s', async (_, content) => {
   const file = join(scratch(), 'f')
   writeFileSync(file, content)
   await expect(restore(await place(), file)).rejects.toMatchObject({ code: 'no_backup' })
 })
 
-test('a form of backup that is not known yet is told so', async () => {
+test('a form of backup that is not known yet is named as such', async () => {
   const file = join(scratch(), 'f')
   writeFileSync(file, gzipSync('{"backup":{"format":2,"retoma":"9.0.0"}}\n'))
   await expect(restore(await place(), file)).rejects.toMatchObject({

@@ -69,7 +69,7 @@ test('a job is starved where every worker is of an older version than it, or run
   ])
 })
 
-test('how far the clocks are apart is told in the right direction', async () => {
+test('how far the clocks are apart is shown in the right direction', async () => {
   const slow = { ...systemClock, now: () => new Date(systemClock.now().getTime() - 60_000) }
   const { aheadMs } = await readServer(store.db, slow)
   expect(aheadMs).toBeGreaterThan(50_000)
@@ -77,7 +77,7 @@ test('how far the clocks are apart is told in the right direction', async () => 
   expect(Math.abs((await readServer(store.db, systemClock)).aheadMs)).toBeLessThan(30_000)
 })
 
-test('a paused queue is told with all that waits in it, behind a limit too', async () => {
+test('a paused queue is shown with all that waits in it, behind a limit too', async () => {
   await store.sql(`insert into retoma.queue (name, paused) values ('q', true), ('empty', true)`)
   const [first] = await store.putMany(3, 'waiting')
   await store.sql(`update retoma.job set limited = true where id = $1`, [first])

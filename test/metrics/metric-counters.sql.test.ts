@@ -16,7 +16,7 @@ const counts = async () =>
     [queue, kind, state, jobs, oldestSeconds].join(' '),
   )
 
-test('what waits, runs and stands still is counted by queue, kind and state; what is finished is not', async () => {
+test('what waits, runs and is stopped is counted by queue, kind and state; what is finished is not', async () => {
   await store.putMany(3, 'waiting', { queue: 'a' })
   await store.putMany(2, 'waiting', { queue: 'a', kind: 'other' })
   await store.put('waiting', { queue: 'b' })

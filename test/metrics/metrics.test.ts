@@ -86,7 +86,7 @@ test('what the watchdog ends is counted, by what it was', async () => {
   expect(await valuesOf(t.engine, 'retoma_attempts_total')).toEqual({ 'q k orphaned': 2 })
 })
 
-test('while somebody works, what is live is counted with the looks of the watchdog', async () => {
+test('while somebody works, what is live is counted with the checks of the watchdog', async () => {
   const job = defineJob({ kind: 'k', queue: 'q', run: () => 1 })
   const { engine, clock } = await engineWith(job)
   await engine.work()
@@ -166,7 +166,7 @@ test('a worker whose claims fail says since when', async () => {
 
 test('what a worker could not write is written with the next, and a write whose answer was lost counts once', async () => {
   const { db, clock, begin, enqueue, ended, sql } = await faultyWorker()
-  // Before it begins: nobody tells it of a job, and its clock stands still until the test moves it.
+  // Before it begins: nobody tells it of a job, and its clock is stopped until the test moves it.
   const id = await enqueue()
   const told = async () =>
     (

@@ -63,7 +63,7 @@ describe('a wait that a person ends', () => {
     expect(await t.engine.batch(id)).toMatchObject({ succeeded: 3, waiting: 1 })
   })
 
-  test('is done by whoever ticks, where the process that pressed died, and for one that was being handed back meanwhile', async () => {
+  test('is done by whoever ticks, where the process of the caller died, and for one that was being deferred meanwhile', async () => {
     const { t, id } = await waiting(7200)
     const [last] = await sqlOf<{ run_at: Date }>(t, `select max(run_at) as run_at from retoma.job`)
     // As one that has cleared it and no more.
@@ -71,7 +71,7 @@ describe('a wait that a person ends', () => {
     await sqlOf(t, `update retoma.job set run_at = '${last!.run_at.toISOString()}'`)
     await passes(t, seconds(5))
     expect(await t.engine.batch(id)).toMatchObject({ state: 'succeeded' })
-    // After that nobody looks any more.
+    // After that nobody checks any more.
     await passes(t, minutes(2))
     expect(await sqlOf(t, `select waited_until from retoma.provider`)).toEqual([{ waited_until: null }])
   })
@@ -94,7 +94,7 @@ describe('a wait that a person ends', () => {
   })
 })
 
-test('a stop that a person ends has every batch go on that stands still for it', async () => {
+test('a stop that a person ends has every batch go on that is stopped for it', async () => {
   const outside = service(() => stop())
   const batch = batchOf(jobAsking(id => outside.ask(id)))
   const t = await engineOf({ batches: [batch] })
@@ -107,7 +107,7 @@ test('a stop that a person ends has every batch go on that stands still for it',
   for (const id of ids) expect(await t.engine.batch(id)).toMatchObject({ state: 'succeeded', failed: 0 })
 })
 
-test('a provider that nobody knows is not found, and who presses has a name', async () => {
+test('a provider that nobody knows is not found, and the actor has a name', async () => {
   const t = await engineOf({ jobs: [jobAsking(() => 'ok')] })
   for (const name of ['nobody', '', 'a b', '\u0000'])
     await expect(t.engine.providers.clear(name)).rejects.toThrow(/not_found/)
@@ -145,7 +145,7 @@ describe('many at once', () => {
   }
 
   test.each(['provider_clear', 'provider_recall_jobs'])(
-    'the answer of %s is lost, or it is never sent: pressed again, or at the next look, it is done',
+    'the answer of %s is lost, or it is never sent: repeated, or at the next check, it is done',
     async name => {
       for (const when of ['before', 'after'] as const) {
         await store.sql(`truncate retoma.job, retoma.provider, retoma.event cascade`)
@@ -173,7 +173,7 @@ describe('many at once', () => {
     expect(await store.sql(`select distinct run_at from retoma.job`)).toEqual([{ run_at: at(31) }])
   })
 
-  test('twenty who press press once, and twenty who call back call each job back once', async () => {
+  test('twenty callers at once clear once, and twenty who call back call each job back once', async () => {
     await lie(2500, 7200, 7202)
     const pressed = await Promise.all(Array.from({ length: 20 }, () => clearProvider(store.db, 'p', 'ana', at(10))))
     expect(pressed.filter(each => each!.changed)).toHaveLength(1)

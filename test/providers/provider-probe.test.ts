@@ -7,7 +7,7 @@ import { batchOf, items, jobAsking, jobsOf, passes, service, sqlOf, stop, wait }
 
 const trouble = () => new Error('500: boom')
 
-/** A batch that stands still for its provider. */
+/** A batch that is stopped for its provider. */
 async function stopped(job: AnyJob, count = 4, limits = {}) {
   const batch = batchOf(job)
   const t = await engineOf({ batches: [batch], limits })
@@ -156,7 +156,7 @@ describe('a probe that meets trouble', () => {
     expect(await t.engine.batch(id)).toMatchObject({ state: 'paused', failed: 1, waiting: 1 })
   })
 
-  test('after a person had it go on is handed back once, and from then on a failure as any other', async () => {
+  test('after a person resumed is deferred once, and from then on a failure as any other', async () => {
     const outside = service(() => stop())
     const [asked, answer] = [gate(), gate()]
     let isSlow = false
@@ -186,7 +186,7 @@ describe('a probe that meets trouble', () => {
     expect(await jobsOf(t, id)).toMatchObject([{ state: 'failed', starts: 1, failures: 1 }])
   })
 
-  test('is told: why a batch stands still, and what its last probe met', async () => {
+  test('is reported: why a batch is stopped, and what its last probe met', async () => {
     const outside = service(() => stop())
     const { t, id } = await stopped(
       jobAsking(id => outside.ask(id)),

@@ -1,4 +1,4 @@
-/** While a provider waits, whatever is ready would be claimed and handed back for nothing: at a pace that costs nobody anything. */
+/** While a provider waits, whatever is ready would be claimed and deferred for nothing: at a pace that costs nobody anything. */
 import { describe, expect, test } from 'vitest'
 import { type AnyJob, defineJob, seconds } from '../../src/index.ts'
 import type { TestEngine } from '../../src/testing/index.ts'
@@ -23,7 +23,7 @@ describe('while a provider waits', () => {
   const other = defineJob({ kind: 'other', queue: 'q', run: () => 'ok' })
 
   test.each([{}, { q: { concurrency: 20 } }])(
-    'a slot hands back one job a second, however many are ready, under limits %o',
+    'a slot defers one job a second, however many are ready, under limits %o',
     async limits => {
       const { t, id, outside, inVain } = await storm(600, { limits })
       await using worker = await t.engine.work({ queues: { q: slots } })
@@ -81,11 +81,11 @@ describe('while a provider waits', () => {
     void worker
   })
 
-  test('a worker that is told to stop does not wait for it', async () => {
+  test('a worker that gets the signal to stop does not wait for it', async () => {
     const { t, inVain } = await storm(600)
     const worker = await t.engine.work({ queues: { q: slots } })
     await until(async () => (await inVain()) === slots)
-    // The clock stands still.
+    // The clock is stopped.
     await worker.stop()
   })
 })

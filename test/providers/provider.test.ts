@@ -113,7 +113,7 @@ describe('a provider that says wait', () => {
   })
 
   test('does not have the waits grow while it answers others of the same round', async () => {
-    // Of every round the first to ask is told to wait, once three more have asked; those are answered after it.
+    // Of every round the first to ask is asked to wait, once three more have asked; those are answered after it.
     let asked = 0
     let [others, said] = [gate(), gate()]
     const job = jobAsking(async () => {

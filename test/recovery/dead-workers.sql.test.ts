@@ -1,4 +1,4 @@
-/** The orphan verdict and what follows from it, at instants the test passes in. orphanAfter 20 s, a beat every 5 s. */
+/** The orphan verdict and what follows from it, at instants the test passes in. orphanAfter 20 s, a heartbeat every 5 s. */
 import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { claimJobs } from '../../src/claiming/sql/claim.ts'
@@ -30,7 +30,7 @@ const worker = async (id = 'w') =>
   )[0]!
 
 describe('a worker', () => {
-  test('that beats is neither suspected nor dead', async () => {
+  test('with heartbeats is neither suspected nor dead', async () => {
     await store.worker('w', at(0))
     for (let now = 5; now <= 60; now += 5) {
       await beat(now)
@@ -39,14 +39,14 @@ describe('a worker', () => {
     expect(await worker()).toMatchObject({ suspected_at: null, dead_at: null })
   })
 
-  test('is suspected when its beat is older than half of orphanAfter, not before', async () => {
+  test('is suspected when its heartbeat is older than half of orphanAfter, not before', async () => {
     await store.worker('w', at(0))
     expect(await judge(10)).toEqual([])
     expect(await judge(10.001)).toMatchObject([{ id: 'w', dead: false }])
     expect(await worker()).toMatchObject({ suspected_at: at(10.001), dead_at: null })
   })
 
-  test('is dead once its beat is older than orphanAfter and its suspicion two beats old', async () => {
+  test('is dead once its heartbeat is older than orphanAfter and its suspicion two heartbeats old', async () => {
     await store.worker('w', at(0))
     await judge(11)
     expect(await judge(20)).toMatchObject([{ dead: false }])
@@ -56,7 +56,7 @@ describe('a worker', () => {
     expect(await judge(30)).toEqual([])
   })
 
-  test('is not dead for an old suspicion while its beat is younger than orphanAfter', async () => {
+  test('is not dead for an old suspicion while its heartbeat is younger than orphanAfter', async () => {
     await store.worker('w', at(0))
     await judge(10)
     await store.sql(`update retoma.worker set suspected_at = $1`, [at(-60)])
@@ -64,7 +64,7 @@ describe('a worker', () => {
     expect(await judge(20.1)).toMatchObject([{ dead: true }])
   })
 
-  test('is cleared of all suspicion by one beat', async () => {
+  test('is cleared of all suspicion by one heartbeat', async () => {
     await store.worker('w', at(0))
     await judge(15)
     expect(await beat(24)).toMatchObject({ alive: true })
@@ -74,7 +74,7 @@ describe('a worker', () => {
     expect(await judge(50)).toMatchObject([{ dead: true }])
   })
 
-  test('that was declared dead gets no life back from its beat', async () => {
+  test('that was declared dead stays dead after its heartbeat', async () => {
     await store.worker('w', at(0))
     for (const now of [11, 16, 21]) await judge(now)
     expect(await beat(32)).toMatchObject({ alive: false })
@@ -82,7 +82,7 @@ describe('a worker', () => {
     expect(await beat(32, 'never-there')).toMatchObject({ alive: false })
   })
 
-  test('hears with its beat which of its attempts it has lost', async () => {
+  test('hears with its heartbeat which of its attempts it has lost', async () => {
     await store.worker('w', at(0))
     const [mine, taken, over] = [
       await store.put('running', { attempt: 3 }),
@@ -111,7 +111,7 @@ describe('a worker', () => {
     expect((await tick(2)).recovered).toMatchObject([{ id, worker: 'busy' }])
   })
 
-  test('whose beat lies in the future, after a failover to a slower clock, ages from now on', async () => {
+  test('whose heartbeat lies in the future, after a failover to a slower clock, ages from now on', async () => {
     await store.worker('w', at(3600))
     expect(await judge(0)).toMatchObject([{ dead: false }])
     expect(await worker()).toMatchObject({ heartbeat_at: at(0), suspected_at: null })
@@ -121,14 +121,14 @@ describe('a worker', () => {
     expect(await judge(21.5)).toMatchObject([{ dead: true }])
   })
 
-  test('whose beat is a moment ahead of the watchdog is left alone', async () => {
+  test('whose heartbeat is a moment ahead of the watchdog is left alone', async () => {
     await store.worker('w', at(0.9))
     expect(await judge(0)).toEqual([])
     expect(await worker()).toMatchObject({ heartbeat_at: at(0.9) })
   })
 })
 
-test('a watchdog born after a long outage makes no orphan of a worker that beats again', async () => {
+test('a watchdog born after a long outage makes no orphan of a worker whose heartbeats come again', async () => {
   await store.worker('w', at(0))
   const id = await store.put('running')
   expect((await tick(180)).recovered).toEqual([])
@@ -155,14 +155,14 @@ describe('after an outage', () => {
     }
   })
 
-  test('a worker that died in it is declared dead two beats after the first look', async () => {
+  test('a worker that died in it is declared dead two heartbeats after the first check', async () => {
     await store.worker('w', at(0))
     for (const now of [5, 10, 15]) await judge(now)
     for (const now of [180, 185]) expect(await judge(now)).toMatchObject([{ dead: false }])
     expect(await judge(190)).toMatchObject([{ dead: true }])
   })
 
-  test('the clock of another primary, an hour ahead or behind, makes no orphan of a worker that beats', async () => {
+  test('the clock of another primary, an hour ahead or behind, makes no orphan of a worker with heartbeats', async () => {
     await store.worker('w', at(0))
     for (const now of [5, 10, 15]) await judge(now)
     for (const start of [3600, 0]) {
@@ -182,7 +182,7 @@ describe('with a database that comes and goes', () => {
     [[0, 15, 30, 45, 60, 75, 90, 105]],
     [[0, 5, 20, 25, 40, 45, 60, 65, 80, 85]],
     [[0, 14, 19, 30, 45, 51, 66, 79, 84, 99]],
-  ])('a dead worker is declared dead, one that lives is not: looks at %j', async looks => {
+  ])('a dead worker is declared dead, one that lives is not: checks at %j', async looks => {
     await store.worker('gone', at(-30))
     await store.worker('here', at(-5))
     const dead: number[] = []
@@ -206,7 +206,7 @@ describe('of many watchdogs', () => {
       )
     )[0]!
 
-  test('one looks at a time, and the others write nothing', async () => {
+  test('one checks at a time, and the others write nothing', async () => {
     await store.worker('w', at(0))
     const dbs = [store.db, ...Array.from({ length: 7 }, () => store.another())]
     const asked = { ...rule, apartMs: 4500 }
@@ -221,7 +221,7 @@ describe('of many watchdogs', () => {
     expect(await row()).toEqual(before)
   })
 
-  test('each recovers what nobody holds, also one that came too soon to look', async () => {
+  test('each recovers what nobody holds, also one that came too soon to check', async () => {
     await tick(0)
     const id = await store.put('running', { worker: 'vanished' })
     expect((await tick(1)).recovered).toMatchObject([{ id }])
@@ -385,7 +385,7 @@ async function slowReader(table: string) {
   }
 }
 
-test('a look that takes its time is followed by looks among the lately dead, and by one at everything in due course', async () => {
+test('a check that takes its time is followed by checks among the lately dead, and by one at everything in due course', async () => {
   let ms = 0
   const asked: unknown[] = []
   const run: Db['run'] = async (statement, values) => {

@@ -554,7 +554,7 @@ describe('a burial', () => {
     const db = faulty(store.db)
     db.fail('crashed_worker_recover', 'after', linkLost())
     await expect(bury(unexplained(ids), 10, db)).rejects.toThrow('Connection terminated')
-    // Nobody comes back to it; its beat is missed.
+    // Nobody comes back to it; its heartbeat is missed.
     await store.sql(`update retoma.worker set suspected_at = $1, dead_at = $2`, [at(20), at(30)])
     expect(await recoverOrphans(store.db, 500, at(30))).toMatchObject([{ id: ids[1000], state: 'waiting' }])
     expect(await rowOf(ids[1000]!)).toMatchObject({ restarts: 1, crashes: 0 })

@@ -27,14 +27,14 @@ const planner: Partial<JobPolicy> = {
 }
 const kind = (policy: Partial<JobPolicy>, name = 'k') =>
   registerKinds(store.db, [{ kind: name, queue: 'q', version: 1, policy: { ...defaultPolicy, ...policy } }], at(0))
-/** Dead by the verdict of the watchdog, its last beat at that time. */
+/** Dead by the verdict of the watchdog, its last heartbeat at that time. */
 const deadSince = async (id: string, beat: number) => {
   await store.worker(id, at(beat))
   await store.sql(`update retoma.worker set dead_at = $2, suspected_at = $2 where id = $1`, [id, at(beat + 21)])
 }
 
 describe('a job of a kind with the numbers of seed 002', () => {
-  test('fails in its own words between two and seven minutes after the last beat, whenever that was', async () => {
+  test('fails in its own words between two and seven minutes after the last heartbeat, whenever that was', async () => {
     await kind(planner)
     const lost = new Map<string, number>()
     const found = new Map<string, number>()

@@ -21,7 +21,7 @@ const store = storeForFile()
 const kind = (policy: Partial<JobPolicy>, name = 'k') =>
   registerKinds(store.db, [{ kind: name, queue: 'q', version: 1, policy: { ...defaultPolicy, ...policy } }], at(0))
 const clockAt = (seconds: number) => ({ instant: () => at(seconds), elapsed: () => seconds * 1000 }) as unknown as Clock
-/** One tick at that instant, by a process of its own; looks have followed each other since long ago, and all workers beat. */
+/** One tick at that instant, by a process of its own; checks have followed each other since long ago, and all workers write heartbeats. */
 async function tick(seconds: number, { since = -1e6, db = store.db } = {}) {
   await store.sql(`update retoma.periodic_lease set at = $1, since = $2`, [at(seconds - 5), at(since)])
   await store.sql(`update retoma.worker set heartbeat_at = $1 where dead_at is null`, [at(seconds)])
@@ -84,7 +84,7 @@ describe('an attempt that its worker does not end', () => {
     expect(await store.job(id)).toMatchObject({ state: 'failed', failures: 1, finished_at: at(61) })
   })
 
-  test('is given the time nobody looked, and the time another job blocked its loop', async () => {
+  test('is given the time nobody checked, and the time another job blocked its loop', async () => {
     await store.worker('w')
     await kind({ timeout: minutes(2) })
     const id = await running()
@@ -208,7 +208,7 @@ describe('an attempt that its worker does not end', () => {
   })
 })
 
-test('looks that have followed each other since before anybody noted since when are watched from the first one that does', async () => {
+test('checks that have followed each other since before anybody noted since when are watched from the first one that does', async () => {
   // As an upgrade finds it while watchdogs of the release before go on looking.
   await store.sql(`update retoma.periodic_lease set at = $1, since = '-infinity' where name = 'watchdog'`, [at(-5)])
   await new Watchdog(store.db, clockAt(0), silentLog, () => 0).tick()
@@ -320,15 +320,15 @@ describe('a slow attempt', () => {
   })
 })
 
-test('what is seen again with other facts is written anew, and told once', async () => {
+test('what is seen again with other facts is written anew, and reported once', async () => {
   const finding = { verdict: 'slow', subject: 'job:1', since: at(0), job: null, batch: null } as const
   for (const attempt of [1, 2, 3]) await reportFindings(store.db, [{ ...finding, facts: { attempt } }], at(attempt))
   expect(await viewFindings(store.db)).toMatchObject([{ since: at(0), seenAt: at(3), facts: { attempt: 3 } }])
   expect(await warnings()).toEqual(['slow'])
 })
 
-describe('a worker whose main loop stands still', () => {
-  test('is reported with the job and the stack its heart told, and cleared when it goes round again', async () => {
+describe('a worker whose main loop is blocked', () => {
+  test('is reported with the job and the stack of its heartbeat thread, and cleared when it goes round again', async () => {
     await store.worker('w')
     const id = await running()
     await store.sql(
@@ -407,7 +407,7 @@ describe('ready jobs that nobody takes', () => {
     expect(await found()).toEqual([{ subject: 'queue:q/kind:k', noWorker: true }])
   })
 
-  test('are not reported by the first looks after nobody looked: workers start as well', async () => {
+  test('are not reported by the first checks after nobody checked: workers start as well', async () => {
     await queue()
     await store.put('waiting')
     await tick(1000, { since: 971 })
@@ -448,7 +448,7 @@ describe('jobs older than maxAge', () => {
     expect(await failOverdue(store.db, 10, at(10_800))).toMatchObject([{ id: later }, { id: limited }])
   })
 
-  test('go in chunks, once by rivals, those that are locked at the next look', async () => {
+  test('go in chunks, once by rivals, those that are locked at the next check', async () => {
     await kind({ maxAge: hours(1) })
     const ids = await store.putMany(500, 'waiting')
     const first = await failOverdue(store.db, 50, at(3600))

@@ -5,7 +5,7 @@ import { createApp } from '../../src/http/index.ts'
 import { defineJob, hours, minutes, seconds, snooze } from '../../src/index.ts'
 import { aborted, engineWith, gate, timePasses, until } from '../support/engine.ts'
 
-test('a handler that awaits for ever is stalled within stallAfter and one tick, hears it within a beat, and resumed goes on from its last checkpoint', async () => {
+test('a handler that awaits for ever is stalled within stallAfter and one tick, hears it within a heartbeat, and resumed goes on from its last checkpoint', async () => {
   const ran: string[] = []
   let hang = true
   const reason = gate<unknown>()
@@ -100,7 +100,7 @@ test('what the watchdog found is answered while it is so: a kind nobody takes, a
   expect((await engine.job(id))!.events.map(each => each.data.what)).toEqual(['slow', 'slow over'])
 })
 
-test('whether a process is ready is also whether a watchdog looks', async () => {
+test('whether a process is ready is also whether a watchdog checks', async () => {
   const { engine, clock, tick } = await engineWith()
   const ready = async () => {
     const response = await createApp(engine).fetch(
@@ -125,7 +125,7 @@ test('one pass for an outside cron ends at once when all is well, and does what 
   expect(await engine.job(id)).toMatchObject({ state: 'failed', error: { type: 'overdue' } })
 })
 
-test('one pass takes two beats where a worker is silent: after an outage one that beats again is not dead, one that does not is', async () => {
+test('one pass takes two heartbeats where a worker is silent: after an outage one whose heartbeats come again is not dead, one that does not is', async () => {
   const job = defineJob({ kind: 'long', run: () => 1 })
   const { engine, clock, databaseUrl } = await engineWith(job)
   const { id } = await engine.enqueue(job, undefined)

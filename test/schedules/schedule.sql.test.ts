@@ -56,7 +56,7 @@ describe('a firing that ends', () => {
   })
 })
 
-test('a process that stands still in mid-firing and comes back late writes nothing', async () => {
+test('a process that is stopped in mid-firing and comes back late writes nothing', async () => {
   const slow = processWith(hourly)
   const quick = processWith(hourly)
   await slow.tick(at(0))
@@ -99,7 +99,7 @@ test('of two schedules one whose firing fails does not keep the other from its s
   expect((await refs()).sort()).toEqual([slot, 'other@2030-01-01T13:00:00Z'])
 })
 
-test('a look with nothing due is one statement, and writes once a minute at most', async () => {
+test('a check with nothing due is one statement, and writes once a minute at most', async () => {
   const { db, tick } = processWith(hourly)
   await tick(at(0))
   db.asked.length = 0
@@ -113,7 +113,7 @@ test('a look with nothing due is one statement, and writes once a minute at most
   expect(versions.size).toBeLessThanOrEqual(11)
 })
 
-test('it wakes at the next slot when that is sooner than its next look', async () => {
+test('it wakes at the next slot when that is sooner than its next check', async () => {
   const { tick } = processWith(hourly)
   await tick(at(0))
   expect(await tick(at(one - 12))).toBe(12_000)

@@ -31,7 +31,7 @@ function begin<T extends Clock = VirtualClock>(script: string, given?: T) {
 
 const idle = 'setInterval(() => {}, 1000)'
 
-test('one that is not ready after a minute is told of, and after two killed', async () => {
+test('one that is not ready after a minute is reported, and after two killed', async () => {
   const { boot: child, clock, late } = begin(idle)
   await clock.advance(seconds(59))
   expect(late).toEqual([])

@@ -10,7 +10,7 @@ import { onTestFinished } from './together.ts'
 /** On a virtual clock. */
 export const engineWith = (...jobs: AnyJob[]): Promise<TestEngine> => engineOf({ jobs })
 
-/** The same, with whatever else an engine can be told. */
+/** The same, with further options of the engine. */
 export async function engineOf(options: Omit<TestEngineOptions, 'databaseUrl'>): Promise<TestEngine> {
   const database = await borrowDatabase()
   const made = await testEngine({ ...options, databaseUrl: database.url })

@@ -119,7 +119,7 @@ export async function faultyWorker(
     await sql(`update retoma.worker set dead_at = now()`)
     await begin(real)
   }
-  /** A claim of the dead one may still have been on its way: the watchdog looks more than once. */
+  /** A claim of the dead one may still have been on its way: the watchdog checks more than once. */
   const recovers = (id: string) =>
     until(async () => {
       await recoverOrphans(real, 10, clock.instant())

@@ -14,7 +14,7 @@ const named = [400, 404, 409]
 
 /** Told, and not to be brought about by waiting for an event. */
 const unseeable = [
-  // Twenty times in a row somebody stalls it again between the press and the look.
+  // Twenty times in a row somebody stalls it again between the action and the check.
   'post /api/v1/batches/{id}/resume batch_state',
 ]
 

@@ -1,5 +1,5 @@
 /**
- * A stand-in for Upstash: its REST API, as far as a command goes, in front of a real Redis, which runs what it is told. It
+ * A stand-in for Upstash: its REST API, as far as a command goes, in front of a real Redis, which runs every command. It
  * can be late, broken or silent when a test says so.
  */
 import { spawn } from 'node:child_process'

@@ -1,4 +1,4 @@
-/** A real HTTP server in the place of a person's webhook: it keeps what it was told, and misbehaves when asked to. */
+/** A real HTTP server in the place of a person's webhook: it keeps what it received, and misbehaves when asked to. */
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
@@ -13,7 +13,7 @@ interface Posted {
 export interface Webhook {
   url: string
   posts: Posted[]
-  /** The events of what it was told, in order. */
+  /** The received events, in order. */
   events(): string[]
   /** How the next ones are answered; the last one given goes on. Default 204. */
   answers(...next: ((response: ServerResponse, socket: Socket) => void)[]): void

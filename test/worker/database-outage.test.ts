@@ -33,7 +33,7 @@ test('when the answer to a claim is lost the job goes back within two heartbeats
   expect(await row(id)).toMatchObject({ failures: 0, restarts: 0 })
 })
 
-test('a claim that was on its way for so long that its job was handed back starts nothing', async () => {
+test('a claim that was on its way for so long that its job was released starts nothing', async () => {
   const { db, clock, begin, enqueue, row, runs } = await faultyWorker()
   const id = await enqueue()
   let letGo = () => {}
@@ -136,10 +136,10 @@ test('while it cannot write, a stopping worker does not wait for ever', async ()
   expect(clock.sleepers).toBe(0)
 })
 
-describe('a worker that is told to stop while a claim is on its way', () => {
+describe('a worker that gets the signal to stop while a claim is on its way', () => {
   const gaveBack = (db: { asked: string[] }) => db.asked.filter(name => name === 'claim_release').length
 
-  test('tells its handlers at once, and hands back unbegun what the claim brings', async () => {
+  test('tells its handlers at once, and releases unbegun what the claim brings', async () => {
     const reasons: unknown[] = []
     const { db, begin, enqueue, row, asleep, runs } = await faultyWorker({
       run: async ctx => {
@@ -380,7 +380,7 @@ describe('whoever waits for a job', () => {
     expect(await stopped).toMatchObject({ message: 'had enough' })
   })
 
-  test('is told when the database refuses for good', async () => {
+  test('is shown when the database refuses for good', async () => {
     const { db, enqueue, wait } = await desk()
     const id = await enqueue()
     const refused = new RetomaError('database_refused', { address: 'here', problem: 'no such user' })

@@ -127,7 +127,7 @@ test('a handler that ends well after the signal has its result kept', async () =
   expect(await engine.job(id)).toMatchObject({ state: 'succeeded', result: 'saved' })
 })
 
-test('a handler that ignores its signal is handed back after the grace, and what it does later reaches nothing', async () => {
+test('a handler that ignores its signal is released after the grace, and what it does later reaches nothing', async () => {
   const started = gate()
   const release = gate()
   const ended = gate()
@@ -316,7 +316,7 @@ test('a worker declared dead starts over under a new id, and its late finish is 
   expect((await engine.job(id))?.worker).toBe(worker.id)
 })
 
-test('a closing engine waits for the handlers of an earlier life, too, and nothing of them is left to write', async () => {
+test('a closing engine waits for the handlers of an earlier incarnation, too, and nothing of them is left to write', async () => {
   const started = gate()
   const release = gate()
   const deaf = defineJob({

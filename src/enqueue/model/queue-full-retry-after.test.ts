@@ -11,7 +11,7 @@ test('it is never less than a second nor more than a minute', () => {
   expect(queueFullRetryAfter([{ ageSeconds: 10, ended: 0 }], 1, 1000)).toBe(60)
 })
 
-test('what nobody has looked at for a second is asked for again soon, what does not move late', () => {
+test('what nobody has read for a second is asked for again soon, what does not move late', () => {
   expect(queueFullRetryAfter([], 0, 10)).toBe(5)
   expect(queueFullRetryAfter([{ ageSeconds: 0.5, ended: 0 }], 1000, 10)).toBe(5)
   expect(queueFullRetryAfter([{ ageSeconds: 30, ended: 7 }], 7, 1)).toBe(60)

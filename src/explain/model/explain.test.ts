@@ -269,7 +269,7 @@ describe('whatever is known', () => {
     ))
 })
 
-describe('the next look', () => {
+describe('the next check', () => {
   const at = (s: number) => new Date(noon + s * 1000)
   const looked = (s: number) => ({ checkedAt: at(s), unbrokenAt: null })
 
@@ -285,13 +285,13 @@ describe('the next look', () => {
     expect(nextCheck(looked(last), now, at(due))).toEqual({ seconds, late: false })
   })
 
-  test('after half a minute without one nobody looks', () => {
+  test('after half a minute without one nobody checks', () => {
     expect(nextCheck(looked(-30), now).late).toBe(false)
     expect(nextCheck(looked(-31), now).late).toBe(true)
     expect(nextCheck({ checkedAt: null, unbrokenAt: null }, now).late).toBe(true)
   })
 
-  test('a kind that is swept at every look is due when it is due; one that is not, at its next instant', () => {
+  test('a kind that is swept at every check is due when it is due; one that is not, at its next instant', () => {
     expect(nextSweep(at(3), 5000)).toEqual(at(3))
     const sweep = nextSweep(at(3), 300_000)
     expect(sweep.getTime() % 295_000).toBe(0)
@@ -300,7 +300,7 @@ describe('the next look', () => {
   })
 })
 
-test('a provider that asks to wait again and again is told with how often, and for how long nobody was answered', () => {
+test('a provider that asks to wait again and again is shown with how often, and for how long nobody was answered', () => {
   const now = new Date('2030-01-01T12:25:00Z')
   const since = new Date('2030-01-01T12:00:00Z')
   const facts = { name: 'openrouter:m', freeAt: new Date('2030-01-01T12:29:00Z'), stoppedAt: null, probeAt: null }

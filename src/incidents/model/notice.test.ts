@@ -10,7 +10,7 @@ const facts: IncidentFacts = {
 const since = '2030-01-01T12:00:00.000Z'
 const incident = (event: (typeof incidentEvents)[number]) => ({ event, subject: 'x', since, facts })
 
-test('every event is told in whole sentences, of its beginning and of its end, in both languages', () => {
+test('every event is shown in whole sentences, of its beginning and of its end, in both languages', () => {
   const said = new Set<string>()
   for (const event of incidentEvents) {
     for (const language of ['pt', 'en'] as const) {
@@ -29,7 +29,7 @@ test('every event is told in whole sentences, of its beginning and of its end, i
   expect(said.size).toBe(incidentEvents.length * 4 - 6)
 })
 
-test('a batch paused by a provider is told in the words of the provider', () => {
+test('a batch paused by a provider is shown in the words of the provider', () => {
   const reason = { code: 'provider', provider: 'openrouter', message: '402 Insufficient credits' }
   const { sentence } = noticeOf(
     { event: 'batch.paused', subject: 'batch:17', since, facts: { ...facts, reason } },
@@ -40,7 +40,7 @@ test('a batch paused by a provider is told in the words of the provider', () => 
   )
 })
 
-test('a batch that people know by another name is told by it, with a link to where they look at it', () => {
+test('a batch that people know by another name is shown by it, with a link to where they look at it', () => {
   const about = { label: { en: 'execution 7', pt: 'execução 7' }, path: '/execucoes/7/status-detalhado' }
   const { sentence, link } = noticeOf(
     { event: 'batch.stalled', subject: 'batch:17', since, facts: { ...facts, about } },

@@ -5,7 +5,7 @@ import { judgeWebhookResponse } from './webhook-response.ts'
 const now = new Date('2030-01-01T12:00:00Z')
 const judged = (status: number, retryAfter?: string) => judgeWebhookResponse(status, retryAfter, now)
 
-test('any 2xx is told; what asks for time gets it; trouble of theirs is tried again; the rest refuses', () => {
+test('any 2xx is accepted; what asks for time gets it; trouble of theirs is tried again; the rest refuses', () => {
   for (const status of [200, 201, 202, 204]) expect(judged(status)).toEqual({ verdict: 'accepted' })
   for (const status of [500, 502, 503, 504, 408, 425, 429]) expect(judged(status)).toEqual({ verdict: 'again' })
   for (const status of [0, 100, 301, 302, 307, 400, 401, 403, 404, 410])

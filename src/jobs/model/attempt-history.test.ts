@@ -11,7 +11,7 @@ const failure = (attempt: number, type: string) => ({
   at: at(attempt),
 })
 
-test('each attempt is told by its failure, the last by the state, and one that cost no try by nothing', () => {
+test('each attempt is shown by its failure, the last by the state, and one that cost no try by nothing', () => {
   const job = { state: 'succeeded' as const, attempt: 4, worker: 'w-2', startedAt: at(8), finishedAt: at(9) }
   const attempts = attemptsOf({ ...job, history: [failure(1, 'error'), failure(3, 'timeout')] })
   expect(attempts.map(({ attempt, outcome, worker }) => [attempt, outcome, worker])).toEqual([

@@ -5,7 +5,7 @@ import { deferralOf, delayOf, pauseBatch, pauseOf } from './deferral.ts'
 
 const said = (error: Error) => deferralOf(error)!
 
-describe('how long a job that was handed back waits', () => {
+describe('how long a deferred job waits', () => {
   test('as its provider asked, a little longer by chance, and never not at all or for more than a day', () => {
     const delay = (retryAfter: number, random = 0) =>
       delayOf(said(providerWait({ retryAfter: retryAfter as never })), true, random)

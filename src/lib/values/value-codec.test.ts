@@ -221,7 +221,7 @@ test('what is far too large is refused before its text is made', () => {
 })
 
 describe('as people read it in JSON', () => {
-  test('what JSON does not have is told in its nearest words', () => {
+  test('what JSON does not have is shown in its nearest words', () => {
     expect(
       readableValue({
         at: new Date('2030-01-31T08:00:00Z'),

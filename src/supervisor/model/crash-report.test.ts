@@ -54,7 +54,7 @@ test.each<[string, Partial<CrashObservation>, string, string]>([
     'exit code 3: job 17 called process.exit: exit code 3',
   ],
   [
-    'one that its heart killed while it stopped',
+    'one that its heartbeat thread killed while it stopped',
     { signal: 'SIGKILL', askedToStop: true, suspectedJob: { ...suspectedJob, how: 'timeout', message: '3 s' } },
     'named',
     'SIGKILL: job 17 blocked the process past its time: 3 s',

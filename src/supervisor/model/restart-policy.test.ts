@@ -36,7 +36,7 @@ test('what is killed while it starts, or refuses once one has worked, is started
   expect(afterEnd(ready, refused)).toMatchObject({ do: 'restart', standing: { everReady: true, bootFailures: 1 } })
 })
 
-test('boots that fail one after the other are told of each time the pause grows, and now and then for ever', () => {
+test('boots that fail one after the other are reported each time the pause grows, and now and then for ever', () => {
   const loud = series(ready, refused, 60).flatMap((each, index) => (each.loud ? [index + 1] : []))
   expect(loud).toEqual([5, 6, 7, 8, 20, 40, 60])
 })
@@ -53,6 +53,6 @@ test('who asks to be started again is, at once, and waits no longer for it the n
   expect(afterEnd(ready, { ...again, readyMs: null })).toMatchObject({ afterMs: 200, standing: { bootFailures: 1 } })
 })
 
-test('nothing is started again by who was told to stop', () => {
+test('nothing is started again by who got the signal to stop', () => {
   for (const ended of [killed, refused, worked]) expect(afterEnd(ready, { ...ended, stopping: true }).do).toBe('end')
 })
