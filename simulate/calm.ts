@@ -41,10 +41,10 @@ export async function calm(world: World): Promise<void> {
 
 const isEnded = (state: string) => ['succeeded', 'completed_with_failures', 'failed', 'cancelled'].includes(state)
 
-/** A person presses, and time goes on until it is answered. */
-async function pressed(world: World, press: () => Promise<unknown>): Promise<unknown> {
+/** A person runs an action, and time goes on until it is answered. */
+async function errorOf(world: World, act: () => Promise<unknown>): Promise<unknown> {
   let answer: { error?: unknown } | undefined
-  void press().then(
+  void act().then(
     () => {
       answer = {}
     },
@@ -63,7 +63,7 @@ async function cancelSome(world: World): Promise<void> {
   const open = [...world.last.jobs.values()].filter(({ state }) => !isFinal(state)).map(({ id }) => id)
   const some = open.filter(() => world.chance.percent(20)).slice(0, 5)
   for (const id of some) {
-    const error = await pressed(world, () => engine.jobs.cancel(id))
+    const error = await errorOf(world, () => engine.jobs.cancel(id))
     const state = () => world.last.jobs.get(id)!.state
     const ends = error === undefined && (await world.smoothly(() => isFinal(state()), hour))
     if (!ends && !isFinal(state()) && world.broken.length === 0)
@@ -75,7 +75,7 @@ async function resumeAll(world: World): Promise<void> {
   const engine = world.alive()[0]!.engine!
   for (const { id, state } of world.last.batches) {
     if (state !== 'paused') continue
-    const error = await pressed(world, () => engine.batches.resume(id))
+    const error = await errorOf(world, () => engine.batches.resume(id))
     if (error !== undefined) world.wrong('I10', `batch ${id} cannot be resumed: ${String(error)}`)
   }
 }

@@ -1,4 +1,4 @@
-/** People who press buttons: they hand in work, and pause, cancel, retry and resume whatever they see. */
+/** People who run actions: they hand in work, and pause, cancel, retry and resume whatever they see. */
 import { seconds } from '../src/index.ts'
 import type { Process } from './process.ts'
 import type { Item } from './work.ts'
@@ -8,8 +8,8 @@ import type { World } from './world.ts'
 const mostJobs = 150
 const itemsOfBatch = 30
 
-/** One person presses one button in that process; the answer comes when it comes, if ever. */
-export function press(world: World, process: Process): string {
+/** One person runs one action in that process; the answer comes when it comes, if ever. */
+export function act(world: World, process: Process): string {
   const { chance, last } = world
   const engine = process.engine!
   const does = chance.weighed({
@@ -17,8 +17,8 @@ export function press(world: World, process: Process): string {
     ...(last.batches.length > 0 ? { batch: 4 } : {}),
     ...(last.jobs.size > 0 ? { job: 3 } : {}),
   })
-  const say = (what: string, pressed: Promise<unknown>) => {
-    void world.pressed(what, pressed)
+  const say = (what: string, answer: Promise<unknown>) => {
+    void world.expectAnswer(what, answer)
     return `a person at ${process.name}: ${what}`
   }
   switch (does) {
@@ -55,10 +55,10 @@ function enqueue(world: World, { name, engine, work }: Process): string {
     ...(kind === 'narrow' ? { groupKey: chance.one(['a', 'b']) } : {}),
   }
   const takesInput = ['flaky', 'steps', 'narrow'].includes(kind)
-  const pressed = engine!.enqueue(work.kinds[kind], takesInput ? input : undefined, options)
-  void world.pressed(
+  const answer = engine!.enqueue(work.kinds[kind], takesInput ? input : undefined, options)
+  void world.expectAnswer(
     `enqueue ${kind}`,
-    pressed.then(({ id }) => void acknowledged.add(id)),
+    answer.then(({ id }) => void acknowledged.add(id)),
   )
   return `a person at ${name}: enqueue ${kind}`
 }

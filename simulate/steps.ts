@@ -4,7 +4,7 @@
  *
  * Invariant: every choice is drawn from the one stream of chance, and among things whose order is the same in each replay.
  */
-import { press } from './people.ts'
+import { act } from './people.ts'
 import type { Process } from './process.ts'
 import type { Fate } from './wire.ts'
 import type { World } from './world.ts'
@@ -42,22 +42,22 @@ export async function step(world: World): Promise<string> {
     case 'time':
       return pass(world)
     case 'person':
-      return press(world, chance.one(awake))
+      return act(world, chance.one(awake))
     case 'crash':
-      return told(chance.one(awake), 'is killed', each => each.die())
+      return reported(chance.one(awake), 'is killed', each => each.die())
     case 'freeze':
-      return told(chance.one(awake), 'freezes', each => {
+      return reported(chance.one(awake), 'freezes', each => {
         each.frozen = true
       })
     case 'thaw':
-      return told(chance.one(frozen), 'thaws', each => {
+      return reported(chance.one(frozen), 'thaws', each => {
         each.frozen = false
       })
     case 'start':
-      return told(world.begin(), 'starts', () => {})
+      return reported(world.begin(), 'starts', () => {})
     case 'skew': {
       const minutes = chance.below(240) - 120
-      return told(chance.one(awake), `has its clock set wrong by ${minutes} minutes`, each => {
+      return reported(chance.one(awake), `has its clock set wrong by ${minutes} minutes`, each => {
         each.skew = minutes * 60_000
       })
     }
@@ -72,7 +72,7 @@ export async function step(world: World): Promise<string> {
   }
 }
 
-function told(process: Process, what: string, does: (process: Process) => void): string {
+function reported(process: Process, what: string, does: (process: Process) => void): string {
   does(process)
   return `${process.name} ${what}`
 }

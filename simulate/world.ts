@@ -72,7 +72,7 @@ export class World {
   }
 
   /** What a person gets to see in the end must be an answer, or an error of ours. */
-  async pressed(what: string, answer: Promise<unknown>): Promise<void> {
+  async expectAnswer(what: string, answer: Promise<unknown>): Promise<void> {
     await answer.catch(error => {
       if (!isRetomaError(error)) this.wrong('buttons', `"${what}" answered ${String(error?.stack ?? error)}`)
     })

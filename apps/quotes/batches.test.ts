@@ -75,18 +75,18 @@ test('the same key makes one batch; the job that submits a batch does nothing on
 test('a batch whose server died before the submit is submitted by the first check, or by a job', async () => {
   const door = await quotesDoor()
   const sql = await sqlOn(door)
-  const [looked, left] = [await door.batch(['a']), await door.batch(['b'])]
+  const [checked, left] = [await door.batch(['a']), await door.batch(['b'])]
   // As after a crash between the two transactions.
   const undo = `with gone as (update quotes.batch set batch_id = null returning id) update quotes.quote set job_id = null`
   await sql(undo)
   await sql(`delete from retoma.job where kind = 'quote'`)
   await sql(`delete from retoma.batch_chunk`)
   await sql(`delete from retoma.batch`)
-  expect(await door.batchStatus(looked)).toMatchObject({ total: 1, pending: 1 })
+  expect(await door.batchStatus(checked)).toMatchObject({ total: 1, pending: 1 })
   await door.clock.advance(minutes(1))
   await door.run()
   expect(await door.batchStatus(left)).toMatchObject({ status: 'DONE', done: 1 })
-  expect(await door.batchStatus(looked)).toMatchObject({ status: 'DONE', done: 1 })
+  expect(await door.batchStatus(checked)).toMatchObject({ status: 'DONE', done: 1 })
 })
 
 test('a batch is cancelled, resumed and erased, each in the states where that is possible', async () => {

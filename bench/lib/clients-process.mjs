@@ -48,5 +48,5 @@ function open(n) {
 
 await Promise.all(Array.from({ length: clients }, (_, n) => open(n)))
 const whole = 'submitting,running,succeeded'
-const told = [...states.values()].filter(each => each.join() === whole).length
-process.send({ report: { ...counted, bytes, ended, broken, told } }, () => process.exit(0))
+const reported = [...states.values()].filter(each => each.join() === whole).length
+process.send({ report: { ...counted, bytes, ended, broken, reported } }, () => process.exit(0))

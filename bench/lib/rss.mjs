@@ -6,7 +6,7 @@ const everyMs = 50
 /** Answers a function that stops looking and says the most, in bytes. */
 export function watchRss(pid) {
   let most = 0
-  const look = () => {
+  const check = () => {
     try {
       const [, kilobytes] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
       if (kilobytes) most = Math.max(most, Number(kilobytes) * 1024)
@@ -14,8 +14,8 @@ export function watchRss(pid) {
       // It has ended.
     }
   }
-  look()
-  const timer = setInterval(look, everyMs)
+  check()
+  const timer = setInterval(check, everyMs)
   return () => {
     clearInterval(timer)
     return most

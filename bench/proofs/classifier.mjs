@@ -170,7 +170,7 @@ async function open({ room, database }) {
 }
 
 async function startHouse(room, database, ai) {
-  let told = ''
+  let reported = ''
   const leash = onLeash(process.execPath, [cli, 'up', '--config', config], {
     cwd: room.folder,
     env: {
@@ -186,12 +186,12 @@ async function startHouse(room, database, ai) {
       OPENROUTER_BASE_URL: ai.baseUrl,
     },
     output: text => {
-      told += text
+      reported += text
     },
   })
   room.atEnd(() => leash.end())
-  await until(() => /http:\/\/[\d.]+:\d+/.test(told), { seconds: 60, what: 'the address of the server' })
-  const [address] = /http:\/\/[\d.]+:\d+/.exec(told)
+  await until(() => /http:\/\/[\d.]+:\d+/.test(reported), { seconds: 60, what: 'the address of the server' })
+  const [address] = /http:\/\/[\d.]+:\d+/.exec(reported)
   return {
     async ask(path, { method = 'GET', body } = {}) {
       const isForm = body instanceof FormData

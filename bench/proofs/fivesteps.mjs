@@ -135,7 +135,7 @@ function placeOf(lines, { id, attempt }, savedAt) {
       return `${n} in step ${n}`
     case 'effect':
       return savedAt.has(`${id} step-${n}`)
-        ? `${n} saved, and step ${n} not told yet`
+        ? `${n} saved, and step ${n} not reported yet`
         : `${n} step ${n} done, not saved`
     default:
       return n === 5 ? '9 over, not settled' : `${n} saved, before step ${n + 1}`

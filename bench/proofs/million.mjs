@@ -55,8 +55,8 @@ export async function prove(proof) {
   for (const [phase, times] of Object.entries(view.times)) proof.say(`status during ${phase}: ${figures(times)}`)
   // Few looks: the median is judged.
   const few = view.times['work, looked at seldom']
-  atMost(`status of the batch, looked at every 3 s, p50 of ${few.length}`, part(few, 0.5), 10, ' ms')
-  atMost(`status of the batch, p99 of ${grouped(all.length)} looks`, part(all, 0.99), 10, ' ms')
+  atMost(`status of the batch, read every 3 s, p50 of ${few.length}`, part(few, 0.5), 10, ' ms')
+  atMost(`status of the batch, p99 of ${grouped(all.length)} reads`, part(all, 0.99), 10, ' ms')
   for (const [what, times] of Object.entries(view.pages)) {
     proof.say(`a page of 50 failed items, ${what}: ${figures(times)}`)
     atMost(`a page of failed items, ${what}, p99 of ${grouped(times.length)}`, part(times, 0.99), 50, ' ms')

@@ -63,7 +63,7 @@ export async function prove({ room, scale, say, hold, atMost, atLeast }) {
     { seconds: 60, what: 'the end of every onComplete job' },
   )
 
-  const rows = await database.sql(look)
+  const rows = await database.sql(check)
   const simultaneous = rows.filter(row => row.overlapped).length
   const lags = rows.map(row => row.lag)
   say(
@@ -97,7 +97,7 @@ export async function prove({ room, scale, say, hold, atMost, atLeast }) {
 
 // An outcome's finished_at is the begin of its transaction; nobody sees it before the 2 ms of its commit are over, which
 // begin at the instant the server keeps.
-const look = `
+const check = `
   select b.id::text as id, b.state, b.completions, p.*, c.completes, c.ran,
     extract(epoch from pg_xact_commit_timestamp(b.xmin) - p.last)::float8 * 1000 as lag
   from retoma.batch b

@@ -151,7 +151,7 @@ async function upkeep({ name, database, worker }) {
   const beat = await cost(() => writeHeartbeat(db, { id: worker.id, memoryBytes: 0, inFlight: [] }, 30_000, null))
   const pass = await cost(() => recoverOrphans(db, 100, null))
   await db.close()
-  return `${name}: a heartbeat takes ${beat} ms, the watchdog's look for orphans ${pass} ms`
+  return `${name}: a heartbeat takes ${beat} ms, the watchdog's check for orphans ${pass} ms`
 }
 
 /** Waits go into each stand, by turns of some seconds; answers the rate: 800 jobs/s, or what the machine takes. */

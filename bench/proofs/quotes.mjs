@@ -22,8 +22,8 @@ export async function prove({ room, scale, say, hold, atMost }) {
   const total = Math.round(10_000 * scale)
   const start = args => startProgram(room, database, args)
   const door = start(['serve'])
-  await until(() => /http:\/\/[\d.]+:\d+/.test(door.told()), { seconds: 120, what: 'the address of the server' })
-  const [address] = /http:\/\/[\d.]+:\d+/.exec(door.told())
+  await until(() => /http:\/\/[\d.]+:\d+/.test(door.reported()), { seconds: 120, what: 'the address of the server' })
+  const [address] = /http:\/\/[\d.]+:\d+/.exec(door.reported())
   const ask = async (path, body) => {
     const init = body && { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
     const response = await fetch(`${address}${path}`, init)
@@ -85,7 +85,7 @@ const models = ['Fiat Strada Volcano 1.3', 'Toyota Corolla XEi 2.0', 'Chevrolet 
 const vehicle = n => `${models[n % models.length]} ${2010 + (n % 15)}`
 
 function startProgram(room, database, args) {
-  let told = ''
+  let reported = ''
   const leash = onLeash(process.execPath, [cli, ...args, '--config', config], {
     cwd: room.folder,
     env: {
@@ -100,9 +100,9 @@ function startProgram(room, database, args) {
       LOG_LEVEL: 'warn',
     },
     output: text => {
-      told += text
+      reported += text
     },
   })
   room.atEnd(() => leash.end())
-  return { told: () => told }
+  return { reported: () => reported }
 }

@@ -79,8 +79,8 @@ export async function prove({ room, scale, say, hold, atMost }) {
     const began = now()
     let begun = 0
     const address = `http://127.0.0.1:${port}/api/v1/batches/${id}/events`
-    const crowd = startHelper(room, 'clients', { address, clients: count }, told => {
-      begun = told.begun
+    const crowd = startHelper(room, 'clients', { address, clients: count }, shown => {
+      begun = shown.begun
     })
     await until(() => begun === count, { what: 'all streams' })
     say(`${grouped(count)} streams open within ${round((now() - began) / 1000, 1)} s`)
@@ -94,7 +94,7 @@ function judge({ heard, share, rss }, { say, hold, clients, seconds }) {
       `the server used ${round(share * 100)} % of a core and ${round(rss / 2 ** 20)} MB`,
   )
   hold(
-    `each was told the states of the batch once and in order, and the end: ${heard.told} and ${heard.ended} of ${clients}`,
-    heard.told === clients && heard.ended === clients && heard.broken === 0,
+    `each was shown the states of the batch once and in order, and the end: ${heard.reported} and ${heard.ended} of ${clients}`,
+    heard.reported === clients && heard.ended === clients && heard.broken === 0,
   )
 }

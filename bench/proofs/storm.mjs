@@ -147,7 +147,7 @@ async function judge({ say, hold, atLeast, scale }, { server, database, audited,
     acted.errors.length === 0,
   )
 
-  const rows = await database.sql(look)
+  const rows = await database.sql(check)
   const none = (what, list) =>
     hold(`${what}: ${list.length}${list[0] ? `, such as ${JSON.stringify(list[0])}` : ''}`, list.length === 0)
   const count = state => rows.filter(row => row.state === state).length
@@ -173,7 +173,7 @@ async function judge({ say, hold, atLeast, scale }, { server, database, audited,
   hold(`deadlocks: ${deadlocks}${deadlocks > 0 ? `\n${locks.join('\n')}` : ''}`, deadlocks === 0)
 }
 
-const look = `
+const check = `
   select b.id::text as id, b.state, b.completions, b.reopen_count, c.*
   from retoma.batch b
     cross join lateral (

@@ -22,12 +22,12 @@ export async function play(stage) {
   const after = (Date.now() - began) / 1000
   stage.say(`all stalled ${after.toFixed(1)} s after their last step`)
   if (after > bound) stage.broke(`stalled after ${after.toFixed(1)} s`)
-  const pressed = await Promise.all(
+  const answers = await Promise.all(
     ids.flatMap(id =>
       [engine.jobs.resume(id), engine.jobs.resume(id), engine.jobs.resume(id)].map(each => each.catch(error => error)),
     ),
   )
-  const wrong = pressed.filter(each => each instanceof Error)
+  const wrong = answers.filter(each => each instanceof Error)
   stage.brokeEach('presses failed', wrong.map(String))
   await until(async () => (await count(stage, 'succeeded')) === many || Date.now() - began > 90_000, 100)
   const again = ((Date.now() - began) / 1000 - after).toFixed(1)

@@ -16,19 +16,21 @@ export async function play(stage) {
   const { id } = await engine.enqueue(troubles.spin, { ms: 60_000 })
   await until(() => stage.ledger.read().start.some(each => each.id === id), 20)
   const began = Date.now()
-  let told
+  let reported
   await until(async () => {
     const [row] = await stage.sql(
       `select blocked_job::text as job, blocked_stack as stack from retoma.worker where blocked_since is not null`,
     )
-    told = row
+    reported = row
     return row !== undefined || Date.now() - began > 15_000
   }, 50)
   const after = (Date.now() - began) / 1000
-  stage.say(`told after ${after.toFixed(1)} s: job ${told?.job}, ${told?.stack?.split('\n')[0]?.slice(0, 120)}`)
-  if (after > 6.3) stage.broke(`told after ${after.toFixed(1)} s`)
-  if (told?.job !== id) stage.broke(`the job on the stack is ${told?.job}, not ${id}`)
-  if (!told?.stack?.includes('spinOnTheSpot')) stage.broke('the stack does not name the function')
+  stage.say(
+    `reported after ${after.toFixed(1)} s: job ${reported?.job}, ${reported?.stack?.split('\n')[0]?.slice(0, 120)}`,
+  )
+  if (after > 6.3) stage.broke(`reported after ${after.toFixed(1)} s`)
+  if (reported?.job !== id) stage.broke(`the job on the stack is ${reported?.job}, not ${id}`)
+  if (!reported?.stack?.includes('spinOnTheSpot')) stage.broke('the stack does not name the function')
   await sleep(7000)
   const { out } = await stage.ask('explain', 'job', id)
   stage.say(`explain: ${out.split('\n')[0]}`)

@@ -28,7 +28,7 @@ export async function play(stage) {
   await until(() => answers(stage), 20)
   const back = Date.now()
   // Somebody's cron, in the first second.
-  const looked = stage.ask('watchdog', '--once')
+  const checked = stage.ask('watchdog', '--once')
   const first = await firstEnd(stage, back)
   stage.say(`back: the first job ended after ${((first - back) / 1000).toFixed(1)} s`)
   if (first - back > 15_000) stage.broke('it did not go on by itself within 15 s')
@@ -39,7 +39,7 @@ export async function play(stage) {
   await server.revive()
   await until(() => answers(stage), 20)
   const again = await stage.ask('watchdog', '--once')
-  for (const { code, out, err } of [await looked, again])
+  for (const { code, out, err } of [await checked, again])
     stage.say(`watchdog --once ended with ${code}: ${(out + err).split('\n')[0]}`)
   if (again.code !== 0) stage.broke(`watchdog --once ended with ${again.code}`)
   await sleep(15_000)

@@ -15,12 +15,12 @@ const pause = ms => new Promise(resolve => setTimeout(resolve, ms))
 /** Waits for the lock; resolves with `{ names(childPid), release() }`. `waiting(pid)` is called once if there is a wait. */
 export async function takeLock(file, waiting) {
   const me = identity(process.pid)
-  let told = false
+  let reported = false
   while (!create(file, { holder: me })) {
     const found = read(file)
     if (found === 'dead') takeOver(file)
-    else if (found !== 'gone' && !told) {
-      told = true
+    else if (found !== 'gone' && !reported) {
+      reported = true
       waiting(found.holder.pid)
     }
     await pause(50)

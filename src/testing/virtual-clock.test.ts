@@ -21,13 +21,13 @@ test('time is stopped until it is moved, and sleepers wake in the order of their
 test('whoever sleeps again on waking is woken again in the same move', async () => {
   const clock = new VirtualClock()
   let beats = 0
-  const heart = async () => {
+  const heartbeats = async () => {
     for (;;) {
       await clock.sleep(seconds(5))
       beats++
     }
   }
-  void heart()
+  void heartbeats()
   await clock.advance(minutes(1))
   expect(beats).toBe(12)
 })

@@ -132,13 +132,13 @@ test('the last token of an admin is revoked only by one who says so, also when t
     await rival.query('begin')
     await rival.query('update retoma.token set revoked_at = now() where id = $1', [ana.id])
     let over = false
-    const pressed = engine.tokens.revoke(bia.id).finally(() => {
+    const answers = engine.tokens.revoke(bia.id).finally(() => {
       over = true
     })
-    pressed.catch(() => {})
+    answers.catch(() => {})
     await until(async () => over || (await rowsOf(databaseUrl, waiting)).length > 0)
     await rival.query('commit')
-    await expect(pressed).rejects.toMatchObject({ code: 'last_admin' })
+    await expect(answers).rejects.toMatchObject({ code: 'last_admin' })
   } finally {
     await rival.end()
   }

@@ -173,19 +173,19 @@ async function inWorld(work: (here: World) => Promise<void>): Promise<void> {
 test('resume with `from` continues only a batch in that state', () =>
   inWorld(async here => {
     const { engine } = here
-    const press = (id: string, from: 'paused' | 'stalled') =>
+    const call = (id: string, from: 'paused' | 'stalled') =>
       engine.batches.resume(id, { from }).catch(error => (isRetomaError(error) ? error.code : error))
     const paused = await batchIn('paused', here)
-    expect(await press(paused, 'stalled')).toBe('batch_paused')
+    expect(await call(paused, 'stalled')).toBe('batch_paused')
     expect(await engine.batch(paused)).toMatchObject({ state: 'paused', resumes: 0 })
-    expect(await press(paused, 'paused')).toMatchObject({ state: 'running', changed: true, resumed: 1 })
+    expect(await call(paused, 'paused')).toMatchObject({ state: 'running', changed: true, resumed: 1 })
     expect(await engine.batch(paused)).toMatchObject({ resumes: 0 })
     const stalledBatch = await batchIn('stalled', here)
-    expect(await press(stalledBatch, 'paused')).toBe('batch_state')
-    expect(await press(stalledBatch, 'stalled')).toMatchObject({ state: 'running', changed: true })
+    expect(await call(stalledBatch, 'paused')).toBe('batch_state')
+    expect(await call(stalledBatch, 'stalled')).toMatchObject({ state: 'running', changed: true })
     const succeeded = await batchIn('succeeded', here)
-    expect(await press(succeeded, 'paused')).toBe('batch_state')
-    expect(await press(succeeded, 'stalled')).toMatchObject({ state: 'succeeded', changed: false, resumed: 0 })
+    expect(await call(succeeded, 'paused')).toBe('batch_state')
+    expect(await call(succeeded, 'stalled')).toMatchObject({ state: 'succeeded', changed: false, resumed: 0 })
   }))
 
 test('a job id is no batch, and a batch id is no job', () =>
@@ -193,15 +193,10 @@ test('a job id is no batch, and a batch id is no job', () =>
     const batch = await batchIn('paused', { engine, ...here } as World)
     const [item] = (await engine.batches.items(batch)).items
     const other = `${Number(item!.id) + 1_000_000}`
-    for (const press of [
-      engine.batches.pause,
-      engine.batches.resume,
-      engine.batches.cancel,
-      engine.batches.retryFailed,
-    ])
-      await expect(press(other)).rejects.toMatchObject({ code: 'not_found' })
-    for (const press of [engine.jobs.cancel, engine.jobs.resume, engine.jobs.retry, engine.jobs.rerun])
-      await expect(press(other)).rejects.toMatchObject({ code: 'not_found', facts: { what: 'job' } })
+    for (const call of [engine.batches.pause, engine.batches.resume, engine.batches.cancel, engine.batches.retryFailed])
+      await expect(call(other)).rejects.toMatchObject({ code: 'not_found' })
+    for (const call of [engine.jobs.cancel, engine.jobs.resume, engine.jobs.retry, engine.jobs.rerun])
+      await expect(call(other)).rejects.toMatchObject({ code: 'not_found', facts: { what: 'job' } })
   }))
 
 test('resume is counted once for ten callers at once, and answers what is not final', () =>

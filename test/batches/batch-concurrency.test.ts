@@ -87,10 +87,10 @@ test('the counters equal a recount in every snapshot while connections are kille
   )
   const [a, b, c] = submitted.map(each => each.id) as [string, string, string]
   await Promise.all(engines.map(each => each.work({ queues: { q: 10, ends: 2 } })))
-  const surely = async <T>(press: () => Promise<T>): Promise<T | undefined> => {
+  const surely = async <T>(call: () => Promise<T>): Promise<T | undefined> => {
     for (let left = 50; ; left--) {
       try {
-        return await press()
+        return await call()
       } catch (error) {
         // A killed connection; the call is repeated, as a person would.
         if (left === 0 || !['database_unreachable', 'database_timeout'].includes((error as { code: string }).code))
@@ -110,8 +110,8 @@ test('the counters equal a recount in every snapshot while connections are kille
     }
   })()
   await until(() => ran.size > 1000)
-  const ten = <T>(press: (engine: Engine) => Promise<T>) =>
-    Promise.all(Array.from({ length: 10 }, (_, n) => surely(() => press(engines[n % 4]!))))
+  const ten = <T>(call: (engine: Engine) => Promise<T>) =>
+    Promise.all(Array.from({ length: 10 }, (_, n) => surely(() => call(engines[n % 4]!))))
   await ten(engine => engine.batches.cancel(a))
   await ten(engine => engine.batches.retryFailed(b))
   storming = false
@@ -121,9 +121,9 @@ test('the counters equal a recount in every snapshot while connections are kille
   await ten(engine => engine.batches.retryFailed(c))
   const last = await surely(() => one.wait({ batch: c }))
   await until(async () => !(await one.batch(a))!.following)
-  const { wrong, looks } = await auditor.stop()
+  const { wrong, checks } = await auditor.stop()
   expect(wrong).toEqual([])
-  expect(looks).toBeGreaterThan(5)
+  expect(checks).toBeGreaterThan(5)
   expect(last).toMatchObject({ state: 'completed_with_failures', total: 1500, succeeded: 1350, failed: 150 })
   expect(await one.batch(a)).toMatchObject({ state: 'cancelled', waiting: 0, running: 0 })
   expect(await deadlocks()).toBe(before)
@@ -141,11 +141,11 @@ test('pause stops new starts within a second, also of what was claimed ahead in 
   const began = performance.now()
   await one.batches.pause(id)
   const pressMs = performance.now() - began
-  const [pressed] = await sql<{ at: Date }>(`select clock_timestamp() as at`)
+  const [answers] = await sql<{ at: Date }>(`select clock_timestamp() as at`)
   await until(async () => (await one.batch(id))!.running === 0)
   const [stood] = await sql<{ ms: number }>(
     `select extract(epoch from clock_timestamp() - $1::timestamptz)::float8 * 1000 as ms`,
-    [pressed!.at],
+    [answers!.at],
   )
   // On a machine on which the action itself takes its time, everything does.
   expect(stood!.ms).toBeLessThan(Math.max(1000, pressMs * 10))

@@ -97,7 +97,7 @@ test('an item of it is reported to its own stream as its state, and only what is
   expect(stream.seen[0]).toMatchObject({ jobId: job!.id, batchId: t.id, data: { ref: 'bad1' } })
   const batch = follow(t.events('0'))
   await batch.ended
-  expect(batch.brief().filter(told => told.startsWith('item'))).toEqual(['item bad1 failed'])
+  expect(batch.brief().filter(found2 => found2.startsWith('item'))).toEqual(['item bad1 failed'])
 })
 
 describe('progress', () => {
@@ -115,12 +115,12 @@ describe('progress', () => {
       if (n % 8 === 0) await take(t, t.engine.events({ batch: t.id }), 1)
       await t.clock.advance(milliseconds(50))
     }
-    const told = stream.seen.slice(2)
-    expect(told.length).toBeLessThanOrEqual(13)
-    expect(told.length).toBeGreaterThan(5)
-    for (const [place, event] of told.entries()) {
+    const found2 = stream.seen.slice(2)
+    expect(found2.length).toBeLessThanOrEqual(13)
+    expect(found2.length).toBeGreaterThan(5)
+    for (const [place, event] of found2.entries()) {
       if (place === 0) continue
-      expect(event.at.getTime() - told[place - 1]!.at.getTime()).toBeGreaterThanOrEqual(250)
+      expect(event.at.getTime() - found2[place - 1]!.at.getTime()).toBeGreaterThanOrEqual(250)
     }
     await t.clock.advance(tick)
     expect(counts(stream.seen.at(-1))).toEqual([100, 40, 0])
@@ -209,9 +209,9 @@ test('an action on it, and what the engine does to it, is stored once', async ()
   const t = await engineOf({ batches: [strict] })
   const sql = await sqlOf(t)
   const { id } = await t.engine.submit(strict, [{ code: 'later' }, { code: 'bad1' }])
-  const twice = async (verb: () => Promise<unknown>) => {
-    await verb()
-    await verb().catch(() => {})
+  const twice = async (actionName: () => Promise<unknown>) => {
+    await actionName()
+    await actionName().catch(() => {})
   }
   await twice(() => t.engine.batches.pause(id))
   await twice(() => t.engine.batches.resume(id))
@@ -244,13 +244,13 @@ test('an item that is run again opens its batch anew, and that is reported', asy
   await after.ended
   await t.engine.jobs.retry(items[0]!.id)
   const stream = t.events(after.seen.at(-1)!.position)
-  const told = (await take(t, stream, 3)).map(brief)
-  expect(told.toSorted()).toEqual(['action retry', 'completed_with_failures -> running', 'progress'])
+  const found2 = (await take(t, stream, 3)).map(brief)
+  expect(found2.toSorted()).toEqual(['action retry', 'completed_with_failures -> running', 'progress'])
 })
 
 describe('its states are a chain, each reported once and in order,', () => {
-  const stored = (told: readonly EngineEvent[]) => told.map(brief).filter(each => each !== 'progress')
-  const states = (told: readonly string[]) => told.filter(each => each.includes(' -> '))
+  const stored = (found2: readonly EngineEvent[]) => found2.map(brief).filter(each => each !== 'progress')
+  const states = (found2: readonly string[]) => found2.filter(each => each.includes(' -> '))
   const whole = [
     'null -> submitting',
     'submitting -> running',
@@ -275,7 +275,7 @@ describe('its states are a chain, each reported once and in order,', () => {
     await came.passed
     const sql = await sqlOf(t)
     const id = String((await sql<{ id: string }>('select id from retoma.batch'))[0]!.id)
-    const press = async () => {
+    const act = async () => {
       for (let twice = 0; twice < 2; twice++) {
         await t.engine.batches.pause(id)
         await t.engine.batches.resume(id)
@@ -285,7 +285,7 @@ describe('its states are a chain, each reported once and in order,', () => {
       go.open()
       await submitting
     }
-    return { ...t, id, events: (after?: string) => t.engine.events({ batch: id, after }), submitted, press }
+    return { ...t, id, events: (after?: string) => t.engine.events({ batch: id, after }), submitted, act }
   }
 
   test('also those that came and went between two checks', async () => {
@@ -293,12 +293,12 @@ describe('its states are a chain, each reported once and in order,', () => {
     const stream = follow(t.events())
     await until(() => stream.seen.length === 2)
     await t.submitted()
-    await t.press()
+    await t.act()
     await t.run()
     await t.clock.advance(seconds(1))
     await stream.ended
     expect(states(stream.brief())).toEqual(whole)
-    expect(stream.brief().filter(told => told.startsWith('action'))).toEqual([
+    expect(stream.brief().filter(found2 => found2.startsWith('action'))).toEqual([
       'action pause',
       'action resume',
       'action pause',
@@ -308,33 +308,33 @@ describe('its states are a chain, each reported once and in order,', () => {
 
   test('whichever event its reader goes away after, and comes back', async () => {
     const t = await seenEarly()
-    const told = await take(t, t.events(), 1)
+    const found2 = await take(t, t.events(), 1)
     await t.submitted()
-    await t.press()
+    await t.act()
     await t.run()
     // One event at a time: it goes away after each.
     for (;;) {
-      const stream = t.events(told.at(-1)!.position)
+      const stream = t.events(found2.at(-1)!.position)
       const [next] = await take(t, stream, 1)
       await stream.return?.()
       if (next === undefined) break
-      told.push(next)
+      found2.push(next)
     }
-    expect(states(told.map(brief))).toEqual(whole)
-    expect(told.filter(({ type }) => type === 'action')).toHaveLength(4)
-    for (const [place, { position }] of told.entries()) {
+    expect(states(found2.map(brief))).toEqual(whole)
+    expect(found2.filter(({ type }) => type === 'action')).toHaveLength(4)
+    for (const [place, { position }] of found2.entries()) {
       const rest = follow(t.events(position))
       await rest.ended
-      expect(stored(rest.seen)).toEqual(stored(told.slice(place + 1)))
+      expect(stored(rest.seen)).toEqual(stored(found2.slice(place + 1)))
     }
   })
 
   test('and a change by an action says so', async () => {
     const t = await submitted('a')
     await t.engine.batches.pause(t.id)
-    const told = await take(t, t.events('0'), 3)
-    expect(told.map(brief)).toEqual(['progress', 'action pause', 'running -> paused'])
-    expect(told[2]).toMatchObject({ jobId: null, batchId: t.id, data: { reason: 'person' } })
+    const found2 = await take(t, t.events('0'), 3)
+    expect(found2.map(brief)).toEqual(['progress', 'action pause', 'running -> paused'])
+    expect(found2[2]).toMatchObject({ jobId: null, batchId: t.id, data: { reason: 'person' } })
   })
 })
 

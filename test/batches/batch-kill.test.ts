@@ -43,11 +43,11 @@ test('all workers of a batch are killed in its middle: it goes on, nothing that 
   )
   const auditor = startAuditor(url)
 
-  const crew = [hire(url), hire(url)]
-  await Promise.all(crew.map(each => each.ready))
+  const pool = [hire(url), hire(url)]
+  await Promise.all(pool.map(each => each.ready))
   await until(async () => (await engine.batch(id))!.succeeded >= 80)
-  for (const { child } of crew) child.kill('SIGKILL')
-  await Promise.all(crew.map(({ child }) => new Promise(resolve => child.once('close', resolve))))
+  for (const { child } of pool) child.kill('SIGKILL')
+  await Promise.all(pool.map(({ child }) => new Promise(resolve => child.once('close', resolve))))
   const inFlight = (await engine.batch(id))!.running
   expect((await engine.batch(id))!.succeeded).toBeLessThan(total)
   await sql(`create table public.done as select (input #>> '{}')::int as n from retoma.job where state = 'succeeded'`)
@@ -56,9 +56,9 @@ test('all workers of a batch are killed in its middle: it goes on, nothing that 
   // The next worker sees that their processes have ended, and need not miss their beats for 20 s.
   await hire(url).ready
   expect(await engine.wait({ batch: id })).toMatchObject({ state: 'succeeded', succeeded: total, failed: 0 })
-  const { wrong, looks } = await auditor.stop()
+  const { wrong, checks } = await auditor.stop()
   expect(wrong).toEqual([])
-  expect(looks).toBeGreaterThan(5)
+  expect(checks).toBeGreaterThan(5)
   const [again] = await sql<{ finished: number; twice: number; most: number }>(
     `select (select count(*)::int from public.starts where n in (select n from public.done)) - (select count(*)::int from public.before where n in (select n from public.done)) as finished,
        (select count(*)::int from (select n from public.starts group by n having count(*) > 1) t) as twice,

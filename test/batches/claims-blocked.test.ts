@@ -36,15 +36,15 @@ describe('of a batch', () => {
     const { begin, enqueueMany, sql, clock, asleep, runs, db } = await faultyWorker()
     await put(sql, await enqueueMany(3))
     await sql(`update retoma.batch set claims_blocked = true, state = 'paused'`)
-    const [looked, told] = [gate(), gate()]
+    const [checked, reported] = [gate(), gate()]
     let slow = false
     const worker = await begin({
       ...db,
       async run<Row>(statement: Statement, values: unknown[], deadlineMs?: number) {
         const rows = await db.run<Row>(statement, values, deadlineMs)
         if (slow && statement.name === 'claim_look_ahead') {
-          looked.open()
-          await told.passed
+          checked.open()
+          await reported.passed
         }
         return rows
       },
@@ -54,12 +54,12 @@ describe('of a batch', () => {
     await asleep()
     slow = true
     worker.claimsUnblocked('q')
-    await looked.passed
+    await checked.passed
     // Its answer is on its way, and knows nothing of this.
     await sql(`update retoma.batch set claims_blocked = false, state = 'running'`)
     await sql(`update retoma.queue set unblock_seq = unblock_seq + 1`)
     worker.claimsUnblocked('q')
-    told.open()
+    reported.open()
     await until(() => runs.length === 3)
   })
 

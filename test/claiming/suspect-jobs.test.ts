@@ -230,17 +230,17 @@ describe('a suspect that must be alone', () => {
 
   test('leaves no free slot to report while it is waited for', async () => {
     const { begin, suspect, enqueue, runs, sql, end } = await workerWith()
-    const told = async () =>
+    const reported = async () =>
       (await sql<{ free: string }>(`select free_slots ->> 'q' as free from retoma.worker`)).map(each => each.free)
     const long = await enqueue()
     const worker = await begin()
     await runs(6)
-    expect(await told()).toEqual(['4'])
+    expect(await reported()).toEqual(['4'])
     await suspect(alone)
     worker.wake('q')
     await runs()
     for (let waited = 0; waited < 6; waited++) await runs(1)
-    expect(await told()).toEqual(['0'])
+    expect(await reported()).toEqual(['0'])
     await end(long)
   })
 

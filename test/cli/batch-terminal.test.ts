@@ -85,9 +85,9 @@ describe.runIf(hasTerminal)('in a terminal', () => {
       `[${'░'.repeat(40)}]  0.0 %  0 of 3`,
       '3 waiting',
     ])
-    const told = away.slice(3).join(' ')
-    expect(told).toMatch(/^trying again for \d s: the database at 127\.0\.0\.1:\d+\/\w+ does not answer: /)
-    expect(told).not.toContain('…')
+    const shown = away.slice(3).join(' ')
+    expect(shown).toMatch(/^trying again for \d s: the database at 127\.0\.0\.1:\d+\/\w+ does not answer: /)
+    expect(shown).not.toContain('…')
     await here.run()
     link.mend()
     const { code, stdout, stderr } = await program.ended

@@ -71,10 +71,10 @@ function watching(found: (BatchView | Error)[], options: { columns?: number; row
   const { columns = 80, rows = 24 } = options
   const terminal = { columns, rows, write: (text: string) => (written = `${written}${text}`) }
   const display = options.pipe ? printedBy(options.pipe) : drawnOn(terminal, voiceOf().voice)
-  let looks = 0
+  let checks = 0
   const ended = watchBatch({
     read: async () => {
-      const next = found[Math.min(looks++, found.length - 1)]!
+      const next = found[Math.min(checks++, found.length - 1)]!
       if (next instanceof Error) throw next
       return next
     },
@@ -88,8 +88,8 @@ function watching(found: (BatchView | Error)[], options: { columns?: number; row
     pass: (n: number) => clock.advance(seconds(n)),
     seen: () => seenOn(written, { columns, rows }),
     over: () => display.over(),
-    get looks() {
-      return looks
+    get checks() {
+      return checks
     },
   }
 }
@@ -140,7 +140,7 @@ test('a paused batch is watched on, with the action to run', async () => {
   const paused: BatchView = { ...running, state: 'paused', reason, rate: null, etaSeconds: null }
   const watch = watching([...Array(61).fill(paused), running])
   await watch.pass(60)
-  expect(watch.looks).toBe(61)
+  expect(watch.checks).toBe(61)
   expect(watch.seen().lines).toEqual([
     'batch 7 (classification): paused by its stopAfter: 100 of the 1,000 items that',
     'ended had failed',

@@ -321,8 +321,8 @@ test('skip takes items of batches, each by itself', async () => {
 
 test('the id of a job is no batch, and the job is left alone', async () => {
   const { id } = await here.engine.enqueue(classify, { n: 1 })
-  for (const verb of ['show', 'failures', 'resume', 'cancel'])
-    expect(await retoma('batch', verb, id)).toMatchObject({
+  for (const actionName of ['show', 'failures', 'resume', 'cancel'])
+    expect(await retoma('batch', actionName, id)).toMatchObject({
       code: 1,
       stdout: '',
       stderr: `error not_found: there is no batch "${id}"\n`,

@@ -64,13 +64,13 @@ test('a blocked loop: the sentence, the stack, and what to do; the id alone will
 
 test('--json is one document with snake_case names', async () => {
   const id = await hung()
-  const told = await answer(['explain', 'job', id], { folder, env })
-  expect(told).toMatchObject({
+  const reported = await answer(['explain', 'job', id], { folder, env })
+  expect(reported).toMatchObject({
     verdict: 'hung',
     advice: { action: 'restart_worker', command: null },
     facts: { id, worker: { blocked_job: id, blocked_since: expect.any(String) }, policy: { stall_after: 300_000 } },
   })
-  expect(Object.keys(told)).toEqual(['verdict', 'sentence', 'advice', 'facts'])
+  expect(Object.keys(reported)).toEqual(['verdict', 'sentence', 'advice', 'facts'])
 })
 
 test('a failed job shows its evidence, and an end that needs nothing shows no more than that', async () => {

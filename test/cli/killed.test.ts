@@ -95,16 +95,16 @@ beforeAll(() => {
 async function killWithoutSupervisor() {
   const { url, engine, client } = await databaseAndEngine()
   engine.watch()
-  const looks = new Set<number>()
-  const looked = async () => {
+  const checks = new Set<number>()
+  const checked = async () => {
     const { rows } = await client.query(
       `select extract(epoch from at)::float8 * 1000 as at from retoma.periodic_lease where name = 'watchdog' and isfinite(at)`,
     )
-    if (rows[0] !== undefined) looks.add(rows[0].at)
-    return looks.size
+    if (rows[0] !== undefined) checks.add(rows[0].at)
+    return checks.size
   }
   // It watches before the worker is there: what it finds it finds by the beat.
-  await until(async () => (await looked()) > 0)
+  await until(async () => (await checked()) > 0)
   const folder = folderWith({ 'retoma.config.ts': config }, 'file')
   const worker = start(['worker', '--no-supervise'], { folder, env: { DATABASE_URL: url } })
   await worker.said('Ctrl-C')
@@ -112,10 +112,10 @@ async function killWithoutSupervisor() {
   await until(async () => (await engine.job(id))?.progress != null)
   worker.tell('SIGKILL')
   await worker.ended
-  await until(async () => (await looked()) > 0 && (await recoveredAt(client)).length > 0)
+  await until(async () => (await checked()) > 0 && (await recoveredAt(client)).length > 0)
   const [dead] = await workersIn(client)
   const [recovered] = await recoveredAt(client)
-  return { dead: dead!, recovered: recovered!, looks: [...looks].sort((a, b) => a - b), job: await engine.job(id) }
+  return { dead: dead!, recovered: recovered!, checks: [...checks].sort((a, b) => a - b), job: await engine.job(id) }
 }
 
 async function until(condition: () => Promise<boolean>): Promise<void> {
@@ -214,13 +214,13 @@ test.each([
 })
 
 test('a worker without a supervisor is found 20 s after its last heartbeat, at the next check of a watchdog: within 25 s', async () => {
-  const { dead, recovered, looks, job } = await found
+  const { dead, recovered, checks, job } = await found
   const { heartbeat_at, dead_at, crash_report } = dead
   const silentMs = dead_at! - heartbeat_at
   expect(crash_report).toBe(null)
   expect(silentMs).toBeGreaterThanOrEqual(20_000)
   // A check suspects after 10 s of silence, a check declares dead once the suspicion is 10 s old. Checks are 5 s apart, or as far apart as this machine made them.
-  const furthest = Math.max(...looks.slice(1).map((each, index) => each - looks[index]!))
+  const furthest = Math.max(...checks.slice(1).map((each, index) => each - checks[index]!))
   expect(silentMs).toBeLessThanOrEqual(20_000 + Math.max(furthest, 5000) + 1000)
   expect(recovered - dead_at!).toBeLessThan(5000)
   expect(job).toMatchObject({ state: 'waiting', restarts: 1, failures: 0, crashes: 0 })

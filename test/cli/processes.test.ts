@@ -50,7 +50,7 @@ const eventually = (count: number) => expect.poll(alive).toHaveLength(count)
 const finished = (job: string) => engine.wait({ job })
 
 /** The log lines of the worker processes with one of these messages, as `message number`. */
-const told = (stderr: string, ...messages: string[]): string[] =>
+const reported = (stderr: string, ...messages: string[]): string[] =>
   // The last line may not be complete.
   stderr
     .split('\n')
@@ -77,7 +77,7 @@ describe('three worker processes', () => {
     await finished((await engine.enqueue(speak, null)).id)
     expect(await program.said('a line of a handler')).toMatch(/^\[[123]\] a line of a handler$/m)
     const stderr = await program.noted('worker ready')
-    expect(told(stderr, 'worker ready').sort()).toEqual(['worker ready 1', 'worker ready 2', 'worker ready 3'])
+    expect(reported(stderr, 'worker ready').sort()).toEqual(['worker ready 1', 'worker ready 2', 'worker ready 3'])
     expect(
       stderr
         .trim()
@@ -104,11 +104,11 @@ describe('three worker processes', () => {
   test('SIGHUP replaces every process, the next only when the last claims again', async () => {
     const before = await alive()
     // The row of the process started again is there before its line in the log.
-    await expect.poll(async () => told(await program.noted(''), 'worker ready')).toHaveLength(4)
+    await expect.poll(async () => reported(await program.noted(''), 'worker ready')).toHaveLength(4)
     const earlier = (await program.noted('')).length
     program.tell('SIGHUP')
     const stderr = (await program.noted('the rolling restart is done')).slice(earlier)
-    expect(told(stderr, 'worker stopped', 'worker ready')).toEqual(
+    expect(reported(stderr, 'worker stopped', 'worker ready')).toEqual(
       [3, 2, 1].flatMap(number => [`worker stopped ${number}`, `worker ready ${number}`]),
     )
     await eventually(3)

@@ -49,11 +49,11 @@ const jobs = async () =>
 
 async function succeeded(atLeast: number): Promise<Job[]> {
   let found: Job[] = []
-  const look = async () => {
+  const check = async () => {
     found = (await jobs()).filter(job => job.state === 'succeeded')
     return found.length
   }
-  await expect.poll(look, { interval: 200 }).toBeGreaterThanOrEqual(atLeast)
+  await expect.poll(check, { interval: 200 }).toBeGreaterThanOrEqual(atLeast)
   return found
 }
 

@@ -40,15 +40,15 @@ test('a config that names the classifier runs it, from the package that was buil
 })
 
 test('the classifier is given what is set of OpenRouter', async () => {
-  const told = async (given: Record<string, string>) => {
+  const reported = async (given: Record<string, string>) => {
     for (const [name, value] of Object.entries(given)) vi.stubEnv(name, value)
     const { queues, limits } = await load(withClassifier())
     return { size: queues.classifier, limits: limits.classifier }
   }
   const perGroup = { concurrency: 1 }
-  expect(await told({})).toEqual({ size: 20, limits: { concurrency: 20, perGroup } })
+  expect(await reported({})).toEqual({ size: 20, limits: { concurrency: 20, perGroup } })
   // Requests per minute are counted where the AI is asked, not at the queue.
-  expect(await told({ OPENROUTER_CONCURRENCY: '7', OPENROUTER_REQUESTS_PER_MINUTE: '90' })).toEqual({
+  expect(await reported({ OPENROUTER_CONCURRENCY: '7', OPENROUTER_REQUESTS_PER_MINUTE: '90' })).toEqual({
     size: 7,
     limits: { concurrency: 7, perGroup },
   })
@@ -91,9 +91,9 @@ test.each([
   ["systems: [{ name: 'a' }, { name: 'a' }]", 'there are two systems named "a"'],
   ['simulated: "maps"', 'simulated must be a list of names'],
   ['sistems: []', 'there is no "sistems" in a config, did you mean "systems"?'],
-])('%s is refused', async (text, told) => {
+])('%s is refused', async (text, reported) => {
   const error = await load(`export default { ${text} }`).catch(thrown => thrown)
-  expect(isRetomaError(error, 'bad_config') && error.in('en')).toContain(told)
+  expect(isRetomaError(error, 'bad_config') && error.in('en')).toContain(reported)
 })
 
 test('what a system brings runs beside what the config does, at the sizes that the config says', async () => {
@@ -115,12 +115,12 @@ test.each([
     `${job('a')}\nexport default { batches: [defineBatch({ name: 'shelf', job })] }`,
     /the name "shelf" is that of the system reader/,
   ],
-])('a name of a system is refused in a config: %#', async (text, told) => {
+])('a name of a system is refused in a config: %#', async (text, reported) => {
   const config = await loadConfig(configured(text))
   const error = await Promise.resolve()
     .then(() => merged(config, [reading]))
     .catch(thrown => thrown)
-  expect(isRetomaError(error, 'bad_config') && error.in('en')).toMatch(told)
+  expect(isRetomaError(error, 'bad_config') && error.in('en')).toMatch(reported)
   expect(isRetomaError(error, 'bad_config') && error.in('pt')).toContain('sistema reader')
 })
 
@@ -169,7 +169,7 @@ test.each([
   ],
   ['no list', 'export default { routes: {} }', 'routes must be a list of what route of retoma/http answers'],
   ['no route', 'export default { routes: [{}] }', 'routes[0] was not made by route of retoma/http'],
-])('errors or routes of a config that cannot be its own are refused at start: %s', async (_, text, told) => {
+])('errors or routes of a config that cannot be its own are refused at start: %s', async (_, text, reported) => {
   const error = await load(text).catch(thrown => thrown)
-  expect(isRetomaError(error, 'bad_config') && error.in('en')).toContain(told)
+  expect(isRetomaError(error, 'bad_config') && error.in('en')).toContain(reported)
 })

@@ -25,9 +25,9 @@ beforeAll(async () => {
   folder = folderWith({}, 'file')
   env = { DATABASE_URL: database.url, PORT: '0' }
   serve = start(['serve', '--json'], { folder, env })
-  const told = JSON.parse(await serve.said('}\n'))
-  expect(told.open).toBe(true)
-  address = told.address
+  const reported = JSON.parse(await serve.said('}\n'))
+  expect(reported.open).toBe(true)
+  address = reported.address
 })
 
 afterAll(async () => {
@@ -100,9 +100,9 @@ test('with a token in the database, or in RETOMA_ADMIN_TOKEN, another HOST is se
   const secret = 'a-long-and-random-value'
   for (const more of [{}, { RETOMA_ADMIN_TOKEN: secret }] as Record<string, string>[]) {
     const other = start(['serve', '--json'], { folder, env: { ...env, HOST: '0.0.0.0', ...more } })
-    const told = JSON.parse(await other.said('}\n'))
-    expect(told.open).toBe(false)
-    const at = told.address.replace('0.0.0.0', '127.0.0.1')
+    const reported = JSON.parse(await other.said('}\n'))
+    expect(reported.open).toBe(false)
+    const at = reported.address.replace('0.0.0.0', '127.0.0.1')
     expect((await fetch(`${at}/api/v1/me`)).status).toBe(401)
     const headers = { authorization: `Bearer ${secret}` }
     expect((await fetch(`${at}/api/v1/me`, { headers })).status).toBe('RETOMA_ADMIN_TOKEN' in more ? 200 : 401)

@@ -163,10 +163,10 @@ test('what goes wrong in up is reported to whoever follows it over HTTP', async 
   const stream = await fetch(`${address}/api/v1/events`)
   const reader = stream.body!.pipeThrough(new TextDecoderStream()).getReader()
   await run(['jobs', 'enqueue', 'broken', '--wait'], { folder })
-  let told = ''
-  while (!told.includes('event: state')) told += (await reader.read()).value ?? ''
+  let found2 = ''
+  while (!found2.includes('event: state')) found2 += (await reader.read()).value ?? ''
   await reader.cancel()
-  expect(told).toContain('"to":"failed"')
+  expect(found2).toContain('"to":"failed"')
 })
 
 test('a second up in the same folder is refused and names the address of the first, whatever its port', async () => {

@@ -19,8 +19,8 @@ test('however many connections are lost at once, one short line says so, and the
   await client.query('select pg_terminate_backend(id) from unnest($1::int[]) as u (id)', [ids])
   await client.end()
   await until(() => lines.length === 3)
-  const [told, ...others] = lines.filter(line => line.includes(' warn '))
-  expect(told).toMatch(
+  const [reported, ...others] = lines.filter(line => line.includes(' warn '))
+  expect(reported).toMatch(
     /^\S+ warn {2}a database connection was lost; the engine opens another one problem=[^\n]{1,100}\n$/,
   )
   expect(others).toEqual([])

@@ -189,16 +189,16 @@ describe.skipIf(!isInstalled('oldest'))('on PostgreSQL 14', () => {
     await t.engine.batches.pause(id)
     await t.engine.batches.resume(id)
     await t.run()
-    const told = async (filter: EventsFilter) => {
+    const reported = async (filter: EventsFilter) => {
       const types: string[] = []
       for await (const event of t.engine.events(filter)) types.push(event.type)
       return types.toSorted()
     }
-    expect(await told({ batch: id, after: '0' })).toEqual([
+    expect(await reported({ batch: id, after: '0' })).toEqual([
       ...['action', 'action', 'item', 'item', 'progress'],
       ...['state', 'state', 'state'],
     ])
-    expect(await told({ job: items[0]!.id, after: '0' })).toEqual(['state'])
+    expect(await reported({ job: items[0]!.id, after: '0' })).toEqual(['state'])
     await t.clock.advance(days(91))
     await t.clean()
     for await (const event of t.engine.events({ after: '0' })) {

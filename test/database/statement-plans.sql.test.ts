@@ -220,8 +220,8 @@ test('a watchdog goes by the indexes of what runs and what waits, never over the
   await store.putMany(20_000, 'succeeded')
   await store.sql(`vacuum analyze retoma.job`)
   const kind = { name: 'k', queue: 'q', policy: { ...defaultPolicy, maxAge: 1000 } }
-  const looks: Record<string, (db: Db) => Promise<unknown>> = {
-    look: db => checkWorkers(db, { orphanAfterMs: 1, heartbeatMs: 1, apartMs: 0 }, 'all', at(0)),
+  const checks: Record<string, (db: Db) => Promise<unknown>> = {
+    check: db => checkWorkers(db, { orphanAfterMs: 1, heartbeatMs: 1, apartMs: 0 }, 'all', at(0)),
     late: db => findLateAttempts(db, '0', 10, at(0)),
     starved: db => starvedLanes(db, at(0)),
     overdue: db => failOverdue(db, 10, at(0)),
@@ -230,13 +230,13 @@ test('a watchdog goes by the indexes of what runs and what waits, never over the
     incidents: db => findIncidents(db, { queue: 'n', apartMs: 0, readyMs: 0 }, at(0)),
     sample: db => takeSample(db, 1, at(0)),
   }
-  for (const [name, look] of Object.entries(looks)) {
+  for (const [name, check] of Object.entries(checks)) {
     const sent: { statement: Statement; values: unknown[] }[] = []
     const run = async (statement: Statement, values: unknown[]) => {
       sent.push({ statement, values })
       return [kind]
     }
-    await look({ ...store.db, run } as unknown as Db).catch(() => {})
+    await check({ ...store.db, run } as unknown as Db).catch(() => {})
     const { statement, values } = sent.at(-1)!
     const plan = await store.db.transaction(async client => {
       const { rows } = await client.query(`explain ${statement.text}`, values)

@@ -146,9 +146,9 @@ test.each([
   ['retoma', 'cannot be the name of its schema'],
   ['Shop', 'cannot be the name of its schema'],
   ['pg_shop', 'cannot be the name of its schema'],
-])('a system with migrations named %s is refused', async (name, told) => {
+])('a system with migrations named %s is refused', async (name, reported) => {
   const error = await createEngine({ systems: [{ ...shop(), name }] }).catch(thrown => thrown)
-  expect(error.message).toContain(told)
+  expect(error.message).toContain(reported)
 })
 
 test('a system that is not named has no tables to migrate', async () => {

@@ -146,8 +146,8 @@ test('who died between that decision and the stop keeps nobody out', async () =>
 
 test('a server that does not answer is left, with a word, within seconds', async () => {
   const dataDir = await house()
-  const told: object[] = []
-  const log = { warn: (facts: object) => told.push(facts) } as unknown as Log
+  const reported: object[] = []
+  const log = { warn: (facts: object) => reported.push(facts) } as unknown as Log
   const mine = mind(await openEmbedded({ dataDir, fsync: false, log }))
   const [pid] = serversBelow(dataDir)
   const frozen = processesBelow(dataDir)
@@ -159,7 +159,7 @@ test('a server that does not answer is left, with a word, within seconds', async
   } finally {
     signal(frozen, 'SIGCONT')
   }
-  expect(told).toEqual([{ folder: dataDir, pid, answer: 'silent' }])
+  expect(reported).toEqual([{ folder: dataDir, pid, answer: 'silent' }])
 
   const next = await open(dataDir)
   expect(next.started).toBe(false)

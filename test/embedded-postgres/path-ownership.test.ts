@@ -26,7 +26,7 @@ const nobody = 65534
 const noNamespaces = { unshare: '/nonexistent/unshare' }
 
 /** Something of root's that nobody else may change, and how it looks now. */
-function victim(folder: string): { file: string; dir: string; look: () => unknown } {
+function victim(folder: string): { file: string; dir: string; check: () => unknown } {
   const dir = join(folder, 'roots')
   const file = join(dir, 'secret')
   mkdirSync(dir, { mode: 0o700 })
@@ -35,7 +35,7 @@ function victim(folder: string): { file: string; dir: string; look: () => unknow
     const { uid, mode } = statSync(path)
     return [uid, mode]
   }
-  return { file, dir, look: () => [readFileSync(file, 'utf8'), readdirSync(dir), about(dir), about(file)] }
+  return { file, dir, check: () => [readFileSync(file, 'utf8'), readdirSync(dir), about(dir), about(file)] }
 }
 
 function plant(target: string, link: string): void {
@@ -64,8 +64,8 @@ test('on the ground of another user all is made by that user, and root follows n
   expect([dataDir, ...made.map(name => join(dataDir, name))].map(path => lstatSync(path).uid)).toEqual(
     Array(made.length + 1).fill(nobody),
   )
-  const { file, dir, look } = victim(folder)
-  const before = look()
+  const { file, dir, check } = victim(folder)
+  const before = check()
 
   // The log: refused, by name.
   plant(file, join(dataDir, 'postgres.log'))
@@ -104,7 +104,7 @@ test('on the ground of another user all is made by that user, and root follows n
   plant(file, join(dataDir, 'postgres', 'postmaster.pid'))
   await expect(openEmbedded({ dataDir, fsync: false })).rejects.toMatchObject({ code: 'data_unreadable' })
   rmSync(join(dataDir, 'postgres', 'postmaster.pid'))
-  expect(look()).toEqual(before)
+  expect(check()).toEqual(before)
 })
 
 test('a link of another user in the place of the data folder, or of the data, leads root nowhere', async context => {
@@ -114,8 +114,8 @@ test('a link of another user in the place of the data folder, or of the data, le
   const theirs = join(folder, 'theirs')
   mkdirSync(theirs)
   chownSync(theirs, nobody, nobody)
-  const { dir, look } = victim(folder)
-  const before = look()
+  const { dir, check } = victim(folder)
+  const before = check()
   const dataDir = join(theirs, 'data')
 
   plant(dir, dataDir)
@@ -139,7 +139,7 @@ test('a link of another user in the place of the data folder, or of the data, le
   mkdirSync(join(dataDir, 'postgres.init-4194306-d-y'))
   plant(dir, join(dataDir, 'postgres.init-4194306-d-y', 'deep'))
   await mind(await openEmbedded({ dataDir, fsync: false })).leave()
-  expect(look()).toEqual(before)
+  expect(check()).toEqual(before)
 
   // A link to something of one's own is one's own affair.
   const own = join(theirs, 'large disk')
@@ -156,8 +156,8 @@ test('a socket folder that another user has made in /tmp is refused', async cont
   const server = mind(await openEmbedded({ dataDir, fsync: false }))
   const socket = new URL(server.url).searchParams.get('host')!
   await server.leave()
-  const { dir, look } = victim(scratch())
-  const before = look()
+  const { dir, check } = victim(scratch())
+  const before = check()
   try {
     plant(dir, socket)
     await expect(openEmbedded({ dataDir, fsync: false })).rejects.toThrow(/is not private/)
@@ -168,7 +168,7 @@ test('a socket folder that another user has made in /tmp is refused', async cont
   } finally {
     rmSync(socket, { recursive: true, force: true })
   }
-  expect(look()).toEqual(before)
+  expect(check()).toEqual(before)
 })
 
 // Only root becomes somebody else.
@@ -178,8 +178,8 @@ describe.runIf(isRoot && othersReach)('run by root', () => {
     ['where namespaces are forbidden', noNamespaces],
   ])("the server cannot read, write or run anything of root's, %s", async (how, machine) => {
     const folder = scratch()
-    const { file, look } = victim(folder)
-    const before = look()
+    const { file, check } = victim(folder)
+    const before = check()
     const closed = join(folder, 'closed')
     mkdirSync(closed, { mode: how.includes('view') ? 0o700 : 0o755 })
     const dataDir = join(closed, 'data')
@@ -200,6 +200,6 @@ describe.runIf(isRoot && othersReach)('run by root', () => {
     const said = JSON.stringify(await query(server.url, 'select line from said'))
     expect(said).toContain('65534')
     expect(said).not.toContain('untouched')
-    expect(look()).toEqual(before)
+    expect(check()).toEqual(before)
   })
 })

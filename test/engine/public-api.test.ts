@@ -237,8 +237,8 @@ test('a filter without a value acts on nothing: it is refused', async () => {
     null,
     'work',
   ])
-    for (const verb of ['cancelMany', 'retryMany'] as const)
-      expect(await outcomeOf(() => any[verb](filter)), JSON.stringify(filter)).toMatchObject({ code: 'bad_option' })
+    for (const action of ['cancelMany', 'retryMany'] as const)
+      expect(await outcomeOf(() => any[action](filter)), JSON.stringify(filter)).toMatchObject({ code: 'bad_option' })
   expect(await outcomeOf(() => any.cancelMany({ kind: 'work', groupkey: 'ana' }))).toMatchObject({
     message: expect.stringContaining('did you mean "groupKey"?'),
   })

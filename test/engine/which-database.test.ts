@@ -99,10 +99,10 @@ test('one line of the log says which database it is, without user and password',
   const log = { ...silentLog, info: (facts: object, message: string) => void lines.push({ ...facts, message }) }
   const url = await shareDatabase()
   await (await createEngine({ databaseUrl: url, log })).close()
-  const told = lines.filter(line => JSON.stringify(line).includes('the database of this engine'))
-  expect(told).toHaveLength(1)
-  expect(JSON.stringify(told)).toContain(new URL(url).pathname.slice(1))
-  expect(JSON.stringify(told)).not.toContain('://')
+  const reported = lines.filter(line => JSON.stringify(line).includes('the database of this engine'))
+  expect(reported).toHaveLength(1)
+  expect(JSON.stringify(reported)).toContain(new URL(url).pathname.slice(1))
+  expect(JSON.stringify(reported)).not.toContain('://')
 })
 
 const library = new URL('../../dist/index.js', import.meta.url).href

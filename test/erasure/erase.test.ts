@@ -193,18 +193,18 @@ async function ended(t: TestEngine, text = `${secret} bad`, options = {}) {
   const file = await put(t, mb + 1)
   await t.engine.files.keep([file.id], { job: id })
   await t.run()
-  const told = await t.engine.enqueue(job, `of ${secret}`)
+  const reported = await t.engine.enqueue(job, `of ${secret}`)
   await t.run()
   await t.engine.query(
     `insert into retoma.incident (event, subject, severity, facts, since, found_at, opened_job)
      values ('job.poison', $1, 'error', '{}', now(), now(), $2)`,
-    [`job:${id}`, told.id],
+    [`job:${id}`, reported.id],
   )
   await t.engine.query(
     `insert into retoma.finding (verdict, subject, since, seen_at, facts) values ('slow', $1, now(), now(), $2)`,
     [`job:${id}`, { job: id, attempt: 1, ref: secret }],
   )
-  return { id, jobs: [id, told.id], files: [file.id] }
+  return { id, jobs: [id, reported.id], files: [file.id] }
 }
 
 test('an erased job has left every table, with its steps, failures, events, files and notices', async () => {

@@ -74,13 +74,13 @@ describe("a job's stream", () => {
     [good, 'null -> succeeded', null],
     [bad, 'null -> failed', 'no'],
     [none, 'null -> skipped', 'nothing to do'],
-  ])('of one that is over already tells that, with the reason, and ends: %#', async (job, told, reason) => {
+  ])('of one that is over already tells that, with the reason, and ends: %#', async (job, found2, reason) => {
     const t = await engineWith(job)
     const { id } = await t.engine.enqueue(job, undefined)
     await t.run()
     const stream = follow(t.engine.events({ job: id }))
     await stream.ended
-    expect(stream.brief()).toEqual([told])
+    expect(stream.brief()).toEqual([found2])
     expect(stream.seen[0]!.data).toMatchObject({ reason })
   })
 
@@ -263,8 +263,8 @@ describe('reset:', () => {
       const next = take(t, late, 1)
       await t.engine.queues.resume('default')
       await t.engine.queues.pause('default')
-      const [told] = await next
-      expect(told).toMatchObject({ type: 'action' })
+      const [found2] = await next
+      expect(found2).toMatchObject({ type: 'action' })
       await late.return?.()
     }
   })
@@ -273,8 +273,8 @@ describe('reset:', () => {
     const t = await engineWith(good)
     const { id } = await t.engine.enqueue(good, undefined)
     const stream = t.engine.events({ job: id, after: '999999999' })
-    const told = await take(t, stream, 2)
-    expect(told.map(brief)).toEqual(['reset', 'null -> waiting'])
+    const found2 = await take(t, stream, 2)
+    expect(found2.map(brief)).toEqual(['reset', 'null -> waiting'])
     await stream.return?.()
   })
 
@@ -311,7 +311,7 @@ async function faultyEvents() {
   })
   const { events } = createEvents({ db, clock, eventFeed, closing: closing.signal })
   const sql = (text: string) => real.run({ name: '', text }, [])
-  const looks = () => db.asked.filter(name => name === 'event_poll').length
+  const rounds = () => db.asked.filter(name => name === 'event_poll').length
   /** So many that listen by now; what they heard on the way there is forgotten. */
   const listeners = async (count: number) => {
     const readers = upTo(count).map(() => follow(events()))
@@ -322,7 +322,7 @@ async function faultyEvents() {
     for (const { seen } of readers) seen.length = 0
     return readers
   }
-  return { db, clock, feed: eventFeed, events, sql, looks, listeners }
+  return { db, clock, feed: eventFeed, events, sql, rounds, listeners }
 }
 
 const away = () => new RetomaError('database_unreachable', { address: 'here', problem: 'gone', outcome: '' })
@@ -357,9 +357,9 @@ describe('many readers, slow readers, no readers:', () => {
   test('one look every 250 ms, however many listen', async () => {
     const t = await faultyEvents()
     const readers = await t.listeners(50)
-    const before = t.looks()
+    const before = t.rounds()
     await t.clock.advance(seconds(5))
-    expect(t.looks() - before).toBe(20)
+    expect(t.rounds() - before).toBe(20)
     await t.sql(warnings(1, 10))
     await t.clock.advance(tick)
     for (const { seen } of readers) expect(numbers(seen)).toEqual(upTo(10))
@@ -493,7 +493,7 @@ describe('many readers, slow readers, no readers:', () => {
     await next
     await t.sql(warnings(1, 1))
     const after = follow(t.events())
-    await until(() => t.looks() >= 3)
+    await until(() => t.rounds() >= 3)
     await t.sql(warnings(2, 2))
     held.open()
     await moved

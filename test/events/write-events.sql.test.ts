@@ -77,8 +77,8 @@ describe('what is stored:', () => {
     ]
     const settles = ids.map((id, i): SettleRow => ({ id, attempt: 1, outcome: outcomes[i % 3]! }))
     await settleJobs(store.db, 'w', settles, at(1))
-    const told = (await events()).map(row => row.job_id)
-    expect(told.sort()).toEqual(ids.filter((_, i) => i % 3 > 0).sort())
+    const reported = (await events()).map(row => row.job_id)
+    expect(reported.sort()).toEqual(ids.filter((_, i) => i % 3 > 0).sort())
   })
 
   test('a settle whose answer was lost makes one event', async () => {
@@ -123,8 +123,8 @@ describe('what is stored:', () => {
 
   test('an action, once, and only when it changed something', async () => {
     const id = await store.put('running')
-    for (const verb of ['cancel', 'cancel', 'retry', 'retry', 'resume'] as const)
-      await applyJobAction(store.db, verb, id, at(4))
+    for (const actionName of ['cancel', 'cancel', 'retry', 'retry', 'resume'] as const)
+      await applyJobAction(store.db, actionName, id, at(4))
     await store.sql(`update retoma.job set state = 'stalled' where id = $1`, [id])
     for (let time = 0; time < 2; time++) await applyJobAction(store.db, 'resume', id, at(5))
     expect((await events()).map(({ type, job_id, data }) => [type, job_id, data.what, data.from, data.to])).toEqual([
@@ -346,7 +346,7 @@ describe('by index, whether statistics say that all have a position or that none
     await store.sql('analyze retoma.event')
     const plans = {
       place: await planOf(placeEvents),
-      look: await planOf(db => pollEvents(db, { after: 1, limit: 2000, jobs: ['5'], batches: ['6'] }, null)),
+      check: await planOf(db => pollEvents(db, { after: 1, limit: 2000, jobs: ['5'], batches: ['6'] }, null)),
       page: await planOf(db => readEvents(db, {}, 1, 500)),
       pageOfJob: await planOf(db => readEvents(db, { job: '5' }, 1, 500)),
       pageOfBatch: await planOf(db => readEvents(db, { batch: '6' }, 1, 500)),

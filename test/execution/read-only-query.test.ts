@@ -20,12 +20,12 @@ test.each([
   { what: 'that the link is gone', error: linkLost(), asked: 2 },
   { what: 'that the server goes down', error: databaseError('57P01'), asked: 2 },
 ])('$what: asked $asked times', async ({ error, asked }) => {
-  const told: unknown[] = []
+  const shown: unknown[] = []
   const w = await faultyWorker({
     run: ctx =>
       ctx.query('select 1').then(
-        () => told.push('ok'),
-        thrown => void told.push(thrown.code),
+        () => shown.push('ok'),
+        thrown => void shown.push(thrown.code),
       ),
   })
   w.db.fail('tx.query', 'after', error)
@@ -35,6 +35,6 @@ test.each([
     await w.clock.advance(seconds(0.1))
     return (await w.row(id)).state === 'succeeded'
   })
-  expect(told).toEqual([asked === 1 ? '57014' : 'ok'])
+  expect(shown).toEqual([asked === 1 ? '57014' : 'ok'])
   expect(w.db.asked.filter(each => each === 'tx.query')).toHaveLength(asked)
 })

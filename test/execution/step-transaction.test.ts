@@ -447,7 +447,7 @@ test('a job enqueued with its tx is there if and only if it commits', async () =
 })
 
 describe('what a handler does to its session is not there for the next:', () => {
-  const look = `select current_setting('search_path') as path, current_user = session_user as self, to_regclass('pg_temp.mine') as mine,
+  const check = `select current_setting('search_path') as path, current_user = session_user as self, to_regclass('pg_temp.mine') as mine,
     (select count(*)::int from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()) as locks`
   test.each(['commits', 'fails'])('one that %s', async how => {
     const seen: unknown[] = []
@@ -463,7 +463,7 @@ describe('what a handler does to its session is not there for the next:', () => 
       })
       await dirty.catch(() => {})
       for (let n = 0; n < 3; n++) {
-        await ctx.transaction(`look ${n}`, async tx => void seen.push((await tx.query(look)).rows[0]))
+        await ctx.transaction(`check ${n}`, async tx => void seen.push((await tx.query(check)).rows[0]))
       }
     })
     expect(await work()).toMatchObject({ state: 'succeeded' })

@@ -105,7 +105,7 @@ describe('with a fault at every call of the store', () => {
 
 describe('killed at every instant, before and after each call of the store', () => {
   const steps = ['one', 'two', 'three', 'four']
-  async function life() {
+  async function runThrough() {
     const effects: string[] = []
     const w = await faultyWorker({
       run: async ctx => {
@@ -119,7 +119,7 @@ describe('killed at every instant, before and after each call of the store', () 
   }
 
   test.each(['before', 'after'] as const)('%s it: what was saved ran once, and the job succeeds', async when => {
-    const whole = await life()
+    const whole = await runThrough()
     await whole.begin()
     await whole.settles(await whole.enqueue())
     expect(whole.db.asked).toEqual(
@@ -131,7 +131,7 @@ describe('killed at every instant, before and after each call of the store', () 
     expect(whole.db.asked.slice(0, begun)).toContain('worker_register')
     let ranTwice = 0
     for (let nth = begun + 1; nth <= calls; nth++) {
-      const w = await life()
+      const w = await runThrough()
       const id = await w.enqueue()
       await w.beginAndDie(w.db.dieAt(nth, when))
       const saved = await w.sql<{ name: string }>(`select name from retoma.checkpoint`)

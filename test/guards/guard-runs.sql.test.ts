@@ -32,9 +32,9 @@ beforeEach(async () => {
 /** A process with that guard, and faults between it and the database. */
 function process() {
   const db = faulty(store.another())
-  const told: string[] = []
-  const { tick } = createGuards({ db, clock, log: silentLog, guards: [guard], fired: queue => void told.push(queue) })
-  return { db, tick, told }
+  const shown: string[] = []
+  const { tick } = createGuards({ db, clock, log: silentLog, guards: [guard], fired: queue => void shown.push(queue) })
+  return { db, tick, shown }
 }
 
 /** In every moment: as many jobs as rows that were marked, and as many counted. */
@@ -99,9 +99,9 @@ test('a check that the database was away for is gone on with as soon as it is ba
 })
 
 test('its workers are reported the jobs it made', async () => {
-  const { tick, told } = process()
+  const { tick, shown } = process()
   await tick()
-  expect(told).toEqual(['default'])
+  expect(shown).toEqual(['default'])
 })
 
 test('who comes while another looks writes nothing and waits for nobody', async () => {

@@ -175,7 +175,7 @@ together('a process that was stopped as a whole charges nobody for it, not even 
   })
   child.kill('SIGCONT')
   // It would be reported now.
-  for (let looks = 0; looks < 10; looks++) await worker()
+  for (let checks = 0; checks < 10; checks++) await worker()
   enough()
   await until(async () => ['succeeded', 'failed'].includes((await engine.job(bad))!.state))
   expect(await engine.job(bad)).toMatchObject({ state: 'succeeded', failures: 0 })

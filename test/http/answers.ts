@@ -37,23 +37,23 @@ function checkerOf(document: OpenApi, basePath: string): Check {
     const what = `${method} ${asked}`
     const { status } = response
     const type = response.headers.get('content-type')?.split(';')[0] ?? ''
-    const verb = (method === 'HEAD' ? 'GET' : method).toLowerCase()
-    const path = paths.find(each => each.pattern.test(asked) && document.paths[each.path]![verb])?.path
+    const action = (method === 'HEAD' ? 'GET' : method).toLowerCase()
+    const path = paths.find(each => each.pattern.test(asked) && document.paths[each.path]![action])?.path
     if (path === undefined) {
       if (status >= 400 && method !== 'HEAD') await hold(response, '#/components/schemas/Error', what)
       return
     }
     if (status >= 400 && type === 'application/json' && method !== 'HEAD') {
       const { error } = (await response.clone().json()) as { error: { code: string } }
-      note(inject('seenCodes'), verb, path, error.code)
+      note(inject('seenCodes'), action, path, error.code)
     }
-    const told = document.paths[path]![verb]!.responses[status]
-    expect(told, `${what} answered ${status}, which is not in the document:\n${await textOf(response)}`).toBeDefined()
-    const content = told!.content as Record<string, { schema: Json }> | undefined
+    const shown = document.paths[path]![action]!.responses[status]
+    expect(shown, `${what} answered ${status}, which is not in the document:\n${await textOf(response)}`).toBeDefined()
+    const content = shown!.content as Record<string, { schema: Json }> | undefined
     if (content === undefined || method === 'HEAD') return
     expect(Object.keys(content), `${what} answered ${status} as ${type}`).toContain(type)
     if (type !== 'application/json') return
-    const place = ['paths', path, verb, 'responses', String(status), 'content', type, 'schema']
+    const place = ['paths', path, action, 'responses', String(status), 'content', type, 'schema']
     await hold(response, `#/${place.map(pointer).join('/')}`, `${what} ${status}`)
   }
 

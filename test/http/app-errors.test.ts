@@ -29,8 +29,8 @@ test('an error of an application leaves as one of Retoma does, and the OpenAPI d
     status: 409,
     body: { error: { code: 'sold_out', message: 'seat 4F is sold', seat: '4F' } },
   })
-  const told = await ask('POST', '/seats', { headers: { 'accept-language': 'pt-BR' } })
-  expect(told.body.error.message).toBe('o assento 4F já foi vendido')
+  const reported = await ask('POST', '/seats', { headers: { 'accept-language': 'pt-BR' } })
+  expect(reported.body.error.message).toBe('o assento 4F já foi vendido')
   const { paths } = (await ask('GET', '/api/openapi.json')).body
   const refusal = paths['/seats'].post.responses['409']
   expect(refusal.description).toBe('`sold_out`: seat {seat} is sold')

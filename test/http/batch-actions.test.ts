@@ -17,12 +17,12 @@ async function nobodyWorks({ clock, tick }: Door): Promise<void> {
 test('a batch is paused and goes on, and a repeated call changes nothing', async () => {
   const { ask, run } = await batchDoor()
   const id = await submitted(ask, items)
-  const press = async (verb: string) => (await ask('POST', `/api/v1/batches/${id}/${verb}`)).body
-  expect(await press('pause')).toEqual({ id, state: 'paused', changed: true })
-  expect(await press('pause')).toEqual({ id, state: 'paused', changed: false })
+  const act = async (name: string) => (await ask('POST', `/api/v1/batches/${id}/${name}`)).body
+  expect(await act('pause')).toEqual({ id, state: 'paused', changed: true })
+  expect(await act('pause')).toEqual({ id, state: 'paused', changed: false })
   await run()
   expect((await ask('GET', `/api/v1/batches/${id}`)).body).toMatchObject({ state: 'paused', succeeded: 0 })
-  expect(await press('resume')).toMatchObject({ id, changed: true, resumed: 2 })
+  expect(await act('resume')).toMatchObject({ id, changed: true, resumed: 2 })
   await run()
   expect((await ask('GET', `/api/v1/batches/${id}`)).body).toMatchObject({ state: 'succeeded', succeeded: 2 })
 })
@@ -44,36 +44,36 @@ test('what failed runs again, all of it or of one cause', async () => {
   await run()
   const { body: groups } = await ask('GET', `/api/v1/batches/${id}/failures/causes`)
   const { cause } = groups.items.find((each: { message: string }) => each.message === 'no ink')
-  const press = (body?: object) => ask('POST', `/api/v1/batches/${id}/retry-failed`, { body })
-  expect((await press({ cause })).body).toMatchObject({ id, retried: 1, conflicts: 0, changed: true })
+  const act = (body?: object) => ask('POST', `/api/v1/batches/${id}/retry-failed`, { body })
+  expect((await act({ cause })).body).toMatchObject({ id, retried: 1, conflicts: 0, changed: true })
   await run()
-  expect((await press()).body).toMatchObject({ retried: 2, conflicts: 0 })
+  expect((await act()).body).toMatchObject({ retried: 2, conflicts: 0 })
   await run()
-  expect((await press({})).body).toMatchObject({ retried: 2 })
-  expect(await press({ cause: 'XYZ' })).toMatchObject({ status: 400, body: { error: { field: 'cause' } } })
+  expect((await act({})).body).toMatchObject({ retried: 2 })
+  expect(await act({ cause: 'XYZ' })).toMatchObject({ status: 400, body: { error: { field: 'cause' } } })
 })
 
 test('another priority is given to what waits', async () => {
   const { ask } = await batchDoor()
   const id = await submitted(ask, items)
-  const press = (body: unknown) => ask('POST', `/api/v1/batches/${id}/priority`, { body })
-  expect((await press({ priority: 0 })).body).toMatchObject({ id, changed: true, moved: 2 })
+  const act = (body: unknown) => ask('POST', `/api/v1/batches/${id}/priority`, { body })
+  expect((await act({ priority: 0 })).body).toMatchObject({ id, changed: true, moved: 2 })
   expect((await ask('GET', `/api/v1/batches/${id}`)).body.priority).toBe(0)
   for (const priority of [-1, 10, 1.5, '1', null, undefined])
-    expect(await press({ priority })).toMatchObject({ status: 400, body: { error: { field: 'priority' } } })
+    expect(await act({ priority })).toMatchObject({ status: 400, body: { error: { field: 'priority' } } })
 })
 
 test('what a cancelled batch is reported is 409 with the code, but to cancel it again', async () => {
   const { ask } = await batchDoor()
   const id = await submitted(ask, items)
-  const press = (verb: string, body?: object) => ask('POST', `/api/v1/batches/${id}/${verb}`, { body })
-  expect((await press('cancel')).body).toEqual({ id, state: 'cancelled', changed: true })
-  expect((await press('cancel')).body).toEqual({ id, state: 'cancelled', changed: false })
-  for (const verb of ['resume', 'retry-failed', 'pause'])
-    expect(await press(verb), verb).toMatchObject({ status: 409, body: { error: { code: 'batch_cancelled', id } } })
-  expect(await press('priority', { priority: 1 })).toMatchObject({ status: 409 })
+  const act = (name: string, body?: object) => ask('POST', `/api/v1/batches/${id}/${name}`, { body })
+  expect((await act('cancel')).body).toEqual({ id, state: 'cancelled', changed: true })
+  expect((await act('cancel')).body).toEqual({ id, state: 'cancelled', changed: false })
+  for (const name of ['resume', 'retry-failed', 'pause'])
+    expect(await act(name), name).toMatchObject({ status: 409, body: { error: { code: 'batch_cancelled', id } } })
+  expect(await act('priority', { priority: 1 })).toMatchObject({ status: 409 })
   const [item] = (await ask('GET', `/api/v1/batches/${id}/items`)).body.items
-  expect(await press(`items/${item.id}/retry`)).toMatchObject({
+  expect(await act(`items/${item.id}/retry`)).toMatchObject({
     status: 409,
     body: { error: { code: 'batch_cancelled' } },
   })
@@ -83,10 +83,10 @@ test('what is in no state for it is 409 with the code of the engine', async () =
   const { ask, run } = await batchDoor()
   const over = await submitted(ask, items)
   await run()
-  for (const verb of ['pause', 'cancel', 'priority'])
+  for (const name of ['pause', 'cancel', 'priority'])
     expect(
-      await ask('POST', `/api/v1/batches/${over}/${verb}`, verb === 'priority' ? { body: { priority: 1 } } : {}),
-      verb,
+      await ask('POST', `/api/v1/batches/${over}/${name}`, name === 'priority' ? { body: { priority: 1 } } : {}),
+      name,
     ).toMatchObject({
       status: 409,
       body: { error: { code: 'batch_state', state: 'succeeded' } },

@@ -102,13 +102,13 @@ test('an item of another batch, or of none, is 404 and stays as it is', async ()
   const { ask, engine, path, ids } = await ended()
   const other = await submitted(ask, [{ n: 1 }])
   const { id: single } = await engine.enqueue(failing, { n: 1 })
-  const press = async (batch: string, item: string, verb: string) =>
-    (await ask('POST', `${batch}/items/${item}/${verb}`, { body: { reason: 'x' } })).body.error.code
-  for (const verb of ['skip', 'retry']) {
-    expect(await press(`/api/v1/batches/${other}`, ids[1], verb)).toBe('not_found')
-    expect(await press(path, single, verb)).toBe('not_found')
+  const call = async (batch: string, item: string, action: string) =>
+    (await ask('POST', `${batch}/items/${item}/${action}`, { body: { reason: 'x' } })).body.error.code
+  for (const action of ['skip', 'retry']) {
+    expect(await call(`/api/v1/batches/${other}`, ids[1], action)).toBe('not_found')
+    expect(await call(path, single, action)).toBe('not_found')
     for (const none of ['0', 'x', '%00', '99999999999999999999'])
-      expect(await press(path, none, verb)).toBe('not_found')
+      expect(await call(path, none, action)).toBe('not_found')
   }
   expect(await engine.job(single)).toMatchObject({ state: 'waiting' })
 })

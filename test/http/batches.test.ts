@@ -153,8 +153,8 @@ test('the id of a job is no batch', async () => {
   const { id } = await engine.enqueue(failing, { n: 1 })
   for (const rest of ['', '/items'])
     expect((await ask('GET', `/api/v1/batches/${id}${rest}`)).body.error.code).toBe('not_found')
-  for (const verb of ['cancel', 'resume'])
-    expect((await ask('POST', `/api/v1/batches/${id}/${verb}`)).body.error.code).toBe('not_found')
+  for (const actionName of ['cancel', 'resume'])
+    expect((await ask('POST', `/api/v1/batches/${id}/${actionName}`)).body.error.code).toBe('not_found')
   expect(await engine.job(id)).toMatchObject({ state: 'waiting' })
 })
 

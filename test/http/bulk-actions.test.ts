@@ -152,19 +152,19 @@ test('a running attempt loses its lease, and what it still writes does not count
 
 test('a filter that says nothing, or what it cannot, is refused by its name', async () => {
   const { ask } = await door()
-  for (const verb of ['cancel', 'retry']) {
-    const press = (body: unknown) => ask('POST', `/api/v1/jobs/${verb}`, { body })
-    expect(await press({})).toMatchObject({ status: 400, body: { error: { option: 'filter' } } })
-    expect(await press({ state: 'succeeded' })).toMatchObject({ status: 400, body: { error: { field: 'state' } } })
-    expect(await press({ kin: 'x' })).toMatchObject({ status: 400, body: { error: { field: 'kin' } } })
-    expect(await press({ kind: 'x', groupkey: 'ana' })).toMatchObject({
+  for (const actionName of ['cancel', 'retry']) {
+    const act = (body: unknown) => ask('POST', `/api/v1/jobs/${actionName}`, { body })
+    expect(await act({})).toMatchObject({ status: 400, body: { error: { option: 'filter' } } })
+    expect(await act({ state: 'succeeded' })).toMatchObject({ status: 400, body: { error: { field: 'state' } } })
+    expect(await act({ kin: 'x' })).toMatchObject({ status: 400, body: { error: { field: 'kin' } } })
+    expect(await act({ kind: 'x', groupkey: 'ana' })).toMatchObject({
       status: 400,
       body: { error: { field: 'groupkey', problem: 'there is no such field, did you mean "group_key"?' } },
     })
-    expect(await press({ batch_id: 'x' })).toMatchObject({ status: 404 })
-    expect(await press({ batch_id: '999' })).toMatchObject({ status: 404 })
-    expect(await press({ kind: 'a\u0000' })).toMatchObject({ status: 200, body: { changed: 0, done: true } })
-    expect(await press(undefined)).toMatchObject({ status: 400 })
+    expect(await act({ batch_id: 'x' })).toMatchObject({ status: 404 })
+    expect(await act({ batch_id: '999' })).toMatchObject({ status: 404 })
+    expect(await act({ kind: 'a\u0000' })).toMatchObject({ status: 200, body: { changed: 0, done: true } })
+    expect(await act(undefined)).toMatchObject({ status: 400 })
   }
   expect(await ask('POST', '/api/v1/jobs/retry', { body: { state: 'failed', after: 'x' } })).toMatchObject({
     status: 400,

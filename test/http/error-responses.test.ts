@@ -108,9 +108,9 @@ test('a guard whose column is not there, whose table is a view, or is not this u
     connections: 2,
     migrate: false,
   })
-  const told = await error(other, 'documents').finally(async () => {
+  const reported = await error(other, 'documents').finally(async () => {
     await other.close()
     await sql(`drop owned by ${role}; drop role ${role}`)
   })
-  expect(told).toEqual({ status: 409, code: 'guard_no_rights' })
+  expect(reported).toEqual({ status: 409, code: 'guard_no_rights' })
 })

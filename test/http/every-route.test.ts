@@ -30,9 +30,9 @@ const withBody = closed.filter(({ body }) => body !== undefined)
 
 /** A body that the route takes; the same at every run. */
 function bodyOf(route: Route): Json | undefined {
-  const told = paths[route.path]![route.method]!.requestBody
-  if (told === undefined) return undefined
-  const { schema } = (told.content as Record<string, { schema: Json }>)['application/json']!
+  const reported = paths[route.path]![route.method]!.requestBody
+  if (reported === undefined) return undefined
+  const { schema } = (reported.content as Record<string, { schema: Json }>)['application/json']!
   const values = fc.sample(fitting(schema, components.schemas), { seed: 1, numRuns: 50 })
   return values.find(each => route.body!.safeParse(each).success && typeof each === 'object') as Json
 }
@@ -114,9 +114,9 @@ test('a method that a path does not take is 405, with the methods it takes', asy
     const known = methodsAt(routes, asked)
     for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].filter(each => !known.includes(each))) {
       const { status, headers, body } = await door.ask(method, asked, { token: door.tokens.admin })
-      const told = { status, code: body.error?.code, allow: headers.get('allow')?.split(', ') }
+      const reported = { status, code: body.error?.code, allow: headers.get('allow')?.split(', ') }
       const allow = expect.arrayContaining(taken)
-      expect.soft(told, `${method} ${path}`).toEqual({ status: 405, code: 'method_not_allowed', allow })
+      expect.soft(reported, `${method} ${path}`).toEqual({ status: 405, code: 'method_not_allowed', allow })
     }
   }
 })

@@ -85,9 +85,9 @@ export function requestsTo(
     fc.record(Object.fromEntries(inQuery.map(each => [each.name as string, value(each)])), { requiredKeys: [] }),
     fc.dictionary(anyText, anyText, { maxKeys: 1 }),
   )
-  const told = operation.requestBody?.content as Record<string, { schema: Json }> | undefined
+  const reported = operation.requestBody?.content as Record<string, { schema: Json }> | undefined
   const body =
-    told === undefined ? fc.constant(undefined) : hostile(told['application/json']!.schema, components.schemas)
+    reported === undefined ? fc.constant(undefined) : hostile(reported['application/json']!.schema, components.schemas)
   return fc.record({ inPath: fc.tuple(...inPath), query, body, headers }).map(given => {
     let n = 0
     const path = route.path.replace(/\{\w+\}/g, () => encodeURIComponent(wellFormed(given.inPath[n++]!)) || '%20')
@@ -116,8 +116,10 @@ const giants = [
 
 /** Bodies of a route with one of its fields, or all of it, as large as it can be. */
 export function giantBodies(route: Route, { paths, components }: OpenApi): string[] {
-  const told = paths[route.path]![route.method]!.requestBody?.content as Record<string, { schema: Json }> | undefined
-  const schema = told?.['application/json']?.schema
+  const reported = paths[route.path]![route.method]!.requestBody?.content as
+    | Record<string, { schema: Json }>
+    | undefined
+  const schema = reported?.['application/json']?.schema
   if (schema === undefined) return []
   const forms = ((schema.anyOf ?? [schema]) as Json[]).map(each =>
     typeof each.$ref === 'string' ? components.schemas[each.$ref.split('/').at(-1)!]! : each,

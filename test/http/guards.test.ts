@@ -11,12 +11,12 @@ test('a guard is shown, says what it would mark, and marks it', async () => {
   const { body: list } = await ask('GET', '/api/v1/guards')
   expect(list).toMatchObject({ items: [{ name: 'documents', table: 'documents', after_ms: 600_000 }], next: null })
 
-  const look = (body?: unknown) => ask('POST', '/api/v1/guards/documents/run', { body })
-  expect((await look({ dry_run: true })).body).toMatchObject({ name: 'documents', dry_run: true, marked: 2, jobs: 0 })
+  const check = (body?: unknown) => ask('POST', '/api/v1/guards/documents/run', { body })
+  expect((await check({ dry_run: true })).body).toMatchObject({ name: 'documents', dry_run: true, marked: 2, jobs: 0 })
   expect(await statuses()).toEqual({ 1: 'PROCESSING', 2: 'PROCESSING' })
-  expect((await look()).body).toMatchObject({ dry_run: false, marked: 2, rows: [{ key: expect.anything() }, {}] })
+  expect((await check()).body).toMatchObject({ dry_run: false, marked: 2, rows: [{ key: expect.anything() }, {}] })
   expect(await statuses()).toEqual({ 1: 'FAILED', 2: 'FAILED' })
-  expect((await look({})).body).toMatchObject({ marked: 0, rows: [] })
+  expect((await check({})).body).toMatchObject({ marked: 0, rows: [] })
   expect((await ask('GET', '/api/v1/guards')).body.items[0]).toMatchObject({ total: 2, last_error: null })
 })
 

@@ -26,8 +26,8 @@ const readers = [
   ['GET', '/explain'],
   ['POST', '/explain'],
 ] as const
-const verbs = ['cancel', 'retry', 'rerun', 'resume', 'skip'] as const
-const bodyOf = (verb: string) => (verb === 'skip' ? { body: { reason: 'enough' } } : {})
+const actionNames = ['cancel', 'retry', 'rerun', 'resume', 'skip'] as const
+const bodyOf = (actionName: string) => (actionName === 'skip' ? { body: { reason: 'enough' } } : {})
 
 test('an id that names nothing is 404, whatever its form and whatever is asked of it', async () => {
   const { ask, engine } = await doorWith([send], { batches: [letters] })
@@ -39,8 +39,11 @@ test('an id that names nothing is 404, whatever its form and whatever is asked o
         status: 404,
         body: { error: { code: 'not_found' } },
       })
-    for (const verb of verbs)
-      expect(await ask('POST', `/api/v1/jobs/${id}/${verb}`, bodyOf(verb)), `${id} ${verb}`).toMatchObject({
+    for (const actionName of actionNames)
+      expect(
+        await ask('POST', `/api/v1/jobs/${id}/${actionName}`, bodyOf(actionName)),
+        `${id} ${actionName}`,
+      ).toMatchObject({
         status: 404,
         body: { error: { code: 'not_found' } },
       })
@@ -107,31 +110,31 @@ test('a stack is for those who act: a viewer sees what went wrong, not where in 
 test('it is explained in the language that is asked for, with GET and with POST', async () => {
   const { ask, engine } = await doorWith([send])
   const { id } = await engine.enqueue(send, { to: 'ana' })
-  const told = await ask('GET', `/api/v1/jobs/${id}/explain`)
-  expect(told).toMatchObject({ status: 200, body: { verdict: expect.any(String), advice: expect.anything() } })
-  expect((await ask('POST', `/api/v1/jobs/${id}/explain`)).body).toEqual(told.body)
+  const reported = await ask('GET', `/api/v1/jobs/${id}/explain`)
+  expect(reported).toMatchObject({ status: 200, body: { verdict: expect.any(String), advice: expect.anything() } })
+  expect((await ask('POST', `/api/v1/jobs/${id}/explain`)).body).toEqual(reported.body)
   const portuguese = await ask('GET', `/api/v1/jobs/${id}/explain`, { headers: { 'accept-language': 'pt' } })
-  expect(portuguese.body.sentence).not.toBe(told.body.sentence)
+  expect(portuguese.body.sentence).not.toBe(reported.body.sentence)
 })
 
 test('an action answers the state and whether it changed it; in the wrong state it is 409, and the actor is noted', async () => {
   const { ask, engine, run } = await doorWith([send])
   const { id } = await engine.enqueue(send, { to: 'ana' })
-  const press = (verb: string) => ask('POST', `/api/v1/jobs/${id}/${verb}`, bodyOf(verb))
-  expect(await press('cancel')).toMatchObject({ status: 200, body: { id, state: 'cancelled', changed: true } })
-  expect(await press('cancel')).toMatchObject({ status: 200, body: { id, state: 'cancelled', changed: false } })
-  expect(await press('resume')).toMatchObject({ status: 409, body: { error: { code: 'wrong_state' } } })
-  expect(await press('skip')).toMatchObject({ status: 409, body: { error: { code: 'wrong_state' } } })
-  expect(await press('retry')).toMatchObject({ status: 200, body: { state: 'waiting', changed: true } })
-  expect(await press('retry')).toMatchObject({ status: 200, body: { state: 'waiting', changed: false } })
+  const call = (actionName: string) => ask('POST', `/api/v1/jobs/${id}/${actionName}`, bodyOf(actionName))
+  expect(await call('cancel')).toMatchObject({ status: 200, body: { id, state: 'cancelled', changed: true } })
+  expect(await call('cancel')).toMatchObject({ status: 200, body: { id, state: 'cancelled', changed: false } })
+  expect(await call('resume')).toMatchObject({ status: 409, body: { error: { code: 'wrong_state' } } })
+  expect(await call('skip')).toMatchObject({ status: 409, body: { error: { code: 'wrong_state' } } })
+  expect(await call('retry')).toMatchObject({ status: 200, body: { state: 'waiting', changed: true } })
+  expect(await call('retry')).toMatchObject({ status: 200, body: { state: 'waiting', changed: false } })
   await run()
-  expect(await press('cancel')).toMatchObject({ status: 409 })
-  expect(await press('retry')).toMatchObject({ status: 409 })
-  expect(await press('rerun')).toMatchObject({ status: 200, body: { state: 'waiting', changed: true } })
-  expect(await press('skip')).toMatchObject({ status: 200, body: { state: 'skipped', changed: true } })
+  expect(await call('cancel')).toMatchObject({ status: 409 })
+  expect(await call('retry')).toMatchObject({ status: 409 })
+  expect(await call('rerun')).toMatchObject({ status: 200, body: { state: 'waiting', changed: true } })
+  expect(await call('skip')).toMatchObject({ status: 200, body: { state: 'skipped', changed: true } })
   const { events } = (await ask('GET', `/api/v1/jobs/${id}`)).body
-  const pressed = events.filter((event: { type: string }) => event.type === 'action')
-  expect(pressed.map(({ data }: { data: Record<string, string> }) => `${data.what} by ${data.who}`)).toEqual([
+  const results = events.filter((event: { type: string }) => event.type === 'action')
+  expect(results.map(({ data }: { data: Record<string, string> }) => `${data.what} by ${data.who}`)).toEqual([
     'cancel by local',
     'retry by local',
     'rerun by local',
@@ -160,8 +163,8 @@ test('what has ended does not run again while another job has its key', async ()
   const first = await engine.enqueue(send, { to: 'nobody' }, { key: 'k', keyUntil: 'final' })
   await run()
   await engine.enqueue(send, { to: 'bia' }, { key: 'k', keyUntil: 'final' })
-  for (const verb of ['retry', 'rerun'])
-    expect(await ask('POST', `/api/v1/jobs/${first.id}/${verb}`), verb).toMatchObject({
+  for (const actionName of ['retry', 'rerun'])
+    expect(await ask('POST', `/api/v1/jobs/${first.id}/${actionName}`), actionName).toMatchObject({
       status: 409,
       body: { error: { code: 'key_reserved' } },
     })
@@ -172,8 +175,8 @@ test('what a cancelled batch has left behind does not run again', async () => {
   const batch = await engine.submit(letters, [{ to: 'ana' }])
   await engine.batches.cancel(batch.id)
   const [item] = (await engine.jobs.list()).items
-  for (const verb of ['retry', 'rerun'])
-    expect(await ask('POST', `/api/v1/jobs/${item!.id}/${verb}`), verb).toMatchObject({
+  for (const actionName of ['retry', 'rerun'])
+    expect(await ask('POST', `/api/v1/jobs/${item!.id}/${actionName}`), actionName).toMatchObject({
       status: 409,
       body: { error: { code: 'batch_cancelled' } },
     })

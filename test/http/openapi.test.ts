@@ -22,10 +22,10 @@ test('the document is valid OpenAPI 3.1', async () => {
 test('every route is in it, once, under a name of its own', async () => {
   const routes = routesOf({})
   const { paths } = openApiOf(routes)
-  const told = Object.entries(paths).flatMap(([path, methods]) =>
+  const reported = Object.entries(paths).flatMap(([path, methods]) =>
     Object.keys(methods).map(method => `${method} ${path}`),
   )
-  expect(told.sort()).toEqual(routes.map(({ method, path }) => `${method} ${path}`).sort())
+  expect(reported.sort()).toEqual(routes.map(({ method, path }) => `${method} ${path}`).sort())
   const names = routes.map(({ name }) => name)
   expect(new Set(names).size).toBe(names.length)
 })

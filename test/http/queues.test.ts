@@ -43,11 +43,11 @@ test('queues are listed with what waits in them, and with their limits', async (
 test('a queue is paused and goes on, and a repeated call changes nothing', async () => {
   const { ask, engine, run } = await doorWith([letter])
   await engine.enqueue(letter, undefined)
-  const press = async (verb: string) => (await ask('POST', `/api/v1/queues/post/${verb}`)).body
-  expect(await press('pause')).toEqual({ queue: 'post', paused: true, changed: true })
-  expect(await press('pause')).toEqual({ queue: 'post', paused: true, changed: false })
+  const act = async (action: string) => (await ask('POST', `/api/v1/queues/post/${action}`)).body
+  expect(await act('pause')).toEqual({ queue: 'post', paused: true, changed: true })
+  expect(await act('pause')).toEqual({ queue: 'post', paused: true, changed: false })
   expect(await run()).toBe(0)
-  expect(await press('resume')).toEqual({ queue: 'post', paused: false, changed: true })
+  expect(await act('resume')).toEqual({ queue: 'post', paused: false, changed: true })
   expect(await run()).toBe(1)
 })
 
@@ -99,8 +99,8 @@ test.each(['nothing', '%00', '%F0%9F%92%A9', 'a%2Fb', 'x'.repeat(300)])(
   'a queue that is not there is 404: %s',
   async name => {
     const { ask } = await doorWith([letter])
-    for (const verb of ['pause', 'resume'])
-      expect(await ask('POST', `/api/v1/queues/${name}/${verb}`)).toMatchObject({
+    for (const action of ['pause', 'resume'])
+      expect(await ask('POST', `/api/v1/queues/${name}/${action}`)).toMatchObject({
         status: 404,
         body: { error: { code: 'not_found' } },
       })

@@ -85,13 +85,13 @@ test('a server is killed in mid-batch: an EventSource goes on where it was and i
   await engine.batches.resume(id)
   await engine.work()
   await client.hears(11)
-  const pressed = (verb: string, from: string, to: string) => [`action ${verb}`, `${from} -> ${to}`]
+  const actionEvents = (actionName: string, from: string, to: string) => [`action ${actionName}`, `${from} -> ${to}`]
   expect(client.brief()).toEqual([
     'null -> running',
-    ...pressed('pause', 'running', 'paused'),
-    ...pressed('resume', 'paused', 'running'),
-    ...pressed('pause', 'running', 'paused'),
-    ...pressed('resume', 'paused', 'running'),
+    ...actionEvents('pause', 'running', 'paused'),
+    ...actionEvents('resume', 'paused', 'running'),
+    ...actionEvents('pause', 'running', 'paused'),
+    ...actionEvents('resume', 'paused', 'running'),
     'item bad1 failed',
     'running -> completed_with_failures',
   ])

@@ -83,8 +83,8 @@ describe('a stream', () => {
     await door.clock.advance(seconds(1))
     await stream.ended
     expect(stream.brief()).toEqual(['null -> running', 'item bad1 failed', 'running -> completed_with_failures'])
-    const told = (event: string) => stream.heard.findLast(each => each.event === event)!
-    expect(told('progress').data).toMatchObject({
+    const reported = (event: string) => stream.heard.findLast(each => each.event === event)!
+    expect(reported('progress').data).toMatchObject({
       batch_id: door.id,
       job_id: null,
       total: 2,
@@ -94,9 +94,14 @@ describe('a stream', () => {
       rate: null,
       eta_seconds: null,
     })
-    expect(told('item').data).toMatchObject({ ref: 'bad1', state: 'failed', failures: 1, reason: 'bad1 is no good' })
-    expect(told('state').data).toMatchObject({ from: 'running', to: 'completed_with_failures', reason: null })
-    expect(told('state').data.at).toMatch(/^2030-.*Z$/)
+    expect(reported('item').data).toMatchObject({
+      ref: 'bad1',
+      state: 'failed',
+      failures: 1,
+      reason: 'bad1 is no good',
+    })
+    expect(reported('state').data).toMatchObject({ from: 'running', to: 'completed_with_failures', reason: null })
+    expect(reported('state').data.at).toMatch(/^2030-.*Z$/)
     expect(stream.heard.every(({ event, hasId }) => hasId === (event !== 'heartbeat'))).toBe(true)
   })
 

@@ -24,9 +24,9 @@ test('a worker that is silent or dead is shown as such, and one with heartbeats 
        ('dead', 'h', 3, '0', '{}', '{}', '${now}', '${now}', '${now}', '${now}')`,
   )
   const { body } = await ask('GET', '/api/v1/workers')
-  const told = body.items.map(({ id, suspected, dead }: Record<string, unknown>) => ({ id, suspected, dead }))
-  expect(told).toHaveLength(3)
-  expect(told).toEqual(
+  const reported = body.items.map(({ id, suspected, dead }: Record<string, unknown>) => ({ id, suspected, dead }))
+  expect(reported).toHaveLength(3)
+  expect(reported).toEqual(
     expect.arrayContaining([
       { id: 'alive', suspected: false, dead: false },
       { id: 'silent', suspected: true, dead: false },

@@ -65,7 +65,7 @@ const starve = (t: TestEngine) =>
   )
 
 /** Looks as time passes; the watchdog does not, since it would find that what the test says is not so. */
-async function looks(t: TestEngine, times: number): Promise<void> {
+async function checks(t: TestEngine, times: number): Promise<void> {
   for (let i = 0; i < times; i++) {
     await t.clock.advance(seconds(30))
     await t.notify()
@@ -122,19 +122,19 @@ test('a batch that is given up is shown as failed, and over when its failed item
   const t = await engineOf({ batches: [batch], notify: { url: hook.url } })
   await t.engine.work({ queues: { q: 1 } })
   const { id } = await t.engine.submit(batch, ['a'])
-  const told = (event: string) =>
+  const found2 = (event: string) =>
     until(async () => {
       await t.clock.advance(seconds(5))
       return hook.events().includes(event)
     })
-  await told('batch.failed')
+  await found2('batch.failed')
   expect(await t.engine.batch(id)).toMatchObject({ state: 'failed' })
   const { notice } = hook.posts.find(each => each.notice.event === 'batch.failed')!
   expect(notice).toMatchObject({ severity: 'critical', facts: { batch: id, total: 1 } })
   how.hang = false
   await t.engine.batches.retryFailed(id)
-  await told('batch.failed.cleared')
-  await told('batch.succeeded')
+  await found2('batch.failed.cleared')
+  await found2('batch.succeeded')
   await t.clock.advance(minutes(2))
   expect(hook.events().filter(each => each.startsWith('batch.failed'))).toEqual([
     'batch.failed',
@@ -281,17 +281,17 @@ test('what comes back within a minute never went: one incident, one notice', asy
   await t.notify()
   for (let i = 0; i < 5; i++) {
     await starve(t)
-    await looks(t, 1)
+    await checks(t, 1)
     await sql(t, `delete from retoma.finding`)
-    await looks(t, 1)
+    await checks(t, 1)
   }
   await t.run()
   expect(hook.events()).toEqual(['queue.starved'])
-  await looks(t, 2)
+  await checks(t, 2)
   await t.run()
   expect(hook.events()).toEqual(['queue.starved', 'queue.starved.cleared'])
   await starve(t)
-  await looks(t, 1)
+  await checks(t, 1)
   await t.run()
   expect(hook.events()).toHaveLength(3)
 })
@@ -498,10 +498,10 @@ test('the end is not reported before the beginning is, and not at all when that 
   await t.notify()
   const beginsAndEnds = async () => {
     await starve(t)
-    await looks(t, 1)
+    await checks(t, 1)
     await t.run()
     await sql(t, `delete from retoma.finding`)
-    await looks(t, 4)
+    await checks(t, 4)
   }
   const runs = async (times: number) => {
     for (let i = 0; i < times; i++) {

@@ -72,8 +72,8 @@ test.each(['thread', 'process'] as const)('what a batch asks for its items holds
   const job = jobIn(isolation, { maxAttempts: 1 })
   const batch = defineBatch({ name: 'b', job, items: { maxAttempts: 2 } })
   const { engine } = await workingOn(job)
-  const end = async (told: Told, items: ItemOptions) => {
-    const { id } = await engine.submit(batch, [told], { items })
+  const end = async (reported: Told, items: ItemOptions) => {
+    const { id } = await engine.submit(batch, [reported], { items })
     await engine.wait({ batch: id })
     return (await engine.batches.items(id)).items[0]!
   }

@@ -30,14 +30,14 @@ const asking = (isolation: 'inline' | 'caught' = 'caught') =>
       const all = Array.from({ length: times }, (_, index) => ctx.isolated(`called ${index}`, called, errand, options))
       if (isolation === 'inline') return Promise.all(all)
       const ends = await Promise.allSettled(all)
-      return ends.map(end => (end.status === 'fulfilled' ? shown(end.value) : told(end.reason)))
+      return ends.map(end => (end.status === 'fulfilled' ? shown(end.value) : reported(end.reason)))
     },
   })
 
 const shown = (value: unknown) =>
   value instanceof Object && 'map' in value ? { ...value, map: String([...(value.map as Map<string, bigint>)]) } : value
 
-function told(error: unknown) {
+function reported(error: unknown) {
   const { name, message, code, stack, facts, cause } = error as Error & { code?: string; facts?: object }
   return { name, message, code, stack, facts, cause: (cause as Error | undefined)?.message }
 }

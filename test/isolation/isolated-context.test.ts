@@ -11,7 +11,7 @@ test.each(places)(
   async place => {
     const job = jobIn(place)
     const { ends, sql } = await workingOn(job)
-    await sql(`create table told (note text, bytes bytea, day timestamptz)`)
+    await sql(`create table reported (note text, bytes bytea, day timestamptz)`)
     try {
       const ended = await ends(job, { do: 'everything', note: 'abc' })
       expect(ended).toMatchObject({
@@ -30,9 +30,9 @@ test.each(places)(
       })
       expect(ended.history).toMatchObject([{ type: 'error', code: 'E_AGAIN', message: 'again', evidence: null }])
       expect(ended.history[0]!.stack).toMatch(/TypeError: again[\s\S]*handler\.mjs[\s\S]*caused by: Error: deeper/)
-      expect(await sql(`select note from told`)).toEqual([{ note: 'abc' }])
+      expect(await sql(`select note from reported`)).toEqual([{ note: 'abc' }])
     } finally {
-      await sql(`drop table told`)
+      await sql(`drop table reported`)
     }
   },
 )

@@ -20,8 +20,8 @@ export async function workingWith(options: WorkOptions, ...jobs: AnyJob[]) {
     worker,
     sql: async (text: string, values: unknown[] = []) => (await client.query(text, values)).rows,
     /** The job once it is over. */
-    async ends(job: TestJob, told: Told) {
-      const { id } = await engine.enqueue(job, told)
+    async ends(job: TestJob, reported: Told) {
+      const { id } = await engine.enqueue(job, reported)
       await engine.wait({ job: id })
       return (await engine.job(id))!
     },

@@ -36,8 +36,8 @@ test('of two that would take one key again at the same instant one does', async 
     await engine.jobs.cancel(id)
     ids.push(id)
   }
-  const pressed = await Promise.allSettled(ids.map(id => engine.jobs.retry(id)))
-  expect(pressed.map(each => each.status).sort()).toEqual(['fulfilled', 'rejected'])
+  const answers = await Promise.allSettled(ids.map(id => engine.jobs.retry(id)))
+  expect(answers.map(each => each.status).sort()).toEqual(['fulfilled', 'rejected'])
 })
 
 describe('a pause that commits while a retry waits for the batch', () => {
@@ -66,11 +66,11 @@ describe('a pause that commits while a retry waits for the batch', () => {
       [id],
     )
     const waits = `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
-    const pausesUnder = async <T>(press: Promise<T>): Promise<T> => {
-      press.catch(() => {})
+    const pausesUnder = async <T>(act: Promise<T>): Promise<T> => {
+      act.catch(() => {})
       await until(async () => (await watcher.query(waits)).rowCount! > 0)
       await person.query('commit')
-      return press
+      return act
     }
     return { ...t, id, pausesUnder }
   }

@@ -148,7 +148,7 @@ describe('of a worker that is gone', () => {
   const crashReport = (given: Partial<CrashReport>): CrashReport => ({
     how: 'asked', why: 'x', signal: null, exitCode: 1, memoryBytes: null, oom: false, started: [], suspectedJob: null, stderr: null, ...given,
   }) // biome-ignore format: one certificate
-  const bury = (started: readonly string[], suspectedJob?: string) =>
+  const recoverCrashed = (started: readonly string[], suspectedJob?: string) =>
     recoverCrashedWorker(
       store.db,
       'w',
@@ -168,14 +168,14 @@ describe('of a worker that is gone', () => {
   test('with one, what its batch says is left to the watchdog, as what its kind says is', async () => {
     await kind({})
     const { alone, plain, own } = await three('running', { onOrphan: 'fail' })
-    expect(ids(await bury([alone, plain, own]))).toEqual([alone, plain])
+    expect(ids(await recoverCrashed([alone, plain, own]))).toEqual([alone, plain])
     expect(await store.job(own)).toMatchObject({ state: 'running', worker_id: 'w' })
   })
 
   test('and with words of its batch, it is shown in those', async () => {
     await kind({ onOrphan: 'fail' })
     const { own } = await three('running', { onOrphan: 'retry', messages: { orphan: 'morreu' } })
-    expect(ids(await bury([own]))).toContain(own)
+    expect(ids(await recoverCrashed([own]))).toContain(own)
     expect(await store.job(own)).toMatchObject({ state: 'waiting', error: { message: 'morreu' } })
   })
 
@@ -186,14 +186,14 @@ describe('of a worker that is gone', () => {
   ])('its suspected job pays by what its batch says: %s', async (_, items, row) => {
     await kind({})
     const { own } = await three('running', items)
-    await bury([own], own)
+    await recoverCrashed([own], own)
     expect(await store.job(own)).toMatchObject({ crashes: 1, ...row })
   })
 
   test('a suspected job of no such batch pays by its kind', async () => {
     await kind({})
     const { plain } = await three('running', { maxCrashes: 1, maxAttempts: 1 })
-    await bury([plain], plain)
+    await recoverCrashed([plain], plain)
     expect(await store.job(plain)).toMatchObject({ state: 'waiting', crashes: 1, run_at: at(15) })
   })
 })

@@ -25,7 +25,7 @@ const recover = (onOrphan: PolicyAction) => async () => {
   await registerKinds(store.db, [{ kind: 'k', queue: 'q', version: 1, policy: { ...defaultPolicy, onOrphan } }], at(5))
   await recoverOrphans(store.db, 10, at(5))
 }
-const bury =
+const recoverCrashed =
   (how: CrashReport['how'], crashes = 0) =>
   async (id: string) => {
     await store.sql(`update retoma.job set crashes = $2 where id = $1 and state = 'running'`, [id, crashes])
@@ -69,9 +69,9 @@ const runs: Record<string, (id: string) => Promise<unknown>> = {
     ])
     await recoverOrphans(store.db, 10, at(5))
   },
-  'recover after restart': bury('asked'),
-  'count crash': bury('named'),
-  poison: bury('named', 2),
+  'recover after restart': recoverCrashed('asked'),
+  'count crash': recoverCrashed('named'),
+  poison: recoverCrashed('named', 2),
   'time out': endBy('timeout', 'waiting'),
   'time out for good': endBy('timeout', 'failed'),
   'retry on stall': endBy('stalled', 'waiting'),

@@ -24,7 +24,7 @@ function listening() {
   const log: Log = {
     debug: note('debug'), info: note('info'), warn: note('warn'), error: note('error'), child: () => log,
   } // biome-ignore format: five verbs
-  return { log, lines, told: () => lines.filter(line => line.includes('Upstash')) }
+  return { log, lines, shown: () => lines.filter(line => line.includes('Upstash')) }
 }
 
 test('with both variables set each check is one question to Upstash, with a window per bucket and user, and none is in PostgreSQL', async () => {
@@ -53,7 +53,7 @@ test('with both variables set each check is one question to Upstash, with a wind
   const t = await liveEngine([])
   const ask = async (who: string) => (await t.engine.limit({ ...asked, who, limit: 1 })).allowed
   expect([await ask('ana'), await ask('ana'), await ask('rui')]).toEqual([true, false, true])
-  expect(commands.map(([verb, , keys, key]) => [verb, keys, key])).toEqual([
+  expect(commands.map(([action, , keys, key]) => [action, keys, key])).toEqual([
     ['EVAL', '1', 'retoma:limit/b/ana'],
     ['EVAL', '1', 'retoma:limit/b/ana'],
     ['EVAL', '1', 'retoma:limit/b/rui'],
@@ -128,7 +128,7 @@ describe.skipIf(!hasRedis)('with redis-server on the PATH', () => {
   test('whatever it answers but a judgement, PostgreSQL judges instead; that is reported once, and so is its return', async () => {
     for (const mood of [401, 500, 'garbage', 'error', 'other', 'half', 'never'] as Mood[]) {
       const upstash = await startUpstash()
-      const { log, lines, told } = listening()
+      const { log, lines, shown } = listening()
       const { engine, clock } = await engineOf({ log, rateLimits: { url: upstash.url, token: upstashToken } })
       const limit = () => engine.limit({ ...asked, who: String(mood), limit: 2 })
       expect(await limit()).toMatchObject({ allowed: true, remaining: 1 })
@@ -143,12 +143,12 @@ describe.skipIf(!hasRedis)('with redis-server on the PATH', () => {
       await clock.advance(seconds(5))
       await limit()
       expect(upstash.asked).toBe(3)
-      expect(told()).toHaveLength(1)
+      expect(shown()).toHaveLength(1)
       upstash.mood = 'well'
       await clock.advance(seconds(5))
       expect(await limit()).toMatchObject({ allowed: true, remaining: 0 })
-      expect(told()).toHaveLength(2)
-      expect(told()[1]).toMatch(/^info Upstash answers again/)
+      expect(shown()).toHaveLength(2)
+      expect(shown()[1]).toMatch(/^info Upstash answers again/)
       expect(lines.join('\n')).not.toContain(upstashToken)
       expect(lines.join('\n')).not.toContain(upstash.url)
     }
@@ -171,11 +171,11 @@ describe.skipIf(!hasRedis)('with redis-server on the PATH', () => {
 })
 
 test('an Upstash that is not there costs no limit: PostgreSQL judges', async () => {
-  const { log, told } = listening()
+  const { log, shown } = listening()
   const { engine } = await liveEngine([], { log, rateLimits: { url: 'http://127.0.0.1:9', token: upstashToken } })
   const answers = await Promise.all(Array.from({ length: 50 }, () => engine.limit(asked)))
   expect(answers.filter(each => each.allowed)).toHaveLength(10)
-  expect(told()).toHaveLength(1)
+  expect(shown()).toHaveLength(1)
 })
 
 test('what cannot be an address or a token is refused when the engine is made, without repeating it', async () => {

@@ -7,7 +7,7 @@ import { at, storeForFile } from '../support/store.ts'
 
 const store = storeForFile()
 const ends = (value: number[]): Series => ({ name: 'ends', labels: { kind: 'k' }, value })
-const told = async () => (await readMetrics(store.db)).map(each => each.value)
+const reported = async () => (await readMetrics(store.db)).map(each => each.value)
 const dies = (id: string) => store.sql(`update retoma.worker set dead_at = $2 where id = $1`, [id, at(0)])
 
 /** What waits, counted by the statement of somebody else. */
@@ -80,7 +80,7 @@ test('a write that is sent again, or lands after the next one, adds nothing', as
   await writeMetrics(store.db, 'w', [ends([5])], at(1))
   await writeMetrics(store.db, 'w', [ends([9])], at(3))
   await writeMetrics(store.db, 'w', [ends([7])], at(2))
-  expect(await told()).toEqual([[9]])
+  expect(await reported()).toEqual([[9]])
 })
 
 test('a worker that was declared dead writes nothing more: what it left may be counted already', async () => {
@@ -89,7 +89,7 @@ test('a worker that was declared dead writes nothing more: what it left may be c
   await dies('w')
   await foldMetrics(store.db, at(2))
   await writeMetrics(store.db, 'w', [ends([6])], at(3))
-  expect(await told()).toEqual([[5]])
+  expect(await reported()).toEqual([[5]])
 })
 
 test('what the dead have left is added up once, however many do it at once', async () => {
@@ -124,5 +124,5 @@ test('a write that meets the death of its worker waits for it, and then writes n
     return { write }
   })
   await written.write
-  expect(await told()).toEqual([])
+  expect(await reported()).toEqual([])
 })

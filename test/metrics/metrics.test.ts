@@ -168,7 +168,7 @@ test('what a worker could not write is written with the next, and a write whose 
   const { db, clock, begin, enqueue, ended, sql } = await faultyWorker()
   // Before it begins: nobody tells it of a job, and its clock is stopped until the test moves it.
   const id = await enqueue()
-  const told = async () =>
+  const reported = async () =>
     (
       await sql<{ n: number }>(`select (value -> 0)::int as n from retoma.metric where name = 'retoma_attempts_total'`)
     ).map(each => each.n)
@@ -176,12 +176,12 @@ test('what a worker could not write is written with the next, and a write whose 
   await begin()
   await ended(id)
   await clock.advance(seconds(11))
-  expect(await told()).toEqual([])
+  expect(await reported()).toEqual([])
   db.fail('metric_write', 'after', new Error('lost'))
   await clock.advance(seconds(10))
-  expect(await told()).toEqual([1])
+  expect(await reported()).toEqual([1])
   await clock.advance(seconds(10))
-  expect(await told()).toEqual([1])
+  expect(await reported()).toEqual([1])
   expect(db.asked.filter(each => each === 'metric_write')).toHaveLength(3)
   await clock.advance(seconds(30))
   expect(db.asked.filter(each => each === 'metric_write')).toHaveLength(3)

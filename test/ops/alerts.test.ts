@@ -35,7 +35,7 @@ const namesIn = (text: string) =>
     name.replace(/_(?:bucket|sum|count)$/, ''),
   )
 
-async function told(): Promise<string[]> {
+async function reported(): Promise<string[]> {
   const { ask } = await doorWith()
   const { body } = await ask('GET', '/metrics')
   return [...String(body).matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name)
@@ -44,7 +44,7 @@ async function told(): Promise<string[]> {
 test('every metric that an alert stands on is in /metrics, or comes with its app', async () => {
   const used = namesIn(rules.replace(/^\s*#.*$/gm, ''))
   expect(used.length).toBeGreaterThan(10)
-  const there = [...(await told()), ...ofApps]
+  const there = [...(await reported()), ...ofApps]
   expect(used.filter(name => !there.includes(name))).toEqual([])
 })
 
@@ -55,7 +55,7 @@ test('the dashboard is JSON, its panels have room, and every metric of it is in 
   const { panels } = dashboard
   expect(new Set(panels.map(panel => panel.id)).size).toBe(panels.length)
   expect(panels.filter(({ gridPos }) => gridPos.x + gridPos.w > 24)).toEqual([])
-  const there = await told()
+  const there = await reported()
   const used = namesIn(panels.flatMap(panel => panel.targets?.map(target => target.expr) ?? []).join('\n'))
   expect(used.filter(name => !there.includes(name))).toEqual([])
 })

@@ -152,12 +152,12 @@ describe('many at once', () => {
         await lie(20, 7200, 7201)
         const db = faulty(store.db)
         db.fail(name, when, Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' }))
-        const press = async (second: number) => {
+        const act = async (second: number) => {
           await clearProvider(db, 'p', 'ana', at(second))
           await recallJobs(db, at(second))
         }
-        await expect(press(10)).rejects.toThrow('ECONNRESET')
-        await press(11)
+        await expect(act(10)).rejects.toThrow('ECONNRESET')
+        await act(11)
         expect(await store.sql(`select count(*)::int as n from retoma.job where run_at <= $1`, [at(11)])).toEqual([
           { n: 20 },
         ])
@@ -175,8 +175,8 @@ describe('many at once', () => {
 
   test('twenty callers at once clear once, and twenty who call back call each job back once', async () => {
     await lie(2500, 7200, 7202)
-    const pressed = await Promise.all(Array.from({ length: 20 }, () => clearProvider(store.db, 'p', 'ana', at(10))))
-    expect(pressed.filter(each => each!.changed)).toHaveLength(1)
+    const answers = await Promise.all(Array.from({ length: 20 }, () => clearProvider(store.db, 'p', 'ana', at(10))))
+    expect(answers.filter(each => each!.changed)).toHaveLength(1)
     await Promise.all(Array.from({ length: 20 }, () => recallJobs(store.db, at(11))))
     await recallJobs(store.db, at(12))
     expect(await store.sql(`select count(*)::int as n from retoma.job where run_at <= $1`, [at(12)])).toEqual([

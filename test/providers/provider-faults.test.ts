@@ -18,7 +18,7 @@ const words = {
 }
 
 /** One job of a batch, whose provider says that before it answers. */
-async function life(word: keyof typeof words) {
+async function runThrough(word: keyof typeof words) {
   let said = 0
   const w = await faultyWorker({
     run: ctx =>
@@ -59,7 +59,7 @@ describe.each(Object.keys(words) as (keyof typeof words)[])('told to %s', word =
 
   test.each(calls)('the answer of %s is lost, or it is never sent: nobody is charged, and it goes on', async name => {
     for (const when of ['before', 'after'] as const) {
-      const w = await life(word)
+      const w = await runThrough(word)
       w.db.fail(name, when, linkLost())
       await w.begin()
       await w.ends()
@@ -77,7 +77,7 @@ describe.each(Object.keys(words) as (keyof typeof words)[])('told to %s', word =
   test.each(whens)(
     'the process is killed, %s each call of the store: nobody is charged, and it goes on',
     async when => {
-      const whole = await life(word)
+      const whole = await runThrough(word)
       await whole.begin()
       await whole.ends()
       // From the claim of the attempt that hears it to its end.
@@ -87,7 +87,7 @@ describe.each(Object.keys(words) as (keyof typeof words)[])('told to %s', word =
       expect(heard).toBeGreaterThan(0)
       const last = whole.db.asked.indexOf('settle', heard)
       for (let nth = whole.db.asked.lastIndexOf('claim', heard); nth <= last; nth++) {
-        const w = await life(word)
+        const w = await runThrough(word)
         await w.beginAndDie(w.db.dieAt(nth, when))
         await w.takeOver()
         await w.ends()

@@ -30,7 +30,7 @@ describe('a probe that meets trouble', () => {
       outside.says = trouble
       const before = outside.calls.length
       for (let minute = 1; minute <= 3; minute++) {
-        for (let look = 0; look < 4; look++) await passes(t, seconds(15))
+        for (let check = 0; check < 4; check++) await passes(t, seconds(15))
         await passes(t, seconds(1))
         expect(outside.calls.length - before).toBe(minute)
       }

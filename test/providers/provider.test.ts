@@ -219,11 +219,11 @@ describe('a provider that stops', () => {
     await t.run()
     expect(await t.engine.batch(other.id)).toMatchObject({ state: 'paused' })
     const before = outside.calls.length
-    for (let minute = 0; minute < 5; minute++) for (let look = 0; look < 12; look++) await passes(t, seconds(5))
+    for (let minute = 0; minute < 5; minute++) for (let check = 0; check < 12; check++) await passes(t, seconds(5))
     expect(outside.calls.length - before).toBe(5)
     expect(await t.engine.batch(id)).toMatchObject({ state: 'paused', failed: 0 })
     outside.says = () => 'ok'
-    for (let look = 0; look < 13; look++) await passes(t, seconds(5))
+    for (let check = 0; check < 13; check++) await passes(t, seconds(5))
     for (const each of [id, other.id])
       expect(await t.engine.batch(each)).toMatchObject({ state: 'succeeded', failed: 0 })
     for (const each of [...(await jobsOf(t, id)), ...(await jobsOf(t, other.id))])
@@ -270,7 +270,7 @@ describe('a provider that stops', () => {
   })
 
   test('leaves a batch alone that a person paused or cancelled while it was being asked', async () => {
-    for (const verb of ['pause', 'cancel'] as const) {
+    for (const actionName of ['pause', 'cancel'] as const) {
       const [asking, answer] = [gate(), gate()]
       const job = jobAsking(async () => {
         asking.open()
@@ -282,12 +282,12 @@ describe('a provider that stops', () => {
       const { id } = await t.engine.submit(batch, items(1))
       const run = t.run()
       await asking.passed
-      await t.engine.batches[verb](id)
+      await t.engine.batches[actionName](id)
       answer.open()
       await run
       const { state, reason } = (await t.engine.batch(id))!
       expect({ state, code: reason?.code ?? null }).toEqual(
-        verb === 'pause' ? { state: 'paused', code: 'person' } : { state: 'cancelled', code: null },
+        actionName === 'pause' ? { state: 'paused', code: 'person' } : { state: 'cancelled', code: null },
       )
     }
   })
@@ -571,9 +571,9 @@ describe('the words', () => {
     const t = await engineOf({ batches: [batch] })
     const { id } = await t.engine.submit(batch, items(1))
     await t.run()
-    const told = JSON.stringify([await t.engine.providers.list(), (await t.engine.batch(id))!.reason])
-    expect(told).toContain('refused')
-    expect(told).not.toContain('abc123')
+    const reported = JSON.stringify([await t.engine.providers.list(), (await t.engine.batch(id))!.reason])
+    expect(reported).toContain('refused')
+    expect(reported).not.toContain('abc123')
   })
 })
 

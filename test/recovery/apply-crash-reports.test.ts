@@ -57,10 +57,10 @@ test('a crash report stays until what it says is committed, and is used at the n
   await store.worker('w-dead')
   const id = await store.put('running', { worker: 'w-dead' })
   writePendingCrashReport(folder, { worker: 'w-dead', crashReport: { ...crashReport, started: [`${id}/1`] } })
-  const told: string[] = []
+  const reported: string[] = []
   const lines: string[] = []
   const log = createLog({ level: 'warn', format: 'json', write: line => void lines.push(line) })
-  const tell = (queue: string) => void told.push(queue)
+  const tell = (queue: string) => void reported.push(queue)
   const away = async () => {
     throw new Error('the database is away')
   }
@@ -73,7 +73,7 @@ test('a crash report stays until what it says is committed, and is used at the n
     [1, 2].map(() => applyCrashReports({ db: store.db, clock: systemClock, log, supervision, wake: tell, crashed })),
   )
   expect(readPendingCrashReports(folder)).toEqual([])
-  expect(told).toContain('q')
+  expect(reported).toContain('q')
   expect(await store.job(id)).toMatchObject({ state: 'waiting', worker_id: null, restarts: 1 })
 })
 

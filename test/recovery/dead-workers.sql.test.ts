@@ -182,16 +182,16 @@ describe('with a database that comes and goes', () => {
     [[0, 15, 30, 45, 60, 75, 90, 105]],
     [[0, 5, 20, 25, 40, 45, 60, 65, 80, 85]],
     [[0, 14, 19, 30, 45, 51, 66, 79, 84, 99]],
-  ])('a dead worker is declared dead, one that lives is not: checks at %j', async looks => {
+  ])('a dead worker is declared dead, one that lives is not: checks at %j', async rounds => {
     await store.worker('gone', at(-30))
     await store.worker('here', at(-5))
     const dead: number[] = []
-    for (const now of looks) {
+    for (const now of rounds) {
       const judged = await judge(now)
       expect(judged.filter(each => each.id === 'here' && each.dead)).toEqual([])
       if (judged.some(each => each.id === 'gone' && each.dead)) dead.push(now)
       // The live one gets every second beat through.
-      if (looks.indexOf(now) % 2 === 1) expect(await beat(now + 1, 'here')).toMatchObject({ alive: true })
+      if (rounds.indexOf(now) % 2 === 1) expect(await beat(now + 1, 'here')).toMatchObject({ alive: true })
     }
     expect(dead).toHaveLength(1)
     expect(dead[0]).toBeLessThanOrEqual(80)
@@ -211,8 +211,8 @@ describe('of many watchdogs', () => {
     const dbs = [store.db, ...Array.from({ length: 7 }, () => store.another())]
     const asked = { ...rule, apartMs: 4500 }
     for (let now = 15; now <= 25; now += 5) {
-      const looks = await Promise.all(dbs.map(db => checkWorkers(db, asked, 'all', at(now))))
-      expect(looks.filter(each => each.judged.length > 0)).toHaveLength(1)
+      const rounds = await Promise.all(dbs.map(db => checkWorkers(db, asked, 'all', at(now))))
+      expect(rounds.filter(each => each.judged.length > 0)).toHaveLength(1)
       expect(await row()).toMatchObject({ at: at(now) })
     }
     expect(await worker()).toMatchObject({ dead_at: at(25), missed_checks: 3 })

@@ -41,7 +41,7 @@ const named = (id: string, started: readonly string[], given: Partial<SuspectedJ
     suspectedJob: { job: id, attempt: 1, how: 'uncaught', message: 'boom', stack: 'at boom', ...given },
   })
 const first = (id: string) => `${id}/1`
-const bury = (what: CrashReport, seconds = 10, db: Db = store.db) =>
+const recoverCrashed = (what: CrashReport, seconds = 10, db: Db = store.db) =>
   recoverCrashedWorker(db, 'w', what, at(seconds), () => 0)
 
 interface Row {
@@ -78,7 +78,7 @@ describe('of a death that was asked for', () => {
   test('what had started goes back at once, a restart is counted, and nothing is charged', async () => {
     await store.worker('w')
     const id = await store.put('running')
-    expect(await bury(crashReport({ started: [first(id)] }))).toEqual([
+    expect(await recoverCrashed(crashReport({ started: [first(id)] }))).toEqual([
       { id, queue: 'q', kind: 'k', state: 'waiting', worker: 'w', fate: 'restart' },
     ])
     expect(await rowOf(id)).toMatchObject({
@@ -97,7 +97,7 @@ describe('of a death that was asked for', () => {
   test('what was claimed and never begun goes back with nothing noted, and is no start', async () => {
     await store.worker('w')
     const id = await store.put('running')
-    expect(await bury(crashReport())).toMatchObject([{ id, fate: 'unstarted', state: 'waiting' }])
+    expect(await recoverCrashed(crashReport())).toMatchObject([{ id, fate: 'unstarted', state: 'waiting' }])
     expect(await rowOf(id)).toMatchObject({
       state: 'waiting', restarts: 0, crash_suspicion: null, error: null, run_at: at(10), attempt: 1, uncounted_attempts: 1,
     }) // biome-ignore format: one row
@@ -123,7 +123,7 @@ describe('of a death that one job is named for', () => {
   test('that job pays a crash, with the evidence, and waits out its backoff; the others pay nothing', async () => {
     await store.worker('w')
     const [suspectedJob, other, unbegun] = await store.putMany(3, 'running')
-    await bury(named(suspectedJob!, [suspectedJob!, other!]))
+    await recoverCrashed(named(suspectedJob!, [suspectedJob!, other!]))
     expect(await rowOf(suspectedJob!)).toMatchObject({
       state: 'waiting',
       failures: 0,
@@ -159,7 +159,7 @@ describe('of a death that one job is named for', () => {
   ] as const)('by %s it is kept as %s', async (how, what) => {
     await store.worker('w')
     const id = await store.put('running')
-    await bury(named(id, [id], { how }))
+    await recoverCrashed(named(id, [id], { how }))
     expect(await evidence(id)).toMatchObject([{ failure_type: what, evidence: { how } }])
     expect(await rowOf(id)).toMatchObject({ crashes: 1 })
   })
@@ -169,7 +169,7 @@ describe('of a death that one job is named for', () => {
     await store.worker('w')
     const id = await store.put('running')
     await store.sql(`update retoma.job set failures = 1, key = 'a', unique_until = 'final' where id = $1`, [id])
-    await bury(named(id, [id]))
+    await recoverCrashed(named(id, [id]))
     expect(await store.job(id)).toMatchObject({
       state: 'failed',
       finished_at: at(10),
@@ -179,7 +179,7 @@ describe('of a death that one job is named for', () => {
     await policy({ maxAttempts: 10, maxCrashes: 2 })
     const poison = await store.put('running')
     await store.sql(`update retoma.job set crashes = 1 where id = $1`, [poison])
-    await bury(named(poison, [poison]))
+    await recoverCrashed(named(poison, [poison]))
     expect(await rowOf(poison)).toMatchObject({
       state: 'failed',
       crashes: 2,
@@ -197,7 +197,9 @@ describe('of a death that one job is named for', () => {
       [{ id: suspectedJob!, attempt: 1, outcome: { state: 'succeeded', result: '1' } }],
       at(1),
     )
-    expect(await bury(named(suspectedJob!, [suspectedJob!, other!]))).toMatchObject([{ id: other, fate: 'restart' }])
+    expect(await recoverCrashed(named(suspectedJob!, [suspectedJob!, other!]))).toMatchObject([
+      { id: other, fate: 'restart' },
+    ])
     expect(await rowOf(suspectedJob!)).toMatchObject({ state: 'succeeded', crashes: 0 })
   })
 
@@ -223,7 +225,7 @@ describe('of a death that nobody can explain', () => {
   test('those that had started are suspects: apart at first, alone the next time, and nothing is charged yet', async () => {
     await store.worker('w')
     const [a, b, unbegun] = await store.putMany(3, 'running')
-    await bury(unexplained([a!, b!]))
+    await recoverCrashed(unexplained([a!, b!]))
     const suspect = { state: 'waiting', crashes: 0, failures: 0, restarts: 1, run_at: at(10) }
     for (const id of [a!, b!])
       expect(await rowOf(id)).toMatchObject({
@@ -232,7 +234,7 @@ describe('of a death that nobody can explain', () => {
       })
     expect(await rowOf(unbegun!)).toMatchObject({ restarts: 0, crash_suspicion: null })
     await Promise.all([a!, b!].map(again))
-    await bury(unexplained([a!, b!]))
+    await recoverCrashed(unexplained([a!, b!]))
     for (const id of [a!, b!])
       expect(await rowOf(id)).toMatchObject({
         crash_suspicion: { level: 2, crashedWorker: 'w', unexplainedCrashes: 2 },
@@ -243,11 +245,11 @@ describe('of a death that nobody can explain', () => {
     await store.worker('w')
     const [id, other] = await store.putMany(2, 'running')
     for (let times = 0; times < 2; times++) {
-      await bury(unexplained([id!, other!]))
+      await recoverCrashed(unexplained([id!, other!]))
       await Promise.all([id!, other!].map(again))
     }
     await store.sql(`update retoma.job set state = 'waiting', worker_id = null where id = $1`, [other])
-    expect(await bury(unexplained([id!]), 30)).toMatchObject([{ id, fate: 'crash', state: 'failed' }])
+    expect(await recoverCrashed(unexplained([id!]), 30)).toMatchObject([{ id, fate: 'crash', state: 'failed' }])
     expect(await store.job(id!)).toMatchObject({
       state: 'failed',
       crashes: 3,
@@ -265,13 +267,13 @@ describe('of a death that nobody can explain', () => {
     await store.worker('w')
     const id = await store.put('running')
     await setCare(id, { level: 2, crashedWorker: 'before', unexplainedCrashes: 2 })
-    await bury(named(id, [id]))
+    await recoverCrashed(named(id, [id]))
     expect(await rowOf(id)).toMatchObject({
       crashes: 3,
       crash_suspicion: { level: 2, crashedWorker: null, unexplainedCrashes: 0 },
     })
     await again(id)
-    await bury(named(id, [id]))
+    await recoverCrashed(named(id, [id]))
     expect(await rowOf(id)).toMatchObject({ crashes: 4 })
   })
 
@@ -279,7 +281,7 @@ describe('of a death that nobody can explain', () => {
     await policy({ maxAttempts: 5 })
     await store.worker('w')
     const [id] = await store.putMany(2, 'running')
-    await bury(unexplained([id!]))
+    await recoverCrashed(unexplained([id!]))
     expect(await rowOf(id!)).toMatchObject({
       state: 'waiting',
       crashes: 1,
@@ -288,7 +290,7 @@ describe('of a death that nobody can explain', () => {
     })
     for (const crashes of [2, 3]) {
       await again(id!)
-      await bury(unexplained([id!]))
+      await recoverCrashed(unexplained([id!]))
       expect(await rowOf(id!)).toMatchObject({ crashes })
     }
     expect(await rowOf(id!)).toMatchObject({ state: 'failed', error: { code: 'poison' } })
@@ -298,7 +300,7 @@ describe('of a death that nobody can explain', () => {
     await store.worker('w')
     const [done, id] = await store.putMany(2, 'running')
     await settleJobs(store.db, 'w', [{ id: done!, attempt: 1, outcome: { state: 'succeeded', result: '1' } }], at(1))
-    expect(await bury(unexplained([done!, id!]))).toMatchObject([{ id, fate: 'crash' }])
+    expect(await recoverCrashed(unexplained([done!, id!]))).toMatchObject([{ id, fate: 'crash' }])
     expect(await rowOf(done!)).toMatchObject({ state: 'succeeded', crash_suspicion: null })
   })
 
@@ -306,7 +308,7 @@ describe('of a death that nobody can explain', () => {
     await store.worker('w')
     const [alone, other] = await store.putMany(2, 'running')
     await setCare(alone!, { level: 2, crashedWorker: 'before', unexplainedCrashes: 2 })
-    await bury(unexplained([alone!, other!]))
+    await recoverCrashed(unexplained([alone!, other!]))
     expect(await rowOf(alone!)).toMatchObject({
       state: 'waiting',
       crashes: 0,
@@ -349,7 +351,9 @@ describe('a kind that wants more than the verdict', () => {
     await policy(given)
     await store.worker('w')
     const [started, unbegun] = await store.putMany(2, 'running')
-    expect(await bury(crashReport({ started: [first(started!)] }))).toMatchObject([{ id: unbegun, fate: 'unstarted' }])
+    expect(await recoverCrashed(crashReport({ started: [first(started!)] }))).toMatchObject([
+      { id: unbegun, fate: 'unstarted' },
+    ])
     expect(await store.job(started!)).toMatchObject({ state: 'running', worker_id: 'w', restarts: 0 })
     const back = await recoverOrphans(store.db, 10, at(120))
     expect(back).toMatchObject([{ id: started }])
@@ -360,14 +364,14 @@ describe('a kind that wants more than the verdict', () => {
     await policy({ onOrphan: 'fail', maxAttempts: 3 })
     await store.worker('w')
     const id = await store.put('running')
-    expect(await bury(named(id, [id]))).toMatchObject([{ id, fate: 'crash', state: 'waiting' }])
+    expect(await recoverCrashed(named(id, [id]))).toMatchObject([{ id, fate: 'crash', state: 'waiting' }])
   })
 })
 
 describe('restarts in a row', () => {
   const restart = {
     'without a certificate': () => recoverOrphans(store.db, 10, at(5)),
-    'asked for': (id: string) => bury(crashReport({ started: [first(id)] }), 5),
+    'asked for': (id: string) => recoverCrashed(crashReport({ started: [first(id)] }), 5),
   }
   describe.each(Object.entries(restart))('%s', (_, restarted) => {
     test('three without a step of progress make a job run alone, ten stall it for a person', async () => {
@@ -412,7 +416,7 @@ describe('restarts in a row', () => {
         at(2),
         at(1),
       ])
-      await (_ === 'asked for' ? bury(crashReport({ started: [`${id}/2`] }), 5) : restarted(id))
+      await (_ === 'asked for' ? recoverCrashed(crashReport({ started: [`${id}/2`] }), 5) : restarted(id))
       expect(await rowOf(id)).toMatchObject({ crash_suspicion: { restartsWithoutProgress: 1 } })
     })
   })
@@ -422,7 +426,7 @@ describe('restarts in a row', () => {
     const [id, other] = await store.putMany(2, 'running')
     for (let times = 1; times <= 10; times++) {
       await Promise.all([id!, other!].map(again))
-      await bury(unexplained([id!, other!]))
+      await recoverCrashed(unexplained([id!, other!]))
     }
     for (const each of [id!, other!])
       expect(await rowOf(each)).toMatchObject({ state: 'stalled', crashes: 0, error: { code: 'too_many_restarts' } })
@@ -433,7 +437,7 @@ describe('a burial', () => {
   test('keeps the crash report with the worker, and what of its notes was still open', async () => {
     await store.worker('w')
     const [id] = await store.putMany(2, 'running')
-    await bury({ ...unexplained([id!]), started: [first(id!), '999/4'], stderr: 'a\u0000b\ud800' }, 10)
+    await recoverCrashed({ ...unexplained([id!]), started: [first(id!), '999/4'], stderr: 'a\u0000b\ud800' }, 10)
     expect(await store.sql(`select dead_at, crash_report from retoma.worker`)).toEqual([
       {
         dead_at: at(10),
@@ -457,10 +461,12 @@ describe('a burial', () => {
     const [suspectedJob, other] = await store.putMany(2, 'running')
     const db = faulty(store.db)
     db.fail('crashed_worker_recover', 'after', linkLost())
-    await expect(bury(named(suspectedJob!, [suspectedJob!, other!]), 10, db)).rejects.toThrow('Connection terminated')
+    await expect(recoverCrashed(named(suspectedJob!, [suspectedJob!, other!]), 10, db)).rejects.toThrow(
+      'Connection terminated',
+    )
     const once = [await store.job(suspectedJob!), await store.job(other!)]
     expect(once).toMatchObject([{ crashes: 1 }, { restarts: 1 }])
-    expect(await bury(named(suspectedJob!, [suspectedJob!, other!]), 20, db)).toEqual([])
+    expect(await recoverCrashed(named(suspectedJob!, [suspectedJob!, other!]), 20, db)).toEqual([])
     expect([await store.job(suspectedJob!), await store.job(other!)]).toEqual(once)
     expect(await store.sql(`select dead_at, crash_report -> 'started' as started from retoma.worker`)).toEqual([
       { dead_at: at(10), started: [first(suspectedJob!), first(other!)] },
@@ -473,7 +479,7 @@ describe('a burial', () => {
     const ids = await store.putMany(300, 'running')
     const dbs = Array.from({ length: 4 }, () => store.another())
     const [crashed, ...orphans] = await Promise.all([
-      bury(named(ids[150]!, ids), 10, dbs[0]),
+      recoverCrashed(named(ids[150]!, ids), 10, dbs[0]),
       ...dbs.slice(1).map(db => recoverOrphans(db, 200, at(10))),
     ])
     const moved = [crashed!, ...orphans].flat().map(each => each.id)
@@ -486,25 +492,25 @@ describe('a burial', () => {
   test('waits for a row that somebody has locked, and then goes by what it finds', async () => {
     await store.worker('w')
     const [suspectedJob, cancelled] = await store.putMany(2, 'running')
-    let burying: Promise<unknown> | undefined
+    let recovering: Promise<unknown> | undefined
     await store.another().transaction(async client => {
       await client.query(`select from retoma.job where id = $1 for update`, [suspectedJob])
       await client.query(
         `update retoma.job set state = 'cancelled', worker_id = null, finished_at = now() where id = $1`,
         [cancelled],
       )
-      burying = bury(named(suspectedJob!, [suspectedJob!, cancelled!]))
+      recovering = recoverCrashed(named(suspectedJob!, [suspectedJob!, cancelled!]))
       const waits = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
       await expect.poll(async () => (await store.sql(waits)).length).toBe(1)
     })
-    expect(await burying).toMatchObject([{ id: suspectedJob, fate: 'crash' }])
+    expect(await recovering).toMatchObject([{ id: suspectedJob, fate: 'crash' }])
     expect(await rowOf(cancelled!)).toMatchObject({ state: 'cancelled', restarts: 0 })
   })
 
   test('of a worker whose row is gone moves its jobs; one that holds nothing moves nothing', async () => {
     const id = await store.put('running')
-    expect(await bury(crashReport({ started: [first(id)] }))).toHaveLength(1)
-    expect(await bury(crashReport())).toEqual([])
+    expect(await recoverCrashed(crashReport({ started: [first(id)] }))).toHaveLength(1)
+    expect(await recoverCrashed(crashReport())).toEqual([])
   })
 
   test('of the largest worker there may be stays within its deadline: its cost grows with its jobs, not with their square', async () => {
@@ -515,7 +521,7 @@ describe('a burial', () => {
     await store.sql(`analyze retoma.job`)
     await store.worker('w')
     const ids = await store.putMany(10_000, 'running')
-    expect(await bury(unexplained(ids))).toHaveLength(10_000)
+    expect(await recoverCrashed(unexplained(ids))).toHaveLength(10_000)
   })
 
   test('takes a large worker in chunks, and it is dead with the last of them', async () => {
@@ -531,7 +537,7 @@ describe('a burial', () => {
       expect(worker).toEqual({ dead_at: chunks.length < 3 ? null : at(10), begun: 2001 })
       return rows as never
     }
-    const recovered = await bury(unexplained(ids), 10, { ...store.db, run })
+    const recovered = await recoverCrashed(unexplained(ids), 10, { ...store.db, run })
     expect(chunks).toEqual([1000, 1000, 1])
     expect(recovered.map(each => each.id)).toEqual(ids)
     expect(new Set(recovered.map(each => each.fate))).toEqual(new Set(['suspect']))
@@ -542,8 +548,10 @@ describe('a burial', () => {
     const ids = await store.putMany(1001, 'running')
     const db = faulty(store.db)
     db.fail('crashed_worker_recover', 'after', linkLost())
-    await expect(bury(unexplained(ids), 10, db)).rejects.toThrow('Connection terminated')
-    expect(await bury(unexplained(ids), 20, db)).toMatchObject([{ id: ids[1000], fate: 'suspect', state: 'waiting' }])
+    await expect(recoverCrashed(unexplained(ids), 10, db)).rejects.toThrow('Connection terminated')
+    expect(await recoverCrashed(unexplained(ids), 20, db)).toMatchObject([
+      { id: ids[1000], fate: 'suspect', state: 'waiting' },
+    ])
     const sums = `select sum(restarts)::int as restarts, sum(crashes)::int as crashes, count(worker_id)::int as held from retoma.job`
     expect(await store.sql(sums)).toEqual([{ restarts: 1001, crashes: 0, held: 0 }])
   })
@@ -553,7 +561,7 @@ describe('a burial', () => {
     const ids = await store.putMany(1001, 'running')
     const db = faulty(store.db)
     db.fail('crashed_worker_recover', 'after', linkLost())
-    await expect(bury(unexplained(ids), 10, db)).rejects.toThrow('Connection terminated')
+    await expect(recoverCrashed(unexplained(ids), 10, db)).rejects.toThrow('Connection terminated')
     // Nobody comes back to it; its heartbeat is missed.
     await store.sql(`update retoma.worker set suspected_at = $1, dead_at = $2`, [at(20), at(30)])
     expect(await recoverOrphans(store.db, 500, at(30))).toMatchObject([{ id: ids[1000], state: 'waiting' }])
@@ -563,14 +571,14 @@ describe('a burial', () => {
   test('takes nothing from the next attempt of a job that is not its worker’s any more', async () => {
     await store.worker('w')
     const id = await store.put('running', { worker: 'live', attempt: 1 })
-    expect(await bury(named(id, [id]))).toEqual([])
+    expect(await recoverCrashed(named(id, [id]))).toEqual([])
     expect(await rowOf(id)).toMatchObject({ state: 'running', crashes: 0 })
   })
 
   test('a claim that was on its way then is back at the next tick, with nothing noted', async () => {
     await store.worker('w')
     const [started] = await store.putMany(1, 'running')
-    await bury(crashReport({ started: [first(started!)] }))
+    await recoverCrashed(crashReport({ started: [first(started!)] }))
     const late = await store.put('running')
     expect(await recoverOrphans(store.db, 10, at(11))).toMatchObject([{ id: late, state: 'waiting' }])
     expect(await rowOf(late)).toMatchObject({
@@ -585,7 +593,7 @@ describe('a burial', () => {
 
   test('ends the worker: it claims nothing more', async () => {
     await store.worker('w')
-    await bury(crashReport())
+    await recoverCrashed(crashReport())
     await store.put('waiting')
     const wants = [{ queue: 'q', want: 1 }]
     expect(await claimJobs(store.db, { wants, kinds: ['k'], worker: 'w' }, at(20))).toEqual([])
@@ -599,15 +607,15 @@ describe('a burial', () => {
       at(0),
     ])
     await store.sql(`update retoma.job set limited = true, batch_id = 7, ref = 'r' || id`)
-    await bury(named(suspectedJob!, [suspectedJob!, other!]))
+    await recoverCrashed(named(suspectedJob!, [suspectedJob!, other!]))
     expect(await store.sql(`select running from retoma.limit_counter`)).toEqual([{ running: 0 }])
     expect(await store.sql(`select sum(released)::int as released from retoma.batch_count where batch_id = 7`)).toEqual(
       [{ released: 2 }],
     )
-    const told = await store.sql(
+    const reported = await store.sql(
       `select job_id as id, data ->> 'failure_type' as type, data ->> 'to' as to from retoma.event order by id`,
     )
-    expect(told.toSorted((a, b) => Number(a.id) - Number(b.id))).toEqual([
+    expect(reported.toSorted((a, b) => Number(a.id) - Number(b.id))).toEqual([
       { id: suspectedJob, type: 'crash', to: 'waiting' },
       { id: other, type: 'orphan', to: 'waiting' },
     ])

@@ -61,8 +61,8 @@ describe('a job of a kind with the numbers of seed 002', () => {
         error: { type: 'orphan', message: text, code: null },
       })
     }
-    const told = await store.sql(`select distinct failure_type, message from retoma.failure`)
-    expect(told).toEqual([{ failure_type: 'orphan', message: text }])
+    const reported = await store.sql(`select distinct failure_type, message from retoma.failure`)
+    expect(reported).toEqual([{ failure_type: 'orphan', message: text }])
     // Some waited for a sweep.
     expect(new Set(found.values()).size).toBeLessThan(10)
   })

@@ -485,7 +485,7 @@ describe('where a statement judges, it judges as the pure function does:', () =>
         const least = Math.min(orphanAfter, seconds(20)) / 1000
         const beat = pick(0, 5, least / 2, least / 2 + 0.001, least, least + 0.001, 19.9, 30, 300)
         const suspected = pick(null, null, 5, 9.999, 10, 30, 300)
-        const looks = suspected === null ? 0 : pick(1, 2, 4, 5, 6)
+        const reads = suspected === null ? 0 : pick(1, 2, 4, 5, 6)
         const kinds = [`k${orphanAfter}`, 'k60000']
         await registerWorker(
           store.db,
@@ -495,12 +495,12 @@ describe('where a statement judges, it judges as the pure function does:', () =>
         await store.sql(`update retoma.worker set suspected_at = $2, missed_checks = $3 where id = $1`, [
           `w${i}`,
           suspected === null ? null : at(now - suspected),
-          looks,
+          reads,
         ])
         const facts = {
           heartbeatMs: beat * 1000,
           suspectedMs: suspected === null ? null : suspected * 1000,
-          checks: looks + 1,
+          checks: reads + 1,
           watched: gap < 10,
           orphanAfter: seconds(least),
         }

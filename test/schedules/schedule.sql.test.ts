@@ -14,9 +14,9 @@ const hourly = defineSchedule({ name: 'hourly', job: tidy, every: hours(1), catc
 /** A process with that schedule, and faults between it and the database. */
 function processWith(...schedules: Schedule[]) {
   const db = faulty(store.another())
-  const told: string[] = []
-  const { tick } = createScheduler({ db, log: silentLog, schedules, fired: queue => void told.push(queue) })
-  return { db, tick, told }
+  const reported: string[] = []
+  const { tick } = createScheduler({ db, log: silentLog, schedules, fired: queue => void reported.push(queue) })
+  return { db, tick, reported }
 }
 
 const refs = async () =>
@@ -32,11 +32,11 @@ describe('a firing that ends', () => {
     ...before.map(point => [point, 'before'] as const),
     ...before.slice(1).map(point => [point, 'after'] as const),
   ])('at %s, %s it: leaves the slot to whoever ticks next', async (point, when) => {
-    const { db, tick, told } = processWith(hourly)
+    const { db, tick, reported } = processWith(hourly)
     await tick(at(0))
     db.fail(point, when, linkLost())
     expect(await tick(at(one))).toBe(1000) // it tries again soon
-    expect(told).toEqual([])
+    expect(reported).toEqual([])
     expect(await refs()).toEqual([])
     expect(await next()).toEqual(at(one))
     await processWith(hourly).tick(at(one))
@@ -74,7 +74,7 @@ test('a process that is stopped in mid-firing and comes back late writes nothing
   await late
   expect(await refs()).toEqual([slot, 'hourly@2030-01-01T14:00:00Z'])
   expect(await next()).toEqual(at(3 * one))
-  expect(slow.told).toEqual([])
+  expect(slow.reported).toEqual([])
 })
 
 test('a slot that another has fired is lost, though the next one is due by now as well', async () => {
@@ -89,12 +89,12 @@ test('a slot that another has fired is lost, though the next one is due by now a
 })
 
 test('of two schedules one whose firing fails does not keep the other from its slot', async () => {
-  const { db, tick, told } = processWith(hourly, { ...hourly, name: 'other' })
+  const { db, tick, reported } = processWith(hourly, { ...hourly, name: 'other' })
   await tick(at(0))
   db.fail('transaction', 'before', linkLost())
   expect(await tick(at(one))).toBe(1000) // it tries again soon
   expect(await refs()).toEqual(['other@2030-01-01T13:00:00Z'])
-  expect(told).toEqual(['default'])
+  expect(reported).toEqual(['default'])
   await tick(at(one))
   expect((await refs()).sort()).toEqual([slot, 'other@2030-01-01T13:00:00Z'])
 })

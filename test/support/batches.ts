@@ -25,7 +25,7 @@ export const batchAudit = `
 
 export interface Auditor {
   /** Every difference that was ever seen, and how often it was looked. */
-  stop(): Promise<{ wrong: unknown[]; looks: number }>
+  stop(): Promise<{ wrong: unknown[]; checks: number }>
 }
 
 /** One look. */
@@ -42,14 +42,14 @@ export async function auditBatches(url: string): Promise<unknown[]> {
 export function startAuditor(url: string): Auditor {
   let stopping = false
   const wrong: unknown[] = []
-  let looks = 0
+  let checks = 0
   const watching = (async () => {
     const client = new pg.Client({ connectionString: url })
     await client.connect()
     while (!stopping) {
       const { rows } = await client.query(batchAudit)
       wrong.push(...rows)
-      looks++
+      checks++
     }
     await client.end()
   })()
@@ -57,7 +57,7 @@ export function startAuditor(url: string): Auditor {
     async stop() {
       stopping = true
       await watching
-      return { wrong, looks }
+      return { wrong, checks }
     },
   }
 }

@@ -82,7 +82,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     await end()
     delete here.retomaTestRun
     if (missing.length === 0) return
-    console.error(`told by a route, and seen by no test:\n${missing.join('\n')}`)
+    console.error(`reported by a route, and seen by no test:\n${missing.join('\n')}`)
     // What is thrown here is printed, and no more.
     process.exitCode = 1
   }

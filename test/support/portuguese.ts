@@ -6,6 +6,6 @@ const english = /(?<![\p{L}.])(?:an|and|are|by|cannot|did|from|has|is|it|its|mus
 
 /** The English left in the Portuguese of an error; a text in quotes is somebody's own. */
 export function englishIn(error: unknown): string[] {
-  const told = (error as RetomaError).in('pt').replaceAll(/"[^"]*"/g, '""')
-  return Array.from(told.matchAll(english), ([word]) => `${word} in: ${told}`)
+  const reported = (error as RetomaError).in('pt').replaceAll(/"[^"]*"/g, '""')
+  return Array.from(reported.matchAll(english), ([word]) => `${word} in: ${reported}`)
 }

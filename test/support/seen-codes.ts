@@ -33,8 +33,8 @@ export function unseen(file: string): string[] {
   return routesOf({})
     .flatMap(({ method, path, errors = [], makes }) => {
       const again = makes ? (['idempotency_conflict'] as const) : []
-      const told = [...errors, ...again].filter(code => named.includes(entryOf(code).status))
-      return told.map(code => lineOf(method, path, codeOf(code)))
+      const reported = [...errors, ...again].filter(code => named.includes(entryOf(code).status))
+      return reported.map(code => lineOf(method, path, codeOf(code)))
     })
     .filter(line => !seen.has(line))
 }

@@ -261,9 +261,9 @@ test('what is left unwritten is not called a lost lease, what is lost is', async
   await until(() => runs.length === 2)
   await stops(worker, clock)
   expect(await row(left)).toMatchObject({ state: 'running' })
-  const told = (words: string) => lines.filter(line => line.includes(words)).map(line => JSON.parse(line))
-  expect(told('lease lost')).toMatchObject([{ job: lost, code: 'lease_lost' }])
-  expect(told('outcomes were not written')).toMatchObject([{ jobs: [left] }])
+  const reported = (words: string) => lines.filter(line => line.includes(words)).map(line => JSON.parse(line))
+  expect(reported('lease lost')).toMatchObject([{ job: lost, code: 'lease_lost' }])
+  expect(reported('outcomes were not written')).toMatchObject([{ jobs: [left] }])
 })
 
 test('a job that PostgreSQL takes no end of is not handed back to run again and again', async () => {

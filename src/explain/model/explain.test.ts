@@ -271,7 +271,7 @@ describe('whatever is known', () => {
 
 describe('the next check', () => {
   const at = (s: number) => new Date(noon + s * 1000)
-  const looked = (s: number) => ({ checkedAt: at(s), unbrokenAt: null })
+  const checked = (s: number) => ({ checkedAt: at(s), unbrokenAt: null })
 
   test.each([
     [0, 0, 5],
@@ -282,12 +282,12 @@ describe('the next check', () => {
     [-3, 3, 7],
     [-3, 62, 62],
   ])('last look at %i s, due at %i s: in %i s', (last, due, seconds) => {
-    expect(nextCheck(looked(last), now, at(due))).toEqual({ seconds, late: false })
+    expect(nextCheck(checked(last), now, at(due))).toEqual({ seconds, late: false })
   })
 
   test('after half a minute without one nobody checks', () => {
-    expect(nextCheck(looked(-30), now).late).toBe(false)
-    expect(nextCheck(looked(-31), now).late).toBe(true)
+    expect(nextCheck(checked(-30), now).late).toBe(false)
+    expect(nextCheck(checked(-31), now).late).toBe(true)
     expect(nextCheck({ checkedAt: null, unbrokenAt: null }, now).late).toBe(true)
   })
 

@@ -9,16 +9,16 @@ test('one message is logged at most 20 times in ten seconds, with a count of wha
     () => now,
     (run, ms) => later.push({ run, at: now + ms }),
   )
-  const told: number[] = []
+  const reported: number[] = []
   const admitted = (message: string, times: number) =>
-    Array.from({ length: times }, () => flood.admits(message, leftOut => told.push(leftOut))).filter(Boolean).length
+    Array.from({ length: times }, () => flood.admits(message, leftOut => reported.push(leftOut))).filter(Boolean).length
   expect(admitted('a request failed', 10_000)).toBe(20)
   expect(admitted('another', 5)).toBe(5)
   now = 4000
   expect(admitted('a request failed', 10)).toBe(0)
   expect(later.map(({ at }) => at)).toEqual([10_000])
   later[0]!.run()
-  expect(told).toEqual([9990])
+  expect(reported).toEqual([9990])
   now = 10_000
   expect(admitted('a request failed', 30)).toBe(20)
 })
