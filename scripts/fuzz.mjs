@@ -1,5 +1,5 @@
 /**
- * The fuzzer of the HTTP routes for as long as it is told: `npm run fuzz -- --seconds 600 --seed 1 --runs 200`. Each round has a seed of
+ * The fuzzer of the HTTP routes for the given time: `npm run fuzz -- --seconds 600 --seed 1 --runs 200`. Each round has a seed of
  * its own and sends `runs` requests to each route; the first round that fails ends it, with the seed that plays it again.
  */
 import { spawnSync } from 'node:child_process'

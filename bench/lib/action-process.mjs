@@ -1,8 +1,8 @@
 /**
  * `node action-process.mjs '{"url":…}'`: ten callers, each with an engine and connections of its own, run actions on the
- * newest batches until they are told to stop: all ten the same on the same batch, or each what it likes. Beside that, all
+ * newest batches until the signal to stop: all ten the same on the same batch, or each what it likes. Beside that, all
  * ten cancel small batches while their items end: bites and flushes meet. What an action may answer by its state is counted;
- * any other error is told.
+ * any other error is reported.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { randomFrom } from '../../chaos/lib/random.mjs'

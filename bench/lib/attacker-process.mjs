@@ -1,4 +1,4 @@
-/** One who sends the worst requests that a role can send, over several connections at once, until it is told to stop. */
+/** One who sends the worst requests that a role can send, over several connections at once, until the signal to stop. */
 import { Agent, request } from 'node:http'
 import { connect } from 'node:net'
 import { worstOf } from './worst-requests.mjs'

@@ -13,7 +13,7 @@ const noteIn = ledger => (ledger ? ledgerWriter(ledger) : () => {})
 const trouble = ['the provider does not answer', 'no text in the document', 'unknown category']
 
 export const batchJobs = {
-  /** { n, ms, fails }: knows when the last one started here, and the first one since it was told to mark. */
+  /** { n, ms, fails }: knows when the last one started here, and the first one since the signal to mark. */
   item({ answers, queue = 'items' }) {
     const starts = { last: 0, first: null, ran: 0 }
     answers.starts = () => starts
@@ -54,7 +54,7 @@ export const batchJobs = {
     return defineJob({ kind: 'done', queue, run: async () => {} })
   },
 
-  /** { pair, side }: taken by the worker of its side alone, ended at the very instant that worker is told to let it go. */
+  /** { pair, side }: taken by the worker of its side alone, ended at the very instant that worker gets the signal. */
   paired({ tell, answers, side, queue = 'pairs' }) {
     const held = new Map()
     answers.letGo = async ({ pairs, at }) => {

@@ -1,4 +1,4 @@
-/** A process that does one thing for a proof and tells of it: it is told to begin by being started, and ends when we do. */
+/** A process that does one thing for a proof and reports it: it begins when it is started, and ends when we do. */
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 

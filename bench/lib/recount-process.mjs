@@ -1,4 +1,4 @@
-/** `node recount-process.mjs '{"url":…}'`: counts batches anew in a loop until it is told to stop; see recount.mjs. */
+/** `node recount-process.mjs '{"url":…}'`: counts batches anew in a loop until the signal to stop; see recount.mjs. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { recount } from './recount.mjs'

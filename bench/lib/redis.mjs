@@ -1,4 +1,4 @@
-/** A Redis that keeps what it is told (append only, synced every second), when `redis-server` is on the PATH. */
+/** A Redis that keeps what is written (append only, synced every second), when `redis-server` is on the PATH. */
 import { existsSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'

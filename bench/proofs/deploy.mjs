@@ -1,5 +1,5 @@
 /**
- * A deploy: each of four worker processes is told to end (SIGTERM) and replaced, again and again, under load. What chaos/
+ * A deploy: each of four worker processes gets SIGTERM and replaced, again and again, under load. What chaos/
  * shows of killed, stopped and cut-off workers is not repeated here.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -54,12 +54,12 @@ export async function prove({ room, scale, say, hold, atMost, atLeast }) {
     `${grouped(row.jobs)} jobs, ${goodbyes.length} workers replaced, ${row.again} jobs begun again; a goodbye took ` +
       `${round(median(goodbyes))} ms (median), ${round(Math.max(...goodbyes))} ms at most`,
   )
-  atLeast('jobs begun again, so there was something to hand back', row.again, 1)
+  atLeast('jobs begun again, so there was something to release', row.again, 1)
   hold(
     `every job succeeded: ${row.succeeded} of ${inputs.length}`,
     row.succeeded === inputs.length && row.jobs === inputs.length,
   )
-  hold(`no result of an attempt that had been handed back: ${row.foreign}`, row.foreign === 0)
+  hold(`no result of an attempt that had been released: ${row.foreign}`, row.foreign === 0)
   atMost('failures and crashes charged, or noted', row.charged + row.noted, 0)
   atMost('jobs still held by a worker that had said goodbye', held, 0)
   atMost('the longest goodbye, with a grace of 1 s', Math.max(...goodbyes) / 1000, 2, ' s')

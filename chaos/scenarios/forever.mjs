@@ -28,7 +28,7 @@ export async function play(stage) {
     ),
   )
   const wrong = answers.filter(each => each instanceof Error)
-  stage.brokeEach('presses failed', wrong.map(String))
+  stage.brokeEach('actions failed', wrong.map(String))
   await until(async () => (await count(stage, 'succeeded')) === many || Date.now() - began > 90_000, 100)
   const again = ((Date.now() - began) / 1000 - after).toFixed(1)
   const { start, step } = stage.ledger.read()

@@ -1,4 +1,4 @@
-/** A handler blocks the loop for a minute: it is told whose it is, and nobody is called dead. */
+/** A handler blocks the loop for a minute: the job is named, and nobody is called dead. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { until } from '../lib/checks.mjs'
 

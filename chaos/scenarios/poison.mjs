@@ -49,7 +49,7 @@ export async function play(stage) {
     `${others.length} others in ${took} s; ${deaths.length} deaths in the supervisors' logs; ${others.filter(row => row.restarts > 0).length} others begun again`,
   )
   if (deaths.length > 9) stage.broke(`${deaths.length} process deaths`)
-  if (deaths.length === 0) stage.broke('no death was told')
+  if (deaths.length === 0) stage.broke('no crash was reported')
   if ((await startedAt(stage)) !== postmaster) stage.broke('PostgreSQL was started again')
 }
 

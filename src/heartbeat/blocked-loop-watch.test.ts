@@ -155,8 +155,8 @@ test('supervised: where nobody can be named the process is ended once all that r
 })
 
 test.each([
-  ['unless told to', false, 0],
-  ['told to, it does', true, 1],
+  ['unless asked to', false, 0],
+  ['asked to, it does', true, 1],
 ])('without a supervisor it kills nothing: %s', async (_, killWhenHung, least) => {
   const { signs: sharedState, seen, stand } = guarding({ killWhenHung, seen: late(-1) })
   sharedState[slot.dueAt] = seen.now + 2000

@@ -32,7 +32,7 @@ describe('of a batch', () => {
     await until(() => runs.length === 3)
   })
 
-  test('that is no longer held, said while the worker looks, is looked for once more', async () => {
+  test('that is no longer held, said during a claim, is claimed by one more claim', async () => {
     const { begin, enqueueMany, sql, clock, asleep, runs, db } = await faultyWorker()
     await put(sql, await enqueueMany(3))
     await sql(`update retoma.batch set claims_blocked = true, state = 'paused'`)

@@ -6,7 +6,7 @@ import { storeForFile } from '../support/store.ts'
 
 const store = storeForFile()
 
-test('the watchdog looks at every open batch once in each tick, with more than 500 and more than 1,000 of them', async () => {
+test('the watchdog checks every open batch once in each tick, with more than 500 and more than 1,000 of them', async () => {
   for (const count of [501, 1203]) {
     await store.sql('delete from retoma.batch')
     const rows = await store.sql<{ id: string }>(

@@ -347,7 +347,7 @@ test('status has a table of the batches that are not over, and none when all are
   await work()
 })
 
-test('a page of items is full though the engine looks through a large batch by and by', async () => {
+test('a page of items is full though the engine reads a large batch by and by', async () => {
   const job = { id: '1' } as JobView
   const asked: unknown[] = []
   const pages = [

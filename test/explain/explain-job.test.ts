@@ -160,7 +160,7 @@ test('all slots busy, or the loop of whoever takes it blocked', async () => {
     verdict: 'waiting',
     sentence: `job ${id} is ready and waits for a free slot: all 2 of the one worker that takes it are busy; it is next`,
   })
-  // What it told with its last heartbeat is a few seconds old: what it holds by now counts as well.
+  // Its report with the last heartbeat is a few seconds old: what it holds by now counts as well.
   await t.sql(`update retoma.worker set free_slots = '{"mail":2}'`)
   expect((await t.said(id)).sentence).toContain('next in queue')
   await t.held('w')
@@ -195,7 +195,7 @@ test('a paused queue, and a batch that is paused, stalled or cancelled, are the 
   expect(await t.said(item!.id)).toMatchObject({ verdict: 'paused', command: `retoma batch resume ${batch.id}` })
   await t.sql(`update retoma.batch set state = 'stalled' where id = $1`, [batch.id])
   expect(await t.said(item!.id)).toMatchObject({ verdict: 'stalled', command: `retoma batch resume ${batch.id}` })
-  // Between the press and the bite that takes its rows along.
+  // Between the action and the chunk that changes its rows.
   await t.sql(`update retoma.batch set state = 'cancelled', finished_at = $2, cascade = 'cancel' where id = $1`, [
     batch.id,
     t.clock.now(),

@@ -54,7 +54,7 @@ describe('a check that is cut off', () => {
   test.each([
     ...points.map(point => [point, 'before'] as const),
     ...points.slice(1).map(point => [point, 'after'] as const),
-  ])('at %s, %s it: has done nothing by halves, and whoever looks next does the rest', async (point, when) => {
+  ])('at %s, %s it: has done nothing by halves, and the next sweep does the rest', async (point, when) => {
     const { db, tick } = process()
     db.fail(point, when, linkLost())
     await tick().catch(() => {})
@@ -104,7 +104,7 @@ test('its workers are reported the jobs it made', async () => {
   expect(shown).toEqual(['default'])
 })
 
-test('who comes while another looks writes nothing and waits for nobody', async () => {
+test('who comes while another sweeps writes nothing and waits for nobody', async () => {
   const [first, second] = [process(), process()]
   await first.tick()
   const before = await store.sql(`select ctid, xmin from retoma.guard`)

@@ -65,7 +65,7 @@ test('ten processes look once per `every`, and each row is marked and counted on
   expect((await engines[0]!.guards.list())[0]).toMatchObject({ lastMarked: 5, total: 105 })
 })
 
-test('two processes told to run it at the same instant mark each row once, and their counts add up', async () => {
+test('two processes that run it at the same instant mark each row once, and their counts add up', async () => {
   const { clock, process, put } = await guardStage()
   const engines = await Promise.all([1, 2].map(() => process([watchdog({ limit: 10 })])))
   const ids = await put(1000)

@@ -19,7 +19,7 @@ function spinHard(isEnough) {
 
 const over = new EventEmitter()
 const hoard = []
-/** Not before the loop is stopped: only then is it told from its neighbours for sure. */
+/** Not before the loop is stopped: only then is it distinguished from its neighbours for sure. */
 function devour() {
   const from = performance.now()
   spinHard(() => performance.now() - from > 1500)

@@ -18,7 +18,7 @@ import { onTestFinished, together } from '../support/together.ts'
 const script = fileURLToPath(new URL('./heartbeat-guest.mjs', import.meta.url))
 const kinds = ['bad', 'neighbour'].map(kind => defineJob({ kind, run: () => {} }))
 
-/** A process with a worker that does such things, an engine that only looks on, and the papers it leaves. */
+/** A process with a worker that does such things, an engine that only looks on, and the crash reports it leaves. */
 async function guest(task: string, { supervised = false, alone = false } = {}) {
   const url = await shareDatabase()
   const engine = await createEngine({ databaseUrl: url, jobs: kinds })
@@ -97,7 +97,7 @@ test('a loop that spins is reported while it spins, by job and function; heartbe
   expect(blocked.blocked_stack).not.toContain('attempt.')
   expect(logged()).toContain(`the main loop is blocked by job ${bad}, in spinHard`)
   expect((await engine.workers.list())[0]).toMatchObject({ blocked: { job: bad, attempt: 1 } })
-  // Longer than its neighbour may take, and until a later beat than the one that told of it.
+  // Longer than its neighbour may take, and until a later heartbeat than the heartbeat that reported it.
   await until(async () => {
     const { blocked_since, heartbeat_at, now } = await worker()
     return ms(blocked_since, now) > 7000 && ms(blocked.heartbeat_at, heartbeat_at) > 0

@@ -156,7 +156,7 @@ const rows: Row[] = [
     'o banco tem 8,5 MB',
   ],
   ['a disk with 1 GB left is fine', checkDisk(server, 1e9), 'ok', 'its disk 1 GB left', 'o disco tem 1 GB livres'],
-  ['a disk with less is told', checkDisk(server, 9.876e8), 'warning', '987.6 MB left', '987,6 MB livres'],
+  ['a disk with less is reported', checkDisk(server, 9.876e8), 'warning', '987.6 MB left', '987,6 MB livres'],
   ['a disk with next to nothing is a failure', checkDisk(server, 5e7), 'failure', '50 MB left', '50 MB livres'],
   [
     'connections are fine below four fifths',
