@@ -334,10 +334,10 @@ alter table retoma.file_chunk alter column bytes set storage external;
 create table retoma.schedule (
   name text collate "C" primary key,
   kind text collate "C" not null,             -- kind of the jobs
-  plan jsonb not null,                        -- recurrence in force: {"cron", "timeZone"} or {"every": milliseconds}
+  recurrence jsonb not null,                  -- recurrence in force: {"cron", "timeZone"} or {"every": milliseconds}
   catch_up text collate "C" not null,         -- what happens to missed occurrences
   next_at timestamptz not null,               -- next occurrence
-  last_slot timestamptz,                      -- last occurrence with a job
+  last_occurrence timestamptz,                -- last occurrence with a job
   last_at timestamptz,                        -- time the last job was enqueued, by the recurrence or by a person
   last_job bigint,                            -- that job; retention may have removed it
   seen_at timestamptz not null,               -- last check by a process with the recurrence in force

@@ -378,10 +378,10 @@ CREATE INDEX rate_window_expires ON retoma.rate_window USING btree (expires_at);
 create table retoma.schedule (
   name text collate "C" not null,
   kind text collate "C" not null,
-  plan jsonb not null,
+  recurrence jsonb not null,
   catch_up text collate "C" not null,
   next_at timestamp with time zone not null,
-  last_slot timestamp with time zone,
+  last_occurrence timestamp with time zone,
   last_at timestamp with time zone,
   last_job bigint,
   seen_at timestamp with time zone not null,

@@ -114,9 +114,11 @@ export const maintenanceReportWire = ({ batches, findings, ...passed }: Maintena
 })
 
 /** The recurrence is flat: `cron` and `time_zone`, or `every_ms`. */
-export const scheduleWire = ({ plan, ...schedule }: ScheduleView) => ({
+export const scheduleWire = ({ recurrence, ...schedule }: ScheduleView) => ({
   ...snakeCase(schedule),
-  ...('every' in plan ? { every_ms: plan.every } : { cron: plan.cron, time_zone: plan.timeZone }),
+  ...('every' in recurrence
+    ? { every_ms: recurrence.every }
+    : { cron: recurrence.cron, time_zone: recurrence.timeZone }),
 })
 
 /** The name of a column and the key of a row stay unchanged. */

@@ -194,7 +194,7 @@ function checkSchedules(schedules: unknown, refuse: (problem: LocalizedText) => 
   if (!Array.isArray(schedules)) throw refuse(both(word => word.config.schedulesNoList))
   const names = new Set<string>()
   schedules.forEach((schedule: Partial<Schedule> | null | undefined, index) => {
-    const made = typeof schedule?.plan === 'object' && typeof schedule.input === 'function'
+    const made = typeof schedule?.recurrence === 'object' && typeof schedule.input === 'function'
     if (!made) throw refuse(both(word => word.config.notASchedule(index)))
     if (names.has(schedule.name!)) throw refuse(both(word => word.config.scheduleTwice(schedule.name!)))
     names.add(schedule.name!)

@@ -99,9 +99,19 @@ export function createScheduleActions(given: {
 }
 
 /** No process has stored the schedule so far: answers the view as it will be. */
-function notYet({ name, job, plan, catchUp }: Schedule, now: Date): ScheduleView {
-  const nextAt = occurrenceAfter(plan, now)
-  return { name, kind: job.kind, plan, catchUp, nextAt, lastSlot: null, lastAt: null, lastJob: null, active: false }
+function notYet({ name, job, recurrence, catchUp }: Schedule, now: Date): ScheduleView {
+  const nextAt = occurrenceAfter(recurrence, now)
+  return {
+    name,
+    kind: job.kind,
+    recurrence,
+    catchUp,
+    nextAt,
+    lastOccurrence: null,
+    lastAt: null,
+    lastJob: null,
+    active: false,
+  }
 }
 
 /** Validates schedules when the engine is created, not at the first occurrence: a duplicate name, an input the job rejects. */
@@ -117,7 +127,7 @@ export async function checkSchedules(schedules: readonly Schedule[], now: Date):
     if (names.has(schedule.name)) refuse('another schedule has the same name', 'outro agendamento tem o mesmo nome')
     names.add(schedule.name)
     try {
-      await inputFor(schedule, occurrenceAfter(schedule.plan, now))
+      await inputFor(schedule, occurrenceAfter(schedule.recurrence, now))
     } catch (error) {
       if (isRetomaError(error, 'bad_input')) refuse(error.in('en'), error.in('pt'))
       refuse(`its input cannot be made: ${error}`, `a entrada não pode ser feita: ${error}`)

@@ -18,10 +18,10 @@ import type { Recurrence } from './model/recurrence.ts'
 const tickMs = 8000
 
 /** A schedule as the code defines it. */
-export interface Planned {
+export interface StoredSchedule {
   readonly name: string
   readonly kind: string
-  readonly plan: Recurrence
+  readonly recurrence: Recurrence
   readonly catchUp: CatchUp
 }
 
@@ -45,13 +45,13 @@ const readDue = {
   name: 'schedule_due',
   text: `
     with mine as materialized (
-      select m.name, m.plan from unnest($2::text[], $3::jsonb[]) as m (name, plan)
+      select m.name, m.recurrence from unnest($2::text[], $3::jsonb[]) as m (name, recurrence)
     ), seen as (
       update retoma.schedule
       set seen_at = coalesce($1::timestamptz, now())
       where name = any (array(
         select s.name
-        from retoma.schedule s join mine m on m.name = s.name and m.plan = s.plan
+        from retoma.schedule s join mine m on m.name = s.name and m.recurrence = s.recurrence
         where s.seen_at < coalesce($1::timestamptz, now()) - interval '1 minute'
         order by s.name
         for update of s skip locked
@@ -59,17 +59,21 @@ const readDue = {
     )
     select m.name, coalesce($1::timestamptz, now()) as now, s.next_at as "nextAt", s.seen_at as "seenAt",
       coalesce(s.next_at <= coalesce($1::timestamptz, now()), false) as due,
-      coalesce(s.plan = m.plan, false) as "inForce",
-      coalesce(s.plan <> m.plan and (m.plan <> all (s.retired) or s.seen_at < coalesce($1::timestamptz, now()) - interval '3 minutes'), false)
+      coalesce(s.recurrence = m.recurrence, false) as "inForce",
+      coalesce(s.recurrence <> m.recurrence and (m.recurrence <> all (s.retired) or s.seen_at < coalesce($1::timestamptz, now()) - interval '3 minutes'), false)
         as "mayTake"
     from mine m left join retoma.schedule s on s.name = m.name
     order by m.name`,
 }
 
-export function readSchedules(db: Db, schedules: readonly Planned[], now: Date | null): Promise<ScheduleCheck[]> {
+export function readSchedules(
+  db: Db,
+  schedules: readonly StoredSchedule[],
+  now: Date | null,
+): Promise<ScheduleCheck[]> {
   const names = schedules.map(each => each.name)
-  const plans = schedules.map(each => JSON.stringify(each.plan))
-  return db.run<ScheduleCheck>(readDue, [now, names, plans], tickMs)
+  const recurrences = schedules.map(each => JSON.stringify(each.recurrence))
+  return db.run<ScheduleCheck>(readDue, [now, names, recurrences], tickMs)
 }
 
 // If several processes bring the same recurrence, one process wins and the others find it in force. A recurrence in force
@@ -77,21 +81,21 @@ export function readSchedules(db: Db, schedules: readonly Planned[], now: Date |
 const bring = {
   name: 'schedule_register',
   text: `
-    insert into retoma.schedule (name, kind, plan, catch_up, next_at, seen_at)
+    insert into retoma.schedule (name, kind, recurrence, catch_up, next_at, seen_at)
     values ($2, $3, $4, $5, $6, coalesce($1::timestamptz, now()))
     on conflict (name) do update
-      set kind = excluded.kind, plan = excluded.plan, catch_up = excluded.catch_up, next_at = excluded.next_at, seen_at = excluded.seen_at,
-        retired = (array_prepend(schedule.plan, array_remove(schedule.retired, excluded.plan)))[1:10]
-      where schedule.plan <> excluded.plan
-        and (excluded.plan <> all (schedule.retired) or schedule.seen_at < coalesce($1::timestamptz, now()) - interval '3 minutes')`,
+      set kind = excluded.kind, recurrence = excluded.recurrence, catch_up = excluded.catch_up, next_at = excluded.next_at, seen_at = excluded.seen_at,
+        retired = (array_prepend(schedule.recurrence, array_remove(schedule.retired, excluded.recurrence)))[1:10]
+      where schedule.recurrence <> excluded.recurrence
+        and (excluded.recurrence <> all (schedule.retired) or schedule.seen_at < coalesce($1::timestamptz, now()) - interval '3 minutes')`,
 }
 
 /**
  * Puts the recurrence into force with its first occurrence, unless another process did so or keeps its own recurrence.
  */
-export async function bringIntoForce(db: Db, schedule: Planned, nextAt: Date, now: Date | null): Promise<void> {
-  const { name, kind, plan, catchUp } = schedule
-  await db.run(bring, [now, name, kind, JSON.stringify(plan), catchUp, nextAt], tickMs)
+export async function bringIntoForce(db: Db, schedule: StoredSchedule, nextAt: Date, now: Date | null): Promise<void> {
+  const { name, kind, recurrence, catchUp } = schedule
+  await db.run(bring, [now, name, kind, JSON.stringify(recurrence), catchUp, nextAt], tickMs)
 }
 
 const win = {
@@ -99,9 +103,9 @@ const win = {
   text: `
     update retoma.schedule
     set next_at = $5, kind = $3, catch_up = $6, seen_at = coalesce($1::timestamptz, now()),
-      last_slot = coalesce($7, last_slot),
+      last_occurrence = coalesce($7, last_occurrence),
       last_at = case when $7::timestamptz is null then last_at else coalesce($1::timestamptz, now()) end
-    where name = $2 and next_at = $8 and next_at <= coalesce($1::timestamptz, now()) and plan = $4
+    where name = $2 and next_at = $8 and next_at <= coalesce($1::timestamptz, now()) and recurrence = $4
     returning name`,
 }
 
@@ -119,22 +123,31 @@ export interface Firing {
   /** The first occurrence after the enqueued occurrences. */
   afterwards: Date
   /** The last enqueued occurrence; undefined: none is enqueued, and the schedule only advances. */
-  slot: Date | undefined
+  occurrence: Date | undefined
   jobs: readonly NewJob[]
 }
 
 /** Returns the ids of the jobs; undefined: another process won the occurrence. */
 export function fireOccurrences(
   db: Db,
-  schedule: Planned,
-  { nextAt, afterwards, slot, jobs }: Firing,
+  schedule: StoredSchedule,
+  { nextAt, afterwards, occurrence, jobs }: Firing,
   now: Date | null,
 ): Promise<string[] | undefined> {
-  const { name, kind, plan, catchUp } = schedule
+  const { name, kind, recurrence, catchUp } = schedule
   return db.transaction(async client => {
     const run = runOn(client)
     await client.query(`set local lock_timeout = '500ms'`) // another transaction may hold the unique key
-    const won = await run(win, [now, name, kind, JSON.stringify(plan), afterwards, catchUp, slot ?? null, nextAt])
+    const won = await run(win, [
+      now,
+      name,
+      kind,
+      JSON.stringify(recurrence),
+      afterwards,
+      catchUp,
+      occurrence ?? null,
+      nextAt,
+    ])
     if (won.length === 0) return undefined
     const made = await enqueueJobs(run, jobs, now)
     const last = made.at(-1)
@@ -176,11 +189,11 @@ export interface ScheduleView {
   name: string
   kind: string
   /** The recurrence in force: `{ cron, timeZone }`, or `{ every }` in milliseconds. */
-  plan: Recurrence
+  recurrence: Recurrence
   catchUp: CatchUp
   nextAt: Date
   /** The last occurrence with a job. */
-  lastSlot: Date | null
+  lastOccurrence: Date | null
   /** The creation of the last job, by recurrence or by hand. */
   lastAt: Date | null
   lastJob: string | null
@@ -191,7 +204,7 @@ export interface ScheduleView {
 const view = {
   name: 'schedule_view',
   text: `
-    select s.name, s.kind, s.plan, s.catch_up as "catchUp", s.next_at as "nextAt", s.last_slot as "lastSlot", s.last_at as "lastAt",
+    select s.name, s.kind, s.recurrence, s.catch_up as "catchUp", s.next_at as "nextAt", s.last_occurrence as "lastOccurrence", s.last_at as "lastAt",
       s.last_job as "lastJob", s.seen_at >= coalesce($1::timestamptz, now()) - interval '3 minutes' as active
     from retoma.schedule s
     order by s.name`,

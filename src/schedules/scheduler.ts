@@ -11,7 +11,13 @@ import type { Log } from '../lib/logging/log.ts'
 import { dueOccurrences } from './model/catch-up.ts'
 import { closest, occurrenceAfter } from './model/recurrence.ts'
 import { inputFor, refOf, type Schedule } from './model/schedule.ts'
-import { bringIntoForce, fireOccurrences, type Planned, readSchedules, type ScheduleCheck } from './schedule.sql.ts'
+import {
+  bringIntoForce,
+  fireOccurrences,
+  readSchedules,
+  type ScheduleCheck,
+  type StoredSchedule,
+} from './schedule.sql.ts'
 
 /** Interval of reads without a due occurrence: for recurrences stored by other processes. */
 export const pollIntervalMs = 30_000
@@ -34,8 +40,8 @@ export function createScheduler(given: {
   fired: (queue: string) => void
 }): Scheduler {
   const { db, log, schedules, fired } = given
-  const planned = schedules.map(schedule => ({ ...schedule, kind: schedule.job.kind }))
-  const named = new Map(planned.map(schedule => [schedule.name, schedule]))
+  const stored = schedules.map(schedule => ({ ...schedule, kind: schedule.job.kind }))
+  const named = new Map(stored.map(schedule => [schedule.name, schedule]))
   /** Start of this process's schedules, by the database clock: recurrences count from here. */
   let since: Date | undefined
 
@@ -47,33 +53,38 @@ export function createScheduler(given: {
       // Starts where the other recurrence ended, so that no occurrence is lost between the two; but never before this process
       // started.
       const from = each.seenAt === null ? each.now : latest(each.seenAt, since!)
-      await bringIntoForce(db, schedule, occurrenceAfter(schedule.plan, from), now)
+      await bringIntoForce(db, schedule, occurrenceAfter(schedule.recurrence, from), now)
     }
     return absent.length
   }
 
   /** Fires the due occurrences of a schedule in chunks; answers the delay until the schedule has work again. */
-  async function fire(schedule: Schedule & Planned, check: ScheduleCheck, now: Date | null): Promise<number> {
-    const { plan, catchUp, name, job } = schedule
+  async function fire(schedule: Schedule & StoredSchedule, check: ScheduleCheck, now: Date | null): Promise<number> {
+    const { recurrence, catchUp, name, job } = schedule
     let nextAt = check.nextAt!
     for (let i = 0; i < maxChunks && nextAt <= check.now; i++) {
-      const { slots, nextAt: afterwards } = dueOccurrences(plan, catchUp, nextAt, check.now, chunkSize)
-      const jobs = await jobsFor(schedule, slots)
+      const { occurrences, nextAt: afterwards } = dueOccurrences(recurrence, catchUp, nextAt, check.now, chunkSize)
+      const jobs = await jobsFor(schedule, occurrences)
       if (jobs === undefined) return pollIntervalMs
-      const made = await fireOccurrences(db, schedule, { nextAt, afterwards, slot: slots.at(-1), jobs }, now)
+      const made = await fireOccurrences(
+        db,
+        schedule,
+        { nextAt, afterwards, occurrence: occurrences.at(-1), jobs },
+        now,
+      )
       if (made === undefined) return Math.max(afterwards.getTime() - check.now.getTime(), closest) // another process fires it
       if (made.length > 0) fired(job.queue)
-      log.debug({ schedule: name, slots, jobs: made }, 'a schedule enqueued its job')
+      log.debug({ schedule: name, occurrences, jobs: made }, 'a schedule enqueued its job')
       nextAt = afterwards
     }
     return Math.max(nextAt.getTime() - check.now.getTime(), 0)
   }
 
   /** Undefined: the job rejects the input of an occurrence, which the author of the schedule has to fix. */
-  async function jobsFor(schedule: Schedule, slots: readonly Date[]): Promise<NewJob[] | undefined> {
+  async function jobsFor(schedule: Schedule, occurrences: readonly Date[]): Promise<NewJob[] | undefined> {
     try {
       const jobs: NewJob[] = []
-      for (const slot of slots) jobs.push(await jobFor(schedule, slot))
+      for (const occurrence of occurrences) jobs.push(await jobFor(schedule, occurrence))
       return jobs
     } catch (error) {
       log.error(
@@ -87,9 +98,9 @@ export function createScheduler(given: {
   return {
     async tick(now) {
       if (schedules.length === 0) return pollIntervalMs
-      let checks = await readSchedules(db, planned, now)
+      let checks = await readSchedules(db, stored, now)
       since ??= checks[0]?.now
-      if ((await bring(checks, now)) > 0) checks = await readSchedules(db, planned, now)
+      if ((await bring(checks, now)) > 0) checks = await readSchedules(db, stored, now)
       // Concurrently: a schedule that waits for a unique key in an open transaction does not delay other schedules.
       const pauses = await Promise.all(
         checks
@@ -107,10 +118,10 @@ export function createScheduler(given: {
 }
 
 /** The job of an occurrence; the input is checked as in `enqueue`. */
-export async function jobFor(schedule: Schedule, slot: Date): Promise<NewJob> {
+export async function jobFor(schedule: Schedule, occurrence: Date): Promise<NewJob> {
   const { job, options } = schedule
-  const input = await inputFor(schedule, slot)
-  return { ...options, ref: refOf(schedule, slot), queue: job.queue, kind: job.kind, version: job.version, input }
+  const input = await inputFor(schedule, occurrence)
+  return { ...options, ref: refOf(schedule, occurrence), queue: job.queue, kind: job.kind, version: job.version, input }
 }
 
 const latest = (a: Date, b: Date): Date => (a > b ? a : b)

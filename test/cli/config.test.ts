@@ -121,7 +121,10 @@ test.each([
   ['export default { schedules: {} }', 'schedules must be a list of what defineSchedule answers'],
   ['export default { schedules: [{ name: "a" }] }', 'schedules[0] was not made by defineSchedule'],
   [
-    hello.replace('jobs: [hello]', 'schedules: [1, 2].map(() => ({ name: "a", job: hello, plan: {}, input() {} }))'),
+    hello.replace(
+      'jobs: [hello]',
+      'schedules: [1, 2].map(() => ({ name: "a", job: hello, recurrence: {}, input() {} }))',
+    ),
     'two schedules have the name "a"',
   ],
   ['export default { guards: {} }', 'guards must be a list of what defineGuard answers'],

@@ -7,7 +7,7 @@ import { answer, folderWith, type Program, run, start } from './support.ts'
 
 const config = `import { defineConfig, defineJob, defineSchedule, seconds } from 'retoma'
 const tidy = defineJob({ kind: 'tidy', queue: 'house', run: async (ctx, input: { at: string }) => input.at })
-const input = (slot: Date) => ({ at: slot.toISOString() })
+const input = (occurrence: Date) => ({ at: occurrence.toISOString() })
 export default defineConfig({ schedules: [
   defineSchedule({ name: 'nightly', job: tidy, cron: '0 4 * * *', timeZone: 'America/Sao_Paulo', input }),
   defineSchedule({ name: 'often', job: tidy, every: seconds(1), catchUp: 'all', input }),
@@ -63,7 +63,7 @@ test('up names its schedules, fires them and works on their jobs, whose kind onl
   for (const { ref, result } of done) expect(`often@${result.replace('.000Z', 'Z')}`).toBe(ref)
 })
 
-test('schedules shows each with its plan, its next slot and its last job', async () => {
+test('schedules shows each with its recurrence, its next occurrence and its last job', async () => {
   const { items } = await answer<{ items: Item[] }>(['schedules'], { folder, env })
   expect(items).toMatchObject([
     {
@@ -78,14 +78,14 @@ test('schedules shows each with its plan, its next slot and its last job', async
   ])
   expect(items[0]!.next_at).toMatch(/T07:00:00\.000Z$/)
   const english = await run(['schedules'], { folder, env })
-  expect(english.stdout).toMatch(/^schedule +kind +plan +next +last +last job/)
+  expect(english.stdout).toMatch(/^schedule +kind +recurrence +next +last +last job/)
   expect(english.stdout).toMatch(/nightly +tidy +0 4 \* \* \* \(America\/Sao_Paulo\)/)
   const portuguese = await run(['schedules'], { folder, env: { ...env, LANG: 'pt_BR.UTF-8' } })
   expect(portuguese.stdout).toMatch(/^agendamento +tipo +plano/)
   expect(portuguese.stdout).toMatch(/often +tidy +a cada 1s/)
 })
 
-test('schedules run makes the job now, and the plan goes on', async () => {
+test('schedules run makes the job now, and the occurrences go on', async () => {
   const before = await answer<{ items: Item[] }>(['schedules'], { folder, env })
   const ran = await answer<{ name: string; id: string }>(['schedules', 'run', 'nightly'], { folder, env })
   expect(ran).toEqual({ name: 'nightly', id: expect.any(String), created: true })
@@ -114,7 +114,7 @@ test('a schedule that should have fired is shown as late, though it counts as ke
   const client = new pg.Client({ connectionString: database.url })
   await client.connect()
   await client.query(`
-    insert into retoma.schedule (name, kind, plan, catch_up, next_at, seen_at)
+    insert into retoma.schedule (name, kind, recurrence, catch_up, next_at, seen_at)
     values ('gone', 'tidy', '{"every":1000}', 'once', now() - interval '2 minutes', now() - interval '2 minutes')`)
   const { stdout } = await run(['schedules'], { folder, env })
   await client.query(`delete from retoma.schedule where name = 'gone'`)
@@ -129,7 +129,7 @@ test('a schedule that is not there is wrong use, and the nearest is named', asyn
   expect(stderr).toBe('error unknown_schedule: there is no schedule "nightli" here; did you mean "nightly"?\n')
 })
 
-test('killed and started again, up makes every slot in between once', async () => {
+test('killed and started again, up makes every occurrence in between once', async () => {
   up.tell('SIGKILL')
   await up.ended
   const before = (await jobs()).length

@@ -130,12 +130,12 @@ test('token list: each fact of a token is under its own heading', () => {
 
 test('schedules: each fact of a schedule is under its own heading', () => {
   const schedule = {
-    name: 'nightly', kind: 'sweep', plan: { cron: '0 4 * * *', timeZone: 'UTC' }, catchUp: 'once', nextAt: daysAgo(-1),
-    lastSlot: daysAgo(6), lastAt: daysAgo(5), lastJob: '12', active: false,
+    name: 'nightly', kind: 'sweep', recurrence: { cron: '0 4 * * *', timeZone: 'UTC' }, catchUp: 'once', nextAt: daysAgo(-1),
+    lastOccurrence: daysAgo(6), lastAt: daysAgo(5), lastJob: '12', active: false,
   } as unknown as Parameters<typeof scheduleLines>[0][number] // biome-ignore format: one row
   expect(read(scheduleLines([schedule], output))).toMatchObject([
     {
-      schedule: 'nightly', kind: 'sweep', plan: '0 4 * * * (UTC)', next: expect.stringContaining('in 1 day'),
+      schedule: 'nightly', kind: 'sweep', recurrence: '0 4 * * * (UTC)', next: expect.stringContaining('in 1 day'),
       last: '5 days ago', 'last job': '12', '': expect.stringContaining('no process'),
     },
   ]) // biome-ignore format: one row

@@ -9,7 +9,7 @@ import { gate, shareDatabase, until } from '../support/engine.ts'
 
 const off = (ms: number): Clock => ({ ...systemClock, now: () => new Date(systemClock.now().getTime() + ms) })
 
-test('with clocks ten minutes ahead and behind nothing is recovered early, and every slot of a schedule fires once', async () => {
+test('with clocks ten minutes ahead and behind nothing is recovered early, and every occurrence of a schedule fires once', async () => {
   const url = await shareDatabase()
   const client = new pg.Client({ connectionString: url })
   await client.connect()

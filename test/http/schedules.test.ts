@@ -11,7 +11,7 @@ const nightly = defineSchedule({
 })
 const often = defineSchedule({ name: 'often', job: sweep, every: minutes(5), options: { key: 'one' } })
 
-test('schedules are listed with their plans', async () => {
+test('schedules are listed with their recurrences', async () => {
   const { ask } = await doorWith([], { schedules: [often, nightly] })
   expect((await ask('GET', '/api/v1/schedules')).body).toMatchObject({
     items: [

@@ -146,7 +146,7 @@ export const oddRows = `
   insert into retoma.metric (process, name, labels, value, at) values ('w', 'm', '{"queue": "q"}', '[1, 2.5]', now());
   insert into retoma.rate_window (bucket, who, hit_at, hit_n, expires_at) values ('upload', 'ana', array[now()], '{9}', 'infinity');
   insert into retoma.job_count_sample (queue, kind, state, jobs, oldest_at) values ('q', 'k', 'waiting', 3, '-infinity');
-  insert into retoma.schedule (name, kind, plan, catch_up, next_at, seen_at, retired)
+  insert into retoma.schedule (name, kind, recurrence, catch_up, next_at, seen_at, retired)
   values ('s', 'k', '{"cron": "0 4 * * *"}', 'once', now(), now(), array['{"a": "b,c"}'::jsonb]);
   insert into retoma.token (hash, shown, user_name, role, created_at, created_by, revoked_at)
   values ('\\xabcd', 'rt_abcd…', 'ana', 'admin', now(), null, null), ('\\xef', 'rt_efgh…', 'rui "r"', 'viewer', now(), 'ana', now());

@@ -1,4 +1,4 @@
-/** A scheduler that dies, or is cut off, at any point of a firing: the slot is neither lost nor fired twice (I8). */
+/** A scheduler that dies, or is cut off, at any point of a firing: the occurrence is neither lost nor fired twice (I8). */
 import { describe, expect, test } from 'vitest'
 import { defineJob, defineSchedule, hours, type Schedule } from '../../src/index.ts'
 import { silentLog } from '../../src/lib/logging/log.ts'
@@ -24,14 +24,14 @@ const refs = async () =>
 const next = async () => (await store.sql<{ next_at: Date }>(`select next_at from retoma.schedule`))[0]?.next_at
 
 const one = 3600 // 13:00
-const slot = 'hourly@2030-01-01T13:00:00Z'
+const occurrence = 'hourly@2030-01-01T13:00:00Z'
 
 describe('a firing that ends', () => {
   const before = ['transaction', 'transaction.1', 'transaction.2', 'transaction.3', 'transaction.4']
   test.each([
     ...before.map(point => [point, 'before'] as const),
     ...before.slice(1).map(point => [point, 'after'] as const),
-  ])('at %s, %s it: leaves the slot to whoever ticks next', async (point, when) => {
+  ])('at %s, %s it: leaves the occurrence to whoever ticks next', async (point, when) => {
     const { db, tick, reported } = processWith(hourly)
     await tick(at(0))
     db.fail(point, when, linkLost())
@@ -40,7 +40,7 @@ describe('a firing that ends', () => {
     expect(await refs()).toEqual([])
     expect(await next()).toEqual(at(one))
     await processWith(hourly).tick(at(one))
-    expect(await refs()).toEqual([slot])
+    expect(await refs()).toEqual([occurrence])
   })
 
   test('after its commit, unheard: is not fired again', async () => {
@@ -48,10 +48,10 @@ describe('a firing that ends', () => {
     await tick(at(0))
     db.fail('transaction', 'after', linkLost())
     expect(await tick(at(one))).toBe(1000) // it tries again soon
-    expect(await refs()).toEqual([slot])
+    expect(await refs()).toEqual([occurrence])
     await tick(at(one))
     await processWith(hourly).tick(at(one))
-    expect(await refs()).toEqual([slot])
+    expect(await refs()).toEqual([occurrence])
     expect(await next()).toEqual(at(2 * one))
   })
 })
@@ -72,23 +72,23 @@ test('a process that is stopped in mid-firing and comes back late writes nothing
   await quick.tick(at(2 * one))
   letGo()
   await late
-  expect(await refs()).toEqual([slot, 'hourly@2030-01-01T14:00:00Z'])
+  expect(await refs()).toEqual([occurrence, 'hourly@2030-01-01T14:00:00Z'])
   expect(await next()).toEqual(at(3 * one))
   expect(slow.reported).toEqual([])
 })
 
-test('a slot that another has fired is lost, though the next one is due by now as well', async () => {
+test('an occurrence that another has fired is lost, though the next one is due by now as well', async () => {
   await processWith(hourly).tick(at(0))
-  const firing = { nextAt: at(one), afterwards: at(2 * one), slot: at(one), jobs: [newJob({ ref: slot })] }
+  const firing = { nextAt: at(one), afterwards: at(2 * one), occurrence: at(one), jobs: [newJob({ ref: occurrence })] }
   const fire = () => fireOccurrences(store.another(), { ...hourly, kind: 'tidy' }, firing, at(3 * one))
   const fired = await Promise.all(Array.from({ length: 8 }, fire))
   expect(fired.filter(ids => ids !== undefined)).toHaveLength(1)
   expect(await fire()).toBeUndefined()
-  expect(await refs()).toEqual([slot])
+  expect(await refs()).toEqual([occurrence])
   expect(await next()).toEqual(at(2 * one))
 })
 
-test('of two schedules one whose firing fails does not keep the other from its slot', async () => {
+test('of two schedules one whose firing fails does not keep the other from its occurrence', async () => {
   const { db, tick, reported } = processWith(hourly, { ...hourly, name: 'other' })
   await tick(at(0))
   db.fail('transaction', 'before', linkLost())
@@ -96,7 +96,7 @@ test('of two schedules one whose firing fails does not keep the other from its s
   expect(await refs()).toEqual(['other@2030-01-01T13:00:00Z'])
   expect(reported).toEqual(['default'])
   await tick(at(one))
-  expect((await refs()).sort()).toEqual([slot, 'other@2030-01-01T13:00:00Z'])
+  expect((await refs()).sort()).toEqual([occurrence, 'other@2030-01-01T13:00:00Z'])
 })
 
 test('a check with nothing due is one statement, and writes once a minute at most', async () => {
@@ -113,15 +113,15 @@ test('a check with nothing due is one statement, and writes once a minute at mos
   expect(versions.size).toBeLessThanOrEqual(11)
 })
 
-test('it wakes at the next slot when that is sooner than its next check', async () => {
+test('it wakes at the next occurrence when that is sooner than its next check', async () => {
   const { tick } = processWith(hourly)
   await tick(at(0))
   expect(await tick(at(one - 12))).toBe(12_000)
   expect(await tick(at(one))).toBe(30_000)
 })
 
-test('a list of missed slots that is longer than one tick takes goes on at once', async () => {
-  const { tick } = processWith({ ...hourly, plan: { cron: '* * * * * *', timeZone: 'UTC' } })
+test('a list of missed occurrences that is longer than one tick takes goes on at once', async () => {
+  const { tick } = processWith({ ...hourly, recurrence: { cron: '* * * * * *', timeZone: 'UTC' } })
   await tick(at(0))
   expect(await tick(at(1500.5))).toBe(0)
   expect((await refs()).length).toBe(1000)

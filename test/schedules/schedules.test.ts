@@ -26,7 +26,7 @@ const everyHour = (about: Partial<Schedule> = {}): Schedule => ({
   ...about,
 })
 
-/** The virtual clock begins at noon; slots of an hour are 13:00, 14:00 … */
+/** The virtual clock begins at noon; occurrences of an hour are 13:00, 14:00 … */
 async function stage() {
   const { url, giveBack } = await borrowDatabase()
   const clock = new VirtualClock()
@@ -50,7 +50,7 @@ async function stage() {
 
 const iso = (at: Date | null) => at?.toISOString().replace('.000Z', 'Z')
 
-test('a slot fires once when it is due, and its job tells which slot it is for', async () => {
+test('an occurrence fires once when it is due, and its job tells which occurrence it is for', async () => {
   const { clock, process, jobs, row } = await stage()
   const engine = await process(
     defineSchedule({
@@ -58,7 +58,7 @@ test('a slot fires once when it is due, and its job tells which slot it is for',
       job: note,
       cron: '0 4 * * *',
       timeZone: 'America/Sao_Paulo',
-      input: slot => ({ day: slot.toISOString() }),
+      input: occurrence => ({ day: occurrence.toISOString() }),
       options: { priority: 1, groupKey: 'acme' },
     }),
   )
@@ -83,17 +83,17 @@ test('a slot fires once when it is due, and its job tells which slot it is for',
   expect(await row('nightly')).toEqual({
     name: 'nightly',
     kind: 'note',
-    plan: { cron: '0 4 * * *', timeZone: 'America/Sao_Paulo' },
+    recurrence: { cron: '0 4 * * *', timeZone: 'America/Sao_Paulo' },
     catchUp: 'once',
     nextAt: new Date('2030-01-03T07:00:00Z'),
-    lastSlot: new Date('2030-01-02T07:00:00Z'),
+    lastOccurrence: new Date('2030-01-02T07:00:00Z'),
     lastAt: clock.now(),
     lastJob: job!.id,
     active: true,
   })
 })
 
-test('eight processes that tick at once on a due slot make one job', async () => {
+test('eight processes that tick at once on a due occurrence make one job', async () => {
   const { clock, process, refs } = await stage()
   const engines = await Promise.all(Array.from({ length: 8 }, () => process(everyHour())))
   await Promise.all(engines.map(each => internalsOf(each).schedule()))
@@ -117,10 +117,10 @@ describe('after being off from noon to a quarter past four', () => {
     return { clock, refs, jobs, row, engine }
   }
 
-  test('skip goes on with the next slot', async () => {
+  test('skip goes on with the next occurrence', async () => {
     const { clock, refs, row, engine } = await off(everyHour({ catchUp: 'skip' }))
     expect(await refs()).toEqual([])
-    expect(await row()).toMatchObject({ nextAt: new Date('2030-01-01T17:00:00Z'), lastAt: null, lastSlot: null })
+    expect(await row()).toMatchObject({ nextAt: new Date('2030-01-01T17:00:00Z'), lastAt: null, lastOccurrence: null })
     await clock.advance(hours(0.75))
     await internalsOf(engine).schedule()
     expect(await refs()).toEqual(['tidy@01T17:00:00Z'])
@@ -133,9 +133,14 @@ describe('after being off from noon to a quarter past four', () => {
     expect((await row()).nextAt).toEqual(new Date('2030-01-01T17:00:00Z'))
   })
 
-  test('all makes one job for each, in order, and each knows its slot', async () => {
+  test('all makes one job for each, in order, and each knows its occurrence', async () => {
     const { refs, jobs, engine } = await off({
-      ...defineSchedule({ name: 'tidy', job: note, every: hours(1), input: slot => ({ day: slot.toISOString() }) }),
+      ...defineSchedule({
+        name: 'tidy',
+        job: note,
+        every: hours(1),
+        input: occurrence => ({ day: occurrence.toISOString() }),
+      }),
       catchUp: 'all',
     })
     await internalsOf(engine).schedule()
@@ -163,23 +168,23 @@ describe('after being off from noon to a quarter past four', () => {
   })
 })
 
-test('a key keeps a slot from adding a job while the one before is not finished', async () => {
+test('a key keeps an occurrence from adding a job while the one before is not finished', async () => {
   const { clock, process, refs } = await stage()
   const engine = await process(defineSchedule({ name: 'tidy', job: tidy, every: hours(1), options: { key: 'tidy' } }))
-  const slot = async () => {
+  const occurrence = async () => {
     await internalsOf(engine).schedule()
     await clock.advance(hours(1))
   }
-  for (let i = 0; i < 3; i++) await slot()
+  for (let i = 0; i < 3; i++) await occurrence()
   expect(await refs()).toEqual(['tidy@01T13:00:00Z'])
   const worker = await internalsOf(engine).begin({}, 'by hand')
   await worker.drain()
   await worker.stop()
-  await slot()
+  await occurrence()
   expect(await refs()).toEqual(['tidy@01T13:00:00Z', 'tidy@01T15:00:00Z'])
 })
 
-test('a restart finds its slot where it was, and what is registered again changes nothing', async () => {
+test('a restart finds its occurrence where it was, and what is registered again changes nothing', async () => {
   const { clock, process, refs, row } = await stage()
   const first = await process(everyHour())
   await internalsOf(first).schedule()
@@ -206,23 +211,23 @@ test('a schedule that is taken out of the code does not fire, and is shown as on
   expect(await row()).toMatchObject({ name: 'tidy', active: false })
 })
 
-describe('two versions of an app with different plans', () => {
+describe('two versions of an app with different recurrences', () => {
   const old = everyHour()
-  const changed = everyHour({ plan: { cron: '30 * * * *', timeZone: 'UTC' } })
+  const changed = everyHour({ recurrence: { cron: '30 * * * *', timeZone: 'UTC' } })
 
-  test('a changed plan comes into force at once, counted anew from then', async () => {
+  test('a changed recurrence comes into force at once, counted anew from then', async () => {
     const { clock, process, refs, row } = await stage()
     await internalsOf(await process(old)).schedule()
     await clock.advance(minutes(10))
     const engine = await process(changed)
     await internalsOf(engine).schedule()
-    expect(await row()).toMatchObject({ plan: changed.plan, nextAt: new Date('2030-01-01T12:30:00Z') })
+    expect(await row()).toMatchObject({ recurrence: changed.recurrence, nextAt: new Date('2030-01-01T12:30:00Z') })
     await clock.advance(minutes(20))
     await internalsOf(engine).schedule()
     expect(await refs()).toEqual(['tidy@01T12:30:00Z'])
   })
 
-  test('side by side only the newer fires, and an older process that starts again does not bring its plan back', async () => {
+  test('side by side only the newer fires, and an older process that starts again does not bring its recurrence back', async () => {
     const { clock, process, refs, row } = await stage()
     const older = await process(old)
     await internalsOf(older).schedule()
@@ -232,12 +237,12 @@ describe('two versions of an app with different plans', () => {
     for (let i = 0; i < 8 * 30; i++) {
       await clock.advance(seconds(30))
       await Promise.all([older, newer, restarted].map(each => internalsOf(each).schedule()))
-      expect((await row()).plan).toEqual(changed.plan)
+      expect((await row()).recurrence).toEqual(changed.recurrence)
     }
     expect(await refs()).toEqual(['tidy@01T12:30:00Z', 'tidy@01T13:30:00Z'])
   })
 
-  test('three minutes after the newer is gone the older takes over, and no slot falls in between', async () => {
+  test('three minutes after the newer is gone the older takes over, and no occurrence falls in between', async () => {
     const { clock, process, refs, row } = await stage()
     const older = await process(old)
     await internalsOf(older).schedule()
@@ -249,14 +254,14 @@ describe('two versions of an app with different plans', () => {
     await newer.close()
     await clock.advance(minutes(3))
     await internalsOf(older).schedule()
-    expect((await row()).plan).toEqual(changed.plan)
+    expect((await row()).recurrence).toEqual(changed.recurrence)
     await clock.advance(seconds(1))
     await internalsOf(older).schedule()
-    expect((await row()).plan).toEqual(old.plan)
+    expect((await row()).recurrence).toEqual(old.recurrence)
     expect(await refs()).toEqual(['tidy@01T12:30:00Z', 'tidy@01T13:00:00Z'])
   })
 
-  test('eight that bring a new plan at once agree on it', async () => {
+  test('eight that bring a new recurrence at once agree on it', async () => {
     const { clock, process, refs } = await stage()
     await internalsOf(await process(old)).schedule()
     const engines = await Promise.all(Array.from({ length: 8 }, () => process(changed)))
@@ -267,7 +272,7 @@ describe('two versions of an app with different plans', () => {
   })
 })
 
-test('a schedule whose input is refused keeps its slot, says so, and holds up no other', async () => {
+test('a schedule whose input is refused keeps its occurrence, says so, and holds up no other', async () => {
   const { url, clock, process, refs, row } = await stage()
   let broken = false
   const makes = () => {
@@ -354,7 +359,7 @@ test('a schedule fired by hand while its key is held makes nothing, and says whi
   expect(await row()).toMatchObject({ lastJob: first.id, lastAt: madeAt })
 })
 
-test('a schedule fired by hand makes a job beside its plan, also where no process keeps it yet', async () => {
+test('a schedule fired by hand makes a job beside its recurrence, also where no process keeps it yet', async () => {
   const { clock, process, refs, jobs, row } = await stage()
   const engine = await process(everyHour())
   const { id } = await engine.schedules.run('tidy')
@@ -366,7 +371,7 @@ test('a schedule fired by hand makes a job beside its plan, also where no proces
   expect((await jobs()).map(job => job.id)).toEqual([id, again.id])
   expect(await row()).toMatchObject({
     nextAt: new Date('2030-01-01T13:00:00Z'),
-    lastSlot: null,
+    lastOccurrence: null,
     lastAt: clock.now(),
     lastJob: again.id,
   })
@@ -377,16 +382,16 @@ test('a schedule fired by hand makes a job beside its plan, also where no proces
 })
 
 describe('the loop', () => {
-  test('fires each slot when it comes, and ends with the engine', async () => {
+  test('fires each occurrence when it comes, and ends with the engine', async () => {
     const { clock, process, refs } = await stage()
-    const engine = await process(everyHour({ plan: { every: minutes(5) } }))
+    const engine = await process(everyHour({ recurrence: { every: minutes(5) } }))
     engine.watch()
     await until(() => clock.sleepers === 3)
-    for (const slot of ['05', '10']) {
+    for (const occurrence of ['05', '10']) {
       await clock.advance(minutes(4.9))
-      expect(await refs()).not.toContain(`tidy@01T12:${slot}:00Z`)
+      expect(await refs()).not.toContain(`tidy@01T12:${occurrence}:00Z`)
       await clock.advance(minutes(0.1))
-      await until(async () => (await refs()).includes(`tidy@01T12:${slot}:00Z`))
+      await until(async () => (await refs()).includes(`tidy@01T12:${occurrence}:00Z`))
     }
     expect(await refs()).toHaveLength(2)
     await engine.close()
@@ -407,7 +412,7 @@ describe('the loop', () => {
     const { engine } = await liveEngine([], { schedules: [every] })
     await engine.work()
     await until(async () => (await engine.jobs.list({ state: 'succeeded' })).items.length >= 2)
-    const slots = (await engine.jobs.list()).items.map(job => job.ref)
-    expect(new Set(slots).size).toBe(slots.length)
+    const occurrences = (await engine.jobs.list()).items.map(job => job.ref)
+    expect(new Set(occurrences).size).toBe(occurrences.length)
   })
 })

@@ -55,10 +55,12 @@ export function scheduleLines(schedules: readonly ScheduleView[], { word, langua
   const now = systemClock.now()
   return table(
     word.schedules.columns,
-    schedules.map(({ name, kind, plan, nextAt, lastAt, lastJob, active }) => [
+    schedules.map(({ name, kind, recurrence, nextAt, lastAt, lastJob, active }) => [
       name,
       kind,
-      'every' in plan ? word.schedules.every(formatDuration(plan.every)) : `${plan.cron} (${plan.timeZone})`,
+      'every' in recurrence
+        ? word.schedules.every(formatDuration(recurrence.every))
+        : `${recurrence.cron} (${recurrence.timeZone})`,
       when(nextAt, now, language),
       lastAt === null ? '' : relative(lastAt, now, language),
       lastJob ?? '',

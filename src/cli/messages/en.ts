@@ -94,7 +94,7 @@ export const en = {
     schedules: 'what comes in by itself: when next, and what it last made',
     notify: 'the webhook of RETOMA_NOTIFY_URL, which tells a person when something is stuck',
     notifyTest: 'post one notice to it now, and say what came back',
-    schedulesRun: 'make the job of a schedule now, beside its plan',
+    schedulesRun: 'make the job of a schedule now, beside its occurrences',
     scheduleName: 'name of a schedule that retoma.config defines',
     token: 'who may come in: tokens for the API and the dashboard',
     tokenCreate: 'make a token; it is shown once',
@@ -431,12 +431,12 @@ export const en = {
     openAlready: (name: string) => `${name} neither waits nor has it stopped; nothing was changed`,
   },
   schedules: {
-    columns: ['schedule', 'kind', 'plan', 'next', 'last', 'last job', ''],
+    columns: ['schedule', 'kind', 'recurrence', 'next', 'last', 'last job', ''],
     none: 'no schedules; retoma.config defines them with defineSchedule',
     every: (duration: string) => `every ${duration}`,
     inactive: 'no process keeps it; it does not fire',
     late: 'late: whatever kept it may have ended',
-    ran: (name: string, id: string) => `${name} made job ${id}; its plan goes on as before`,
+    ran: (name: string, id: string) => `${name} made job ${id}; its occurrences continue as before`,
   },
   tokens: {
     columns: ['id', 'user', 'role', 'token', 'made', 'by', 'used', 'revoked'],

@@ -11,27 +11,27 @@ export const catchUps: readonly CatchUp[] = ['skip', 'once', 'all']
 const onTime = minutes(1)
 
 export interface DueOccurrences {
-  slots: Date[]
+  occurrences: Date[]
   nextAt: Date
 }
 
 /** `nextAt` is a due occurrence. At most `limit` occurrences are returned; then the returned `nextAt` may be due too. */
 export function dueOccurrences(
-  plan: Recurrence,
+  recurrence: Recurrence,
   catchUp: CatchUp,
   nextAt: Date,
   now: Date,
   limit: number,
 ): DueOccurrences {
   if (catchUp !== 'all') {
-    const last = lastOccurrence(plan, nextAt, now)
+    const last = lastOccurrence(recurrence, nextAt, now)
     const missed = catchUp === 'skip' && now.getTime() - last.getTime() > onTime
-    return { slots: missed ? [] : [last], nextAt: occurrenceAfter(plan, last) }
+    return { occurrences: missed ? [] : [last], nextAt: occurrenceAfter(recurrence, last) }
   }
-  const slots = [nextAt]
+  const occurrences = [nextAt]
   for (;;) {
-    const next = occurrenceAfter(plan, slots.at(-1)!)
-    if (next > now || slots.length >= limit) return { slots, nextAt: next }
-    slots.push(next)
+    const next = occurrenceAfter(recurrence, occurrences.at(-1)!)
+    if (next > now || occurrences.length >= limit) return { occurrences, nextAt: next }
+    occurrences.push(next)
   }
 }

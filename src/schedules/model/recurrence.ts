@@ -27,24 +27,24 @@ export interface IntervalRecurrence {
 export const closest = seconds(1)
 
 /** Returns the first occurrence after the instant. */
-export function occurrenceAfter(plan: Recurrence, instant: Date): Date {
-  if ('every' in plan) return new Date((Math.floor(instant.getTime() / plan.every) + 1) * plan.every)
-  const slot = read(plan).nextRun(instant)
-  if (slot === null) throw new RangeError(`"${plan.cron}" names no instant after ${instant.toISOString()}`)
-  return slot
+export function occurrenceAfter(recurrence: Recurrence, instant: Date): Date {
+  if ('every' in recurrence) return new Date((Math.floor(instant.getTime() / recurrence.every) + 1) * recurrence.every)
+  const occurrence = read(recurrence).nextRun(instant)
+  if (occurrence === null) throw new RangeError(`"${recurrence.cron}" names no instant after ${instant.toISOString()}`)
+  return occurrence
 }
 
 /**
  * Returns the last occurrence up to and including `now`; `first` is an occurrence not after `now`. Binary search, because there
  * may be millions of occurrences.
  */
-export function lastOccurrence(plan: Recurrence, first: Date, now: Date): Date {
+export function lastOccurrence(recurrence: Recurrence, first: Date, now: Date): Date {
   let last = first
   let end = now.getTime() // no occurrence is after `end` and up to `now`
   while (end - last.getTime() >= closest) {
     const middle = new Date((last.getTime() + end) / 2)
-    const slot = occurrenceAfter(plan, middle)
-    if (slot <= now) last = slot
+    const occurrence = occurrenceAfter(recurrence, middle)
+    if (occurrence <= now) last = occurrence
     else end = middle.getTime()
   }
   return last

@@ -7,23 +7,26 @@ import { defineSchedule, refOf } from './schedule.ts'
 const tidy = defineJob({ kind: 'tidy', run: () => 'done' })
 const greet = defineJob({ kind: 'greet', run: (_, input: { name: string }) => input.name })
 
-test('a schedule is a name, a job and a plan', () => {
+test('a schedule is a name, a job and a recurrence', () => {
   const schedule = defineSchedule({ name: 'tidy', job: tidy, cron: ' 0  4 * * * ', timeZone: 'America/Sao_Paulo' })
   expect(schedule).toMatchObject({
     name: 'tidy',
-    plan: { cron: '0 4 * * *', timeZone: 'America/Sao_Paulo' },
+    recurrence: { cron: '0 4 * * *', timeZone: 'America/Sao_Paulo' },
     catchUp: 'once',
   })
-  expect(defineSchedule({ name: 'tidy', job: tidy, cron: '@daily' }).plan).toEqual({ cron: '@daily', timeZone: 'UTC' })
-  expect(defineSchedule({ name: 'tidy', job: tidy, every: minutes(5) }).plan).toEqual({ every: minutes(5) })
+  expect(defineSchedule({ name: 'tidy', job: tidy, cron: '@daily' }).recurrence).toEqual({
+    cron: '@daily',
+    timeZone: 'UTC',
+  })
+  expect(defineSchedule({ name: 'tidy', job: tidy, every: minutes(5) }).recurrence).toEqual({ every: minutes(5) })
 })
 
-test('the input is a value, or made from the slot', () => {
-  const slot = new Date('2026-11-15T07:00:00Z')
+test('the input is a value, or made from the occurrence', () => {
+  const occurrence = new Date('2026-11-15T07:00:00Z')
   const value = defineSchedule({ name: 'a', job: greet, every: minutes(1), input: { name: 'Ana' } })
-  expect(value.input(slot)).toEqual({ name: 'Ana' })
+  expect(value.input(occurrence)).toEqual({ name: 'Ana' })
   const made = defineSchedule({ name: 'a', job: greet, every: minutes(1), input: at => ({ name: at.toISOString() }) })
-  expect(made.input(slot)).toEqual({ name: '2026-11-15T07:00:00.000Z' })
+  expect(made.input(occurrence)).toEqual({ name: '2026-11-15T07:00:00.000Z' })
 })
 
 test('its types come from the job', () => {
@@ -36,15 +39,15 @@ test('its types come from the job', () => {
   defineSchedule({ name: 'a', job: print, every: minutes(1), input: () => ({ kode: 'A-17' }) })
 })
 
-test('a job shows which slot it is for, unless the options name it', () => {
-  const slot = new Date('2026-11-15T07:00:00Z')
+test('a job shows which occurrence it is for, unless the options name it', () => {
+  const occurrence = new Date('2026-11-15T07:00:00Z')
   const plain = defineSchedule({ name: 'tidy', job: tidy, every: minutes(1) })
-  expect(refOf(plain, slot)).toBe('tidy@2026-11-15T07:00:00Z')
+  expect(refOf(plain, occurrence)).toBe('tidy@2026-11-15T07:00:00Z')
   const named = defineSchedule({ name: 'tidy', job: tidy, every: minutes(1), options: { ref: 'T-1' } })
-  expect(refOf(named, slot)).toBe('T-1')
+  expect(refOf(named, occurrence)).toBe('T-1')
 })
 
-test('its key is held until the end of its job, not for a day: the next slot would find it taken', () => {
+test('its key is held until the end of its job, not for a day: the next occurrence would find it taken', () => {
   const { options } = defineSchedule({
     name: 'tidy',
     job: tidy,
@@ -82,7 +85,7 @@ test.each([
   [{ ...good, catchUp: 'twice' }, 'catchUp must be one of skip, once, all, not "twice"'],
   [{ ...good, timezone: 'UTC' }, 'there is no option "timezone", did you mean "timeZone"?'],
   [{ ...good, options: { priority: 12 } }, 'options.priority: it is a whole number from 0 (first) to 9, not 12'],
-  [{ ...good, options: { runAt: new Date(0) } }, 'options.runAt: the plan says when'],
+  [{ ...good, options: { runAt: new Date(0) } }, 'options.runAt: the recurrence says when'],
   [
     { ...good, options: { key: 'a', keyUntil: 'day' } },
     'options.keyUntil: the key of a scheduled job is held until its end',

@@ -22,11 +22,11 @@ import { closest, cronProblem, isTimeZone, type Recurrence } from './recurrence.
 export interface Schedule {
   readonly name: string
   readonly job: AnyJob
-  readonly plan: Recurrence
+  readonly recurrence: Recurrence
   readonly catchUp: CatchUp
   readonly options: CheckedEnqueueOptions
   /** Input of the job for an occurrence. */
-  readonly input: (slot: Date) => unknown
+  readonly input: (occurrence: Date) => unknown
 }
 
 /**
@@ -52,8 +52,8 @@ type When =
 
 /** The input, or a function from the instant of the occurrence to the input. Optional if the job needs no input. */
 type Given<Input> = undefined extends Input
-  ? { input?: Input | ((slot: Date) => Input) }
-  : { input: Input | ((slot: Date) => Input) }
+  ? { input?: Input | ((occurrence: Date) => Input) }
+  : { input: Input | ((occurrence: Date) => Input) }
 
 /** Options of `defineSchedule`. */
 export type ScheduleOptions<Input> = {
@@ -105,14 +105,14 @@ export function defineSchedule<Input>(given: ScheduleOptions<Input>): Schedule {
   return {
     name,
     job,
-    plan: planOf(given, refuse),
+    recurrence: recurrenceOf(given, refuse),
     catchUp,
     options: optionsOf(given.options ?? {}, refuse),
     input: typeof input === 'function' ? (input as Schedule['input']) : () => input,
   }
 }
 
-function planOf({ cron, every, timeZone }: When, refuse: Refuse): Recurrence {
+function recurrenceOf({ cron, every, timeZone }: When, refuse: Refuse): Recurrence {
   if (cron !== undefined && every !== undefined)
     refuse('give either cron or every, not both', 'use cron ou every, um só')
   if (cron === undefined && every === undefined)
@@ -144,7 +144,7 @@ function planOf({ cron, every, timeZone }: When, refuse: Refuse): Recurrence {
 }
 
 function optionsOf(options: ScheduledJobOptions, refuse: Refuse): CheckedEnqueueOptions {
-  if ('runAt' in options) refuse('options.runAt: the plan says when', 'options.runAt: o plano diz quando')
+  if ('runAt' in options) refuse('options.runAt: the recurrence says when', 'options.runAt: a recorrência diz quando')
   if ('keyUntil' in options)
     refuse(
       'options.keyUntil: the key of a scheduled job is held until its end',
@@ -160,8 +160,8 @@ function optionsOf(options: ScheduledJobOptions, refuse: Refuse): CheckedEnqueue
 }
 
 /** Returns the input of the job for the occurrence as JSON text. Throws `bad_input`, or an error of the input function. */
-export async function inputFor({ job, input }: Schedule, slot: Date): Promise<string> {
-  const made = input(slot)
+export async function inputFor({ job, input }: Schedule, occurrence: Date): Promise<string> {
+  const made = input(occurrence)
   // A promise would be stored as an empty object.
   if (made instanceof Promise) {
     made.catch(() => {})
@@ -177,5 +177,5 @@ export async function inputFor({ job, input }: Schedule, slot: Date): Promise<st
 }
 
 /** Returns the `ref` of the job, to show the occurrence, unless the options have a `ref`: `cleanup@2026-11-15T07:00:00Z`. */
-export const refOf = ({ name, options }: Schedule, slot: Date): string =>
-  options.ref ?? `${name}@${slot.toISOString().replace('.000Z', 'Z')}`
+export const refOf = ({ name, options }: Schedule, occurrence: Date): string =>
+  options.ref ?? `${name}@${occurrence.toISOString().replace('.000Z', 'Z')}`
