@@ -258,7 +258,7 @@ test('a guard that no process has kept for a while is late, and doctor says so; 
     return checks.find(each => each.check === 'guards')!.sentence
   }
   await client.query(`update retoma.guard set swept_at = now() - interval '5 minutes' where name = 'documents'`)
-  expect(await check()).toBe('guards that have with a late sweep: documents')
+  expect(await check()).toBe('guards with a late sweep: documents')
   await client.query(`update retoma.guard set swept_at = now() - interval '8 days'`)
   expect(await check()).toBe('there are none')
 })

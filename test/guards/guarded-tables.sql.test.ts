@@ -408,7 +408,7 @@ test('a check that takes too long is given up, and says what would help', async 
   const table = await readGuardedTable(db, guard)
   const error = await refusal(previewLost(db, guard, table, 200, at(601)))
   expect(error).toMatchObject({ code: 'guard_slow', retryable: true })
-  expect(error.message).toMatch(/could not be checked through within 0.2 s; no index of public.docs/)
+  expect(error.message).toMatch(/could not be read within 0.2 s; no index of public.docs/)
 })
 
 describe('the plan of a bite', () => {

@@ -24,7 +24,7 @@ const deeds = {
     await ctx.checkpoint('place', { from: ctx.attempt })
     const written = await ctx.transaction('written', async tx => {
       const { rows } = await tx.query(
-        `insert into told (note, bytes, day) values ($1, $2, $3) returning length(note) as n, bytes, day`,
+        `insert into reported (note, bytes, day) values ($1, $2, $3) returning length(note) as n, bytes, day`,
         [note, Buffer.from('hi'), new Date(0)],
       )
       const { n, bytes, day } = rows[0]
@@ -111,7 +111,7 @@ const deeds = {
   /** Dies while its transaction is open, and does it again in peace. */
   async halfway(ctx, { note }) {
     await ctx.transaction('t', async tx => {
-      await tx.query('insert into told (note) values ($1)', [note])
+      await tx.query('insert into reported (note) values ($1)', [note])
       if (ctx.attempt === 1) process.exit(0)
     })
   },

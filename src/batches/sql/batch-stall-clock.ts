@@ -82,7 +82,7 @@ const clocks = {
           where q.name = o.queue and q.limits ? 'concurrency'
         ), true) as room
       from (select distinct queue, kind from open) o
-    ), told as (
+    ), batch_facts as (
       select o.*, s.running, s.stalled, o.total - s.ended as left, p.room and not p.paused as room, p.paused, exists (select from live) as anybody,
         (select max(progress_at) from retoma.batch_count c where c.batch_id = o.id) as progress_at,
         exists (select from retoma.provider v where v.wait_until > ${now} and o.kind = any (v.kinds)) as waits
@@ -125,7 +125,7 @@ const clocks = {
       case when t.stall_clock_started_at <> 'infinity' then ${us('t.stall_clock_started_at')} end as "fromUs",
       ${us('t.progress_at')} as "progressUs",
       (select ${ms(`${now} - since`)} from watch) as "watchedMs"
-    from told t
+    from batch_facts t
     order by t.id`,
 }
 

@@ -65,6 +65,6 @@ test('many of the same say how many', () => {
   const many = { event: 'batch.failed' as const, subject: 'more', since, facts: { more: 15 } }
   expect(noticeOfMany(many, { language: 'en', link: null })).toMatchObject({
     event: 'batch.failed',
-    sentence: '15 more of the same (batch.failed); for ten minutes these are get no notice of their own.',
+    sentence: '15 more of the same (batch.failed); for ten minutes these get no notice of their own.',
   })
 })
