@@ -158,20 +158,23 @@ test('a host that does not resolve is named to the person and not in the bundle'
 })
 
 // Root may write everywhere but there.
-test.skipIf(process.platform !== 'linux')('where the bundle cannot be written the checks are reported first', async () => {
-  const well = await place('ours')
-  const there = { folder: '/proc', env: { DATABASE_URL: well.url } }
-  const { code, stdout, stderr } = await run(['doctor', '--bundle'], there)
-  expect(code).toBe(1)
-  expect(stdout).toMatch(/^ok +settings: .*\nfailures: 0, warnings: \d\n$/s)
-  expect(stderr).toMatch(/^error file_not_written: /)
-  expect(await answer(['doctor', '--bundle'], there)).toMatchObject({
-    failures: 0,
-    checks: expect.arrayContaining([expect.objectContaining({ check: 'settings', verdict: 'ok' })]),
-    bundle: null,
-    error: { code: 'file_not_written' },
-  })
-})
+test.skipIf(process.platform !== 'linux')(
+  'where the bundle cannot be written the checks are reported first',
+  async () => {
+    const well = await place('ours')
+    const there = { folder: '/proc', env: { DATABASE_URL: well.url } }
+    const { code, stdout, stderr } = await run(['doctor', '--bundle'], there)
+    expect(code).toBe(1)
+    expect(stdout).toMatch(/^ok +settings: .*\nfailures: 0, warnings: \d\n$/s)
+    expect(stderr).toMatch(/^error file_not_written: /)
+    expect(await answer(['doctor', '--bundle'], there)).toMatchObject({
+      failures: 0,
+      checks: expect.arrayContaining([expect.objectContaining({ check: 'settings', verdict: 'ok' })]),
+      bundle: null,
+      error: { code: 'file_not_written' },
+    })
+  },
+)
 
 test('where there is no data yet nothing is made to look at', async () => {
   const folder = folderWith()

@@ -73,13 +73,10 @@ export const tokenRoutes: readonly Route[] = [
     role: 'admin',
     body: z.strictObject({ user: z.string().min(1).max(100), role }),
     answer: token.extend({
-      token: z
-        .string()
-        .nullable()
-        .meta({
-          description:
-            'null: a repetition of the request with the same Idempotency-Key; the first response had the token',
-        }),
+      token: z.string().nullable().meta({
+        description:
+          'null: a repetition of the request with the same Idempotency-Key; the first response had the token',
+      }),
     }),
     status: 201,
     makes: 'exactly',
