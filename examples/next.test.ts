@@ -9,6 +9,7 @@ import { once } from 'node:events'
 import { existsSync, readdirSync } from 'node:fs'
 import { cp, mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest'
 import { createTestDatabase } from '../src/testing/index.ts'
 import { until } from '../test/support/engine.ts'
@@ -47,12 +48,13 @@ async function installRetoma(): Promise<void> {
   await symlink(join(root, 'node_modules'), join(to, 'node_modules'))
 }
 
-async function started() {
+async function started(env: Record<string, string> = {}) {
   const database = await createTestDatabase(inject('serverUrl'))
   onTestFinished(database.drop)
-  const { child, end } = await script('start', '--hostname 127.0.0.1 --port 0', { DATABASE_URL: database.url })
+  const more = '--hostname 127.0.0.1 --port 0'
+  const { child, end } = await script('start', more, { DATABASE_URL: database.url, ...env })
   onTestFinished(end)
-  return { ...(await listening(child, database.url)), workers: () => workersIn(database.url) }
+  return { ...(await listening(child, database.url)), url: database.url, workers: () => workersIn(database.url) }
 }
 
 /** `npm run test:packages` installs it. Its compiler is not made for every system, and without one it would fetch another. */
@@ -102,6 +104,34 @@ describe.skipIf(!isInstalled)('the example with Next.js', () => {
     await tellsWhatHappens(ask)
     const { body } = await ask('/api/v1/events')
     await body!.getReader().read()
+    expect(await asked('SIGTERM')).toMatchObject({ code: 0, workers: [] })
+  })
+
+  test('on Vercel nothing works by itself: an upload waits for the cron, which works, and marks a lost document', async () => {
+    const secret = 'cron-secret-0123456789abcdef'
+    const { ask, origin, url, asked, workers } = await started({ VERCEL: '1', CRON_SECRET: secret })
+    const documents = async () => {
+      const { items } = (await (await fetch(`${origin}/documents`)).json()) as { items: Record<string, unknown>[] }
+      return items.map(({ filename, status, bytes, error_message }) => [filename, status, bytes, error_message])
+    }
+    expect(await documents()).toEqual([])
+    const sent = await fetch(`${origin}/documents?name=a.pdf`, { method: 'POST', body: '%PDF-1.7 a contract' })
+    expect(sent.status).toBe(202)
+    expect([await documents(), await workers()]).toEqual([[['a.pdf', 'PENDING', null, null]], []])
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    onTestFinished(() => client.end())
+    await client.query(
+      `insert into documents (filename, status, updated_at) values ('lost.pdf', 'PROCESSING', now() - interval '11 minutes')`,
+    )
+    const tick = (headers: Record<string, string>) => ask('/api/v1/cron/tick?work=20s', { headers })
+    expect((await tick({ authorization: 'Bearer wrong-secret-of-somebody' })).status).toBe(401)
+    const ticked = await tick({ authorization: `Bearer ${secret}` })
+    expect(await ticked.json()).toMatchObject({ work: { succeeded: 1, empty: true } })
+    expect(await documents()).toEqual([
+      ['lost.pdf', 'FAILED', null, 'Processing timeout (watchdog)'],
+      ['a.pdf', 'DONE', 19, null],
+    ])
     expect(await asked('SIGTERM')).toMatchObject({ code: 0, workers: [] })
   })
 })

@@ -1,5 +1,6 @@
 /** A document from the upload to the erasure: the answers, the list, the search, the download. */
 import { createHash } from 'node:crypto'
+import { days, seconds } from 'retoma'
 import { expect, test } from 'vitest'
 import { goodPdf } from '../classifier/test/pdfs.ts'
 import { documentsDoor } from './test/door.ts'
@@ -48,4 +49,143 @@ test('the bytes decide what a PDF is, not the name; a file that is too large is 
   const none = await t.fetch(new Request('http://127.0.0.1:3000/api/documents', { method: 'POST', body: form }))
   expect(none.status).toBe(400)
   expect(await none.json()).toMatchObject({ error: { code: 'bad_request', field: 'file' } })
+})
+
+test('the same bytes of the same user are said to be a duplicate, and processed all the same', async () => {
+  const t = await documentsDoor()
+  const bytes = goodPdf('boleto')
+  const first = (await t.upload(bytes, { user: 'ana' })).body.id
+  await t.clock.advance(seconds(1))
+  const second = await t.upload(bytes, { user: 'ana', name: 'outro-nome.pdf' })
+  expect(second).toMatchObject({ status: 202, body: { duplicate_of: first } })
+  await t.work()
+  expect(await t.read(second.body.id, { user: 'ana' })).toMatchObject({ status: 'DONE', duplicate_of: first })
+  expect(await t.read(first, { user: 'ana' })).toMatchObject({ duplicate_of: null })
+  expect((await t.as('ana', 'DELETE', `/api/documents/${first}`)).status).toBe(204)
+  expect(await t.read(second.body.id, { user: 'ana' })).toMatchObject({ duplicate_of: null })
+})
+
+test('an Idempotency-Key makes one document; the same key with another file is 409, and after the erasure 404', async () => {
+  const t = await documentsDoor()
+  const given = { name: 'a.pdf', headers: { 'idempotency-key': 'k1' } }
+  const first = await t.upload(goodPdf('a'), given)
+  const again = await t.upload(goodPdf('a'), given)
+  expect([again.status, again.body]).toEqual([202, first.body])
+  expect((await t.upload(goodPdf('b'), given)).status).toBe(409)
+  expect((await t.list()).items).toHaveLength(1)
+  const { rows } = await t.engine.query<{ n: number }>('select count(*)::int as n from retoma.file')
+  expect(rows[0]!.n).toBe(1)
+  expect((await t.ask('DELETE', `/api/documents/${first.body.id}`)).status).toBe(204)
+  expect((await t.upload(goodPdf('a'), given)).status).toBe(404)
+})
+
+test('the list goes by pages, newest first, and by status', async () => {
+  const t = await documentsDoor({}, { rateLimits: 'off' })
+  const ids: string[] = []
+  for (let n = 0; n < 5; n++) {
+    ids.unshift(await t.send({ name: `${n}.pdf` }))
+    await t.clock.advance(seconds(1))
+  }
+  const first = await t.list('?limit=2')
+  const second = await t.list(`?limit=2&after=${first.next}`)
+  const third = await t.list(`?limit=2&after=${second.next}`)
+  const pages = [first, second, third].map(({ items }) => items.map((each: { id: string }) => each.id))
+  expect(pages.flat()).toEqual(ids)
+  expect(third.next).toBeNull()
+  await t.work()
+  const waiting = await t.send()
+  expect((await t.list('?status=PENDING')).items).toMatchObject([{ id: waiting }])
+  expect((await t.list('?status=DONE')).items).toHaveLength(5)
+  expect(await t.list('?after=x')).toMatchObject({ error: { code: 'bad_request', field: 'after' } })
+  expect(await t.list('?status=x')).toMatchObject({ error: { code: 'bad_request', field: 'status' } })
+})
+
+test('the search finds words in Portuguese and in English, in any form, with and without accents, in the name too', async () => {
+  const texts: Record<string, string> = {
+    'aluguel.pdf':
+      'Contrato de locação residencial entre as partes, que não será renovado sem as obrigações do locatário',
+    'lease.pdf': 'The tenants shall be paying the rent on the first day of each month and this is not a warranty',
+    'Relatório_2024.pdf': '東京 契約書',
+  }
+  const t = await documentsDoor({
+    read: async (_ctx, _path, name) => ({ pages: 1, title: '', text: texts[name]!, isComplete: true }),
+  })
+  for (const name of Object.keys(texts)) await t.send({ name })
+  const found = async (q: string) =>
+    (await t.list(`?q=${encodeURIComponent(q)}`)).items.map((each: { filename: string }) => each.filename).sort()
+  expect(await found('relatorio')).toEqual(['Relatório_2024.pdf'])
+  await t.work()
+  for (const q of [
+    'locação',
+    'locacao',
+    'LOCAÇÃO',
+    'obrigação',
+    'obrigações',
+    'obrigacoes',
+    'contratos',
+    '"contrato de locação"',
+  ])
+    expect(await found(q), q).toEqual(['aluguel.pdf'])
+  for (const q of ['tenant', 'paid OR paying', 'rents month']) expect(await found(q), q).toEqual(['lease.pdf'])
+  for (const q of ['relatório', 'relatorio 2024', '契約書']) expect(await found(q), q).toEqual(['Relatório_2024.pdf'])
+  for (const q of ['inexistente', 'locação tenant', "' | ! & (", 'de', '-']) expect(await found(q), q).toEqual([])
+})
+
+test('the download is the file as sent, as an attachment with its name, in parts too', async () => {
+  const t = await documentsDoor()
+  const bytes = goodPdf('a')
+  const { id } = (await t.upload(bytes, { name: 'relatório "2024".pdf' })).body
+  const get = (headers: Record<string, string> = {}) =>
+    t.fetch(new Request(`http://127.0.0.1:3000/api/documents/${id}/download`, { headers }))
+  const whole = await get()
+  expect(Buffer.from(await whole.arrayBuffer()).equals(bytes)).toBe(true)
+  expect(Object.fromEntries(whole.headers)).toMatchObject({
+    'content-type': 'application/pdf',
+    'content-disposition': `attachment; filename="relat_rio _2024_.pdf"; filename*=UTF-8''relat%C3%B3rio%20%222024%22.pdf`,
+    'x-content-type-options': 'nosniff',
+    'accept-ranges': 'bytes',
+    etag: `"${createHash('sha256').update(bytes).digest('hex')}"`,
+  })
+  const part = await get({ range: 'bytes=5-' })
+  expect(part.status).toBe(206)
+  expect(Buffer.from(await part.arrayBuffer()).equals(bytes.subarray(5))).toBe(true)
+  expect((await get({ 'if-none-match': whole.headers.get('etag')! })).status).toBe(304)
+})
+
+test('DELETE erases the row, the text, the file, the job and its steps; a document at work too', async () => {
+  const t = await documentsDoor()
+  const id = await t.send()
+  await t.work()
+  const waiting = await t.send()
+  expect((await t.ask('GET', `/api/documents/${id}/text`)).body).toContain('um aviso para os')
+  for (const each of [id, waiting]) {
+    expect((await t.ask('DELETE', `/api/documents/${each}`)).status).toBe(204)
+    for (const path of ['', '/download', '/text', '/thumbnail'])
+      expect((await t.ask('GET', `/api/documents/${each}${path}`)).status).toBe(404)
+    expect((await t.ask('DELETE', `/api/documents/${each}`)).status).toBe(404)
+  }
+  for (const table of [
+    'documents.documents',
+    'retoma.file',
+    'retoma.file_chunk',
+    'retoma.job',
+    'retoma.checkpoint',
+    'retoma.event',
+  ])
+    expect((await t.engine.query(`select from ${table}`)).rowCount, table).toBe(0)
+})
+
+test('after the retention the janitor removes the job, and the document follows', async () => {
+  const t = await documentsDoor()
+  const old = await t.send()
+  await t.work()
+  await t.schedule()
+  await t.clock.advance(days(91))
+  const young = await t.send()
+  await t.clean()
+  await t.schedule()
+  await t.work()
+  expect((await t.list()).items.map((each: { id: string }) => each.id)).toEqual([young])
+  expect(old).not.toBe(young)
+  expect((await t.engine.query(`select from documents.documents`)).rowCount).toBe(1)
 })

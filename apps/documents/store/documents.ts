@@ -117,7 +117,7 @@ const search = `
 
 const searchOfUser = `
   select ${shown} from documents.documents d
-  where d.search @@ (to_tsquery('simple', $7) && ${asked}) and d.user_id = $6 and d.id < $1
+  where d.search @@ to_tsquery('simple', $7) and d.search @@ ${asked} and d.user_id = $6 and d.id < $1
     and ($2::text is null or d.status = $2) and d.deleted_at is null
   order by d.id desc limit $3`
 

@@ -1,4 +1,6 @@
 /** The routes of the documents over an engine on the virtual clock; PDFs are read at once, without a process of their own. */
+import pg from 'pg'
+import { onTestFinished } from 'vitest'
 import { doorWith } from '../../../test/http/support.ts'
 import { timePasses } from '../../../test/support/engine.ts'
 import { goodPdf } from '../../classifier/test/pdfs.ts'
@@ -6,7 +8,7 @@ import { type DocumentsOptions, documents } from '../index.ts'
 import type { PdfReader } from '../pdf/reader.ts'
 
 /** Answers without reading: a page with the text that the file has after its last line. */
-const readAtOnce: PdfReader = async (_ctx, _path, name) => ({
+export const readAtOnce: PdfReader = async (_ctx, _path, name) => ({
   pages: 1,
   title: name,
   text: `o texto de ${name} com um aviso para os que não leem`,
@@ -21,24 +23,7 @@ export async function documentsDoor(options: DocumentsOptions = {}, more: More =
   const door = await doorWith([], { systems: [system], ...more, app: { routes: system.routes, cronSecret } })
   const { ask, clock, run, fetch } = door
 
-  /** Sends a request with a form. */
-  async function upload(bytes: Uint8Array | string, given: Sent = {}) {
-    const form = new FormData()
-    form.set(
-      'file',
-      new File([bytes as Uint8Array<ArrayBuffer>], given.name ?? 'contrato.pdf', {
-        type: given.type ?? 'application/pdf',
-      }),
-    )
-    const request = new Request('http://127.0.0.1:3000/api/documents', {
-      method: 'POST',
-      body: form,
-      headers: headersOf(given),
-    })
-    const response = await fetch(request)
-    // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came back.
-    return { status: response.status, headers: response.headers, body: (await response.json()) as any }
-  }
+  const upload = uploader(fetch)
 
   return {
     ...door,
@@ -53,6 +38,8 @@ export async function documentsDoor(options: DocumentsOptions = {}, more: More =
       await timePasses(clock, () => over)
       await running
     },
+    /** Asks as a user. */
+    as: (user: string, method: string, path: string) => ask(method, path, { headers: headersOf({ user }) }),
     /** Uploads a good PDF of its own bytes. Returns the id. */
     send: async (given: Sent = {}): Promise<string> =>
       (await upload(goodPdf(`Documento ${given.name ?? ''} ${unique()}`), given)).body.id,
@@ -62,6 +49,19 @@ export async function documentsDoor(options: DocumentsOptions = {}, more: More =
       (await ask('GET', `/api/documents${query}`, { headers: headersOf(given) })).body,
   }
 }
+
+/** Sends a file as a form. */
+export const uploader =
+  (fetch: (request: Request) => Promise<Response>) =>
+  async (bytes: Uint8Array | string, given: Sent = {}) => {
+    const form = new FormData()
+    const { name = 'contrato.pdf', type = 'application/pdf' } = given
+    form.set('file', new File([bytes as Uint8Array<ArrayBuffer>], name, { type }))
+    const request = { method: 'POST', body: form, headers: headersOf(given) }
+    const response = await fetch(new Request('http://127.0.0.1:3000/api/documents', request))
+    // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came back.
+    return { status: response.status, headers: response.headers, body: (await response.json()) as any }
+  }
 
 export const cronSecret = 'cron-secret-0123456789abcdef'
 
@@ -83,3 +83,12 @@ const headersOf = ({ user, token, headers = {} }: Sent): Record<string, string> 
 
 let made = 0
 const unique = () => `n.º ${++made}`
+export type Sql = <Row = Record<string, unknown>>(text: string, values?: unknown[]) => Promise<Row[]>
+
+/** SQL by hand on the database of an engine. */
+export async function sqlOn({ databaseUrl }: { databaseUrl: string }): Promise<Sql> {
+  const pool = new pg.Pool({ connectionString: databaseUrl, max: 4 })
+  pool.on('error', () => {})
+  onTestFinished(() => pool.end())
+  return async <Row>(text: string, values: unknown[] = []) => (await pool.query(text, values)).rows as Row[]
+}

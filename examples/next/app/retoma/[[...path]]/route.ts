@@ -4,7 +4,7 @@ import { retoma } from '../../../retoma.ts'
 export const runtime = 'nodejs'
 export const dynamic = 'force-dynamic'
 
-const handle = async (request: Request): Promise<Response> => (await retoma()).fetch(request)
+const handle = async (request: Request): Promise<Response> => (await retoma()).app.fetch(request)
 
 export {
   handle as DELETE,

@@ -1,0 +1,122 @@
+/** The guard over the documents: ten minutes without progress, the cron route, and a guard and an attempt at the same instant. */
+import pg from 'pg'
+import { minutes, seconds } from 'retoma'
+import { expect, onTestFinished, test } from 'vitest'
+import { type Gate, gate, until } from '../../test/support/engine.ts'
+import { cronSecret, documentsDoor, sqlOn } from './test/door.ts'
+
+const timedOut = 'Processing timeout (watchdog)'
+
+/** A document whose picture takes until the gate opens: all that is left of the attempt is its last write. */
+async function held() {
+  const [begun, open] = [gate(), gate()]
+  const t = await documentsDoor({
+    async draw() {
+      begun.open()
+      await open.passed
+      return null
+    },
+  })
+  const id = await t.send()
+  const running = t.run()
+  await begun.passed
+  return { ...t, id, open, running }
+}
+
+const cron = (method = 'POST') => [method, '/api/cron/watchdog-documents', { token: cronSecret }] as const
+
+test('PROCESSING for more than ten minutes is FAILED by the cron route, not one second earlier, and a late finish changes nothing', async () => {
+  const t = await held()
+  await t.clock.advance(minutes(10))
+  expect((await t.ask(...cron())).body).toEqual({ marked: 0, ids: [] })
+  expect(await t.read(t.id)).toMatchObject({ status: 'PROCESSING', error_message: null })
+  await t.clock.advance(seconds(1))
+  const { status, body, headers } = await t.ask(...cron('GET'))
+  expect([status, body, headers.get('cache-control')]).toEqual([200, { marked: 1, ids: [t.id] }, 'no-store'])
+  const failed = await t.read(t.id)
+  expect(failed).toMatchObject({ status: 'FAILED', error_message: timedOut, pages: null })
+  t.open.open()
+  await t.running
+  expect(await t.read(t.id)).toEqual(failed)
+  const [job] = (await t.engine.jobs.list({ kind: 'process-document' })).items
+  expect(job).toMatchObject({ state: 'failed', failures: 1, error: { code: 'document_over' } })
+  expect((await t.ask(...cron())).body).toEqual({ marked: 0, ids: [] })
+})
+
+test('the cron route needs CRON_SECRET, as a Bearer or as ?secret=, and a token of a user does not open it', async () => {
+  const t = await documentsDoor()
+  const path = '/api/cron/watchdog-documents'
+  const { token } = await t.engine.tokens.create({ user: 'ana', role: 'admin' })
+  expect((await t.ask('GET', `${path}?secret=${cronSecret}`)).status).toBe(200)
+  expect((await t.ask('POST', path, { token: cronSecret })).status).toBe(200)
+  for (const asked of [{}, { token }, { token: `${cronSecret}x` }]) {
+    const refused = await t.ask('GET', path, asked)
+    expect([refused.status, refused.body.error.code]).toEqual([401, 'cron_refused'])
+  }
+})
+
+test('the same sweep runs by itself, with no outside cron', async () => {
+  const t = await held()
+  await t.clock.advance(minutes(11))
+  await t.guard()
+  expect(await t.read(t.id)).toMatchObject({ status: 'FAILED', error_message: timedOut })
+  t.open.open()
+  await t.running
+})
+
+/** Lets the guard, or the attempt, wait in the middle of its transaction, with its row locked. */
+const waitAt = (status: 'FAILED' | 'DONE') => `
+  create function public.hold() returns trigger language plpgsql as $$
+  begin
+    if new.status = '${status}' then perform pg_advisory_xact_lock(4711); end if;
+    return new;
+  end $$;
+  create trigger hold after update on documents.documents for each row execute function public.hold()`
+
+const waitingFor = (lock: 'advisory' | 'transactionid') => `
+  select from pg_locks l join pg_stat_activity a on a.pid = l.pid
+  where l.locktype = '${lock}' and not l.granted and a.datname = current_database()`
+
+/** `first` waits with its row locked, until `release`. */
+async function interleaved(first: 'FAILED' | 'DONE') {
+  const t = await held()
+  const sql = await sqlOn(t)
+  await sql(waitAt(first))
+  onTestFinished(async () => {
+    await sql(`drop trigger hold on documents.documents; drop function public.hold()`)
+  })
+  const lock = new pg.Client({ connectionString: t.databaseUrl })
+  await lock.connect()
+  onTestFinished(() => lock.end())
+  await lock.query(`select pg_advisory_lock(4711)`)
+  await t.clock.advance(minutes(11))
+  const release: Gate['open'] = () => void lock.query(`select pg_advisory_unlock(4711)`)
+  return {
+    ...t,
+    release,
+    waits: (how: Parameters<typeof waitingFor>[0]) => until(async () => (await sql(waitingFor(how))).length > 0),
+  }
+}
+
+test('the guard marks, and the attempt finishes before the mark is committed: the guard wins, and status and error agree', async () => {
+  const t = await interleaved('FAILED')
+  const marking = t.ask(...cron())
+  await t.waits('advisory')
+  t.open.open()
+  await t.waits('transactionid')
+  t.release()
+  expect((await marking).body).toEqual({ marked: 1, ids: [t.id] })
+  await t.running
+  expect(await t.read(t.id)).toMatchObject({ status: 'FAILED', error_message: timedOut, pages: null, title: null })
+})
+
+test('the attempt finishes, and the guard sweeps before the finish is committed: the attempt wins, and status and error agree', async () => {
+  const t = await interleaved('DONE')
+  t.open.open()
+  await t.waits('advisory')
+  expect((await t.ask(...cron())).body).toEqual({ marked: 0, ids: [] })
+  t.release()
+  await t.running
+  expect(await t.read(t.id)).toMatchObject({ status: 'DONE', error_message: null, pages: 1 })
+  expect((await t.ask(...cron())).body).toEqual({ marked: 0, ids: [] })
+})
