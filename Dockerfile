@@ -40,7 +40,6 @@ COPY --from=build /src/apps/quotes/dist node_modules/@retoma/quotes/dist
 COPY apps/documents/package.json node_modules/@retoma/documents/
 COPY apps/documents/sql node_modules/@retoma/documents/sql
 COPY --from=build /src/apps/documents/dist node_modules/@retoma/documents/dist
-COPY apps/planned.ts apps/planned.ts
 COPY retoma.config.ts ./
 USER node
 EXPOSE 3000

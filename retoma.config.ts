@@ -3,7 +3,6 @@ import { classifier } from '@retoma/classifier'
 import { documents } from '@retoma/documents'
 import { quotes } from '@retoma/quotes'
 import { defineConfig, defineJob } from 'retoma'
-import { plannedServices } from './apps/planned.ts'
 
 const hello = defineJob({
   kind: 'hello',
@@ -13,8 +12,4 @@ const hello = defineJob({
   },
 })
 
-export default defineConfig({
-  jobs: [hello],
-  systems: [classifier(), quotes(), documents()],
-  simulated: plannedServices(),
-})
+export default defineConfig({ jobs: [hello], systems: [classifier(), quotes(), documents()] })

@@ -5,8 +5,9 @@
  * Invariant: a code never changes its meaning once released; sentences may get better.
  */
 import { defineErrors } from 'retoma'
+import { openFinanceErrors } from './open-finance/errors.ts'
 
-export const errors = defineErrors({
+const documentErrors = defineErrors({
   // Uploads
   upload_too_large: {
     status: 413,
@@ -77,3 +78,5 @@ export const errors = defineErrors({
     pt: 'a leitura do PDF derrubou o processo que o lia: {how}',
   },
 })
+
+export const errors = { ...documentErrors, ...openFinanceErrors }

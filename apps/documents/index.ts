@@ -1,12 +1,13 @@
 /**
  * Creates the documents, an application on the engine: users upload PDFs, and each PDF becomes pages, text, a title and a picture, or a
- * reason why not. `documents()` returns the system for `systems` in a retoma.config, and needs only `retoma` and `retoma/http`.
+ * reason why not; and bank accounts with their transactions, through Open Finance. `documents()` returns the system for `systems` in a retoma.config, and needs only `retoma` and `retoma/http`.
  */
 import type { Engine } from 'retoma'
 import type { System } from 'retoma/http'
 import { createDocuments } from './documents.ts'
 import { errors } from './errors.ts'
 import { createDocumentJob, type DocumentJobOptions, documentGuard, queue } from './jobs.ts'
+import { type OpenFinanceOptions, openFinance } from './open-finance/index.ts'
 import { pdfReader } from './pdf/reader.ts'
 import { routesOf } from './routes/index.ts'
 import { type DocumentsSettings, readDocumentsSettings } from './settings.ts'
@@ -18,6 +19,8 @@ export interface DocumentsOptions {
   read?: DocumentJobOptions['read']
   /** In place of the pictures of first pages, for tests. */
   draw?: DocumentJobOptions['draw']
+  /** Default: the variables PLUGGY_* of the environment. */
+  openFinance?: OpenFinanceOptions
 }
 
 // Tests run this file from the TypeScript source; the package has dist/ beside sql/.
@@ -34,19 +37,21 @@ export function documents(options: DocumentsOptions = {}): System {
     return home
   }
   const all = createDocuments(createDocumentJob({ read, draw, engine }), documentGuard(), engine)
+  const bank = openFinance(options.openFinance ?? {}, engine)
   return {
     name: 'documents',
     migrations,
-    jobs: [all.job],
-    schedules: all.schedules,
+    jobs: [all.job, ...bank.jobs],
+    schedules: [...all.schedules, ...bank.schedules],
     guards: [all.guard],
-    limits: { [queue]: { concurrency: settings.concurrency } },
-    queues: { [queue]: perWorker },
-    routes: routesOf(all).map(route => ({ ...route, language: 'pt' as const })),
+    limits: { [queue]: { concurrency: settings.concurrency }, ...bank.limits },
+    queues: { [queue]: perWorker, ...bank.queues },
+    routes: [...routesOf(all), ...bank.routes].map(route => ({ ...route, language: 'pt' as const })),
     errors,
+    simulated: bank.simulated,
     attach: given => {
       home = given
     },
-    attached: [all.job, ...all.schedules.map(({ job }) => job)],
+    attached: [all.job, ...all.schedules.map(({ job }) => job), ...bank.attached],
   }
 }

@@ -1,5 +1,4 @@
 /** .env.example: the table of src/settings/settings-table.ts, then the tables of the systems in apps/, in their order. */
-import { createJiti } from 'jiti'
 
 export const file = '.env.example'
 
@@ -8,11 +7,9 @@ export async function print() {
   const { settings: classifier } = await import('../../apps/classifier/dist/settings.js')
   const { settings: quotes } = await import('../../apps/quotes/dist/settings.js')
   const { settings: documents } = await import('../../apps/documents/dist/settings.js')
-  const { settings: planned } = await createJiti(import.meta.url).import('../../apps/planned.ts')
   return printExample({
     'Of the document classifier (apps/classifier)': classifier,
     'Of the price quotes (apps/quotes)': quotes,
     'Of the documents (apps/documents)': documents,
-    'Of systems that are planned (apps/planned.ts): checked at start, not used yet': planned,
   })
 }

@@ -3,7 +3,8 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { plannedServices } from '../../apps/planned.ts'
+import { documents } from '../../apps/documents/index.ts'
+import { readOpenFinanceSettings } from '../../apps/documents/open-finance/settings.ts'
 import { quotes } from '../../apps/quotes/index.ts'
 import { readQuotesSettings } from '../../apps/quotes/settings.ts'
 import { isRetomaError, type RetomaError } from '../../src/errors/errors.ts'
@@ -167,14 +168,16 @@ test('a system reads its variables by a table of its own, and an unusable one is
 })
 
 test('the services without a key are simulated, in a fixed order, and a pair goes together', () => {
-  expect(plannedServices({})).toEqual(['pluggy'])
-  expect(plannedServices({ PLUGGY_CLIENT_ID: 'x', PLUGGY_CLIENT_SECRET: 'y' })).toEqual([])
+  const simulatedBank = (environment: Record<string, string>) =>
+    documents({ openFinance: { settings: readOpenFinanceSettings(environment) } }).simulated
+  expect(simulatedBank({})).toEqual(['pluggy'])
+  expect(simulatedBank({ PLUGGY_CLIENT_ID: 'x', PLUGGY_CLIENT_SECRET: 'y' })).toEqual([])
   const some = { ANTHROPIC_API_KEY: 'x', FIPE_BASE_URL: 'https://fipe.example' }
   const simulated = (environment: Record<string, string>) =>
     quotes({ settings: readQuotesSettings(environment) }).simulated
   expect(simulated({})).toEqual(['anthropic', 'serpapi', 'fipe'])
   expect(simulated(some)).toEqual(['serpapi'])
-  const error = refused(() => plannedServices({ PLUGGY_CLIENT_ID: 'x' }))
+  const error = refused(() => readOpenFinanceSettings({ PLUGGY_CLIENT_ID: 'x' }))
   expect(error.in('en')).toContain(
     'PLUGGY_CLIENT_SECRET is not usable: it is missing, and PLUGGY_CLIENT_ID goes with it',
   )

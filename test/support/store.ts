@@ -39,6 +39,12 @@ export const emptyTables = `
     end if;
     if to_regclass('documents.documents') is not null then
       delete from documents.documents;
+      delete from documents.pluggy_key;
+      delete from documents.bank_sync;
+      delete from documents.bank_transaction;
+      delete from documents.bank_account;
+      delete from documents.bank_item;
+      delete from documents.bank_user;
     end if;
   end $$;
   delete from retoma.file;

@@ -1,0 +1,180 @@
+/** The client of Pluggy over real sockets: one key for all workers, and every way in which the service misbehaves. */
+import { inspect } from 'node:util'
+import { milliseconds, minutes } from 'retoma'
+import { expect, onTestFinished, test } from 'vitest'
+import { deferralOf } from '../../../src/jobs/model/deferral.ts'
+import type { VirtualClock } from '../../../src/testing/index.ts'
+import {
+  type Behaviour,
+  drips,
+  errorBody,
+  garbage,
+  gzipBomb,
+  half,
+  huge,
+  never,
+  raw,
+  redirects,
+  refuses,
+} from '../../quotes/test/servers/behaviours.ts'
+import { openFinanceDoor, sqlOn } from '../test/open-finance/door.ts'
+import { entriesFor, pluggyServer } from '../test/open-finance/pluggy-server.ts'
+import { pluggyProvider } from './pluggy.ts'
+
+const signal = () => new AbortController().signal
+const request = { item: 'item-1', account: 'acc-1', currency: 'BRL', from: '2025-11-16', place: null }
+
+/** Lets a little virtual time pass until the promise is settled: a client that waits for the login of another one looks every 200 ms. */
+async function settled<T>({ clock }: { clock: VirtualClock }, promise: Promise<T>): Promise<T> {
+  let isOver = false
+  const over = () => {
+    isOver = true
+  }
+  promise.then(over, over)
+  while (!isOver) {
+    await new Promise(resolve => setTimeout(resolve, 5))
+    await clock.advance(milliseconds(20))
+  }
+  return promise
+}
+
+async function stage(hasCursors = true) {
+  const server = await pluggyServer({ hasCursors })
+  onTestFinished(() => server.close())
+  server.addAccount('item-1', 'acc-1', entriesFor('a', 3, new Date('2026-11-16T15:00:00Z')))
+  const door = await openFinanceDoor()
+  const provider = () => pluggyProvider({ ...server, engine: () => door.engine })
+  return { server, provider, ...door }
+}
+
+test('all workers share one key: a hundred concurrent requests of two processes cost one login', async () => {
+  const door = await stage()
+  const { server, provider } = door
+  const workers = [provider(), provider()]
+  await settled(
+    door,
+    Promise.all(Array.from({ length: 50 }, () => workers.map(each => each.item('item-1', signal()))).flat()),
+  )
+  expect(server.of('/auth')).toHaveLength(1)
+  await provider().accounts('item-1', signal())
+  expect(server.keys).toHaveLength(1)
+})
+
+test('a key is renewed before it expires, and once if Pluggy refuses the key earlier', async () => {
+  const door = await stage()
+  const { server, provider, clock } = door
+  const workers = [provider(), provider()]
+  const ask = () => settled(door, Promise.all([...workers, ...workers].map(each => each.item('item-1', signal()))))
+  await ask()
+  await clock.advance(minutes(100))
+  await ask()
+  expect(server.keys).toHaveLength(1)
+  await clock.advance(minutes(11))
+  await ask()
+  expect(server.keys).toHaveLength(2)
+  server.expireKeys()
+  await ask()
+  expect(server.keys).toHaveLength(3)
+})
+
+test('a process that dies while it asks for a key loses its turn; a login that fails gives the turn back', async () => {
+  const door = await stage()
+  const { server, provider, clock } = door
+  server.refuseLogins(true)
+  const refused = await provider()
+    .item('item-1', signal())
+    .catch(error => error)
+  expect(deferralOf(refused)).toMatchObject({ why: 'stop' })
+  server.refuseLogins(false)
+  const sql = await sqlOn(door)
+  // As a dead process leaves the row behind.
+  await sql(`update documents.pluggy_key set renewing_until = $1`, [new Date(clock.now().getTime() + 1000)])
+  const asked = provider().item('item-1', signal())
+  expect(await settled(door, asked)).toMatchObject({ status: 'UPDATED' })
+})
+
+test('neither the key nor the secret is in the database or in an error', async () => {
+  const door = await stage()
+  const { server, provider } = door
+  await provider().item('item-1', signal())
+  const sql = await sqlOn(door)
+  const rows = await sql<{ sealed: Buffer; row: string }>(`select sealed, k::text as row from documents.pluggy_key k`)
+  expect(rows).toHaveLength(1)
+  const secrets = [server.clientSecret, server.clientId, ...server.keys]
+  for (const secret of secrets) {
+    expect(rows[0]!.row).not.toContain(secret)
+    expect(rows[0]!.row).not.toContain(Buffer.from(secret).toString('hex'))
+    expect(rows[0]!.sealed.includes(secret)).toBe(false)
+  }
+  // Another secret for the same client does not decrypt the key.
+  const changed = pluggyProvider({ ...server, clientSecret: 'other-secret', engine: () => door.engine })
+  const error = await changed.item('item-1', signal()).catch(each => each)
+  expect(deferralOf(error)).toMatchObject({ why: 'stop' })
+  expect(inspect(error, { depth: 9 })).not.toMatch(/other-secret/)
+})
+
+test('without a list by cursor the list by page number is asked, and asked first from then on', async () => {
+  const { server, provider } = await stage(false)
+  const pluggy = provider()
+  expect(await pluggy.transactions(request, signal())).toMatchObject({ next: null, total: 3 })
+  await pluggy.transactions(request, signal())
+  expect(server.of('/v2/transactions')).toHaveLength(1)
+  expect(server.of('/transactions')).toHaveLength(2)
+  const error = await pluggy.transactions({ ...request, account: 'none' }, signal()).catch(each => each)
+  expect(error).toMatchObject({ code: 'provider_rejected' })
+})
+
+const json = { 'content-type': 'application/json' }
+const rows = (...results: object[]) => raw('rows', 200, json, JSON.stringify({ results, next: null }))
+const good = { id: 't', date: '2026-11-01T10:00:00Z', amount: 1 }
+
+const failures: [string, Behaviour, string][] = [
+  ['half an answer', half(), 'provider_unreachable'],
+  ['no answer', never(), 'provider_timeout'],
+  ['a byte now and then', drips(10), 'provider_timeout'],
+  ['HTML', garbage(), 'provider_useless'],
+  ['12 MB', huge(12 * 1024 * 1024), 'provider_useless'],
+  ['a gzip bomb', gzipBomb(64 * 1024 * 1024), 'provider_useless'],
+  ['status 500', refuses(500), 'provider_error'],
+  ['status 500 with the account', refuses(500, { message: 'no acc-1 in item-1' }), 'provider_error'],
+  ['status 200 with an error', errorBody(500), 'provider_error'],
+  ['status 400', refuses(400), 'provider_rejected'],
+  ['a list of nothing', raw('list', 200, json, '[]'), 'provider_useless'],
+  ['JSON without results', raw('empty', 200, json, '{}'), 'provider_useless'],
+  ['a transaction without an amount', rows(good, { ...good, amount: null }), 'provider_useless'],
+  ['a transaction with an amount of words', rows({ ...good, amount: 'ten' }), 'provider_useless'],
+  ['a transaction of another account', rows({ ...good, accountId: 'acc-2' }), 'provider_useless'],
+  ['a transaction on February 30', rows({ ...good, date: '2026-02-30' }), 'provider_useless'],
+]
+
+test('each misbehaviour of the service is an error that names neither a key nor an account', async () => {
+  const { server, engine } = await stage()
+  for (const [name, behaviour, code] of failures) {
+    const isSlow = code === 'provider_timeout'
+    const pluggy = pluggyProvider({ ...server, engine: () => engine, ...(isSlow && { timeout: milliseconds(150) }) })
+    server.behave(({ about }) => (about === '/v2/transactions' ? behaviour : null))
+    const error = await pluggy.transactions(request, signal()).catch(each => each)
+    expect(error, name).toMatchObject({ code })
+    for (const secret of [server.clientSecret, server.clientId, 'acc-1', 'item-1', ...server.keys])
+      expect(inspect(error, { depth: 9 }), name).not.toContain(secret)
+  }
+})
+
+const concernsAll: [string, Behaviour, object][] = [
+  ['status 429', refuses(429, { retryAfter: '60' }), { why: 'wait', retryAfterMs: 60_000 }],
+  ['status 503', refuses(503), { why: 'wait', retryAfterMs: null }],
+  ['a redirect', redirects('http://127.0.0.1:1/'), { why: 'stop' }],
+  ['a refused key, again and again', refuses(401), { why: 'stop' }],
+  ['status 402', refuses(402), { why: 'stop' }],
+]
+
+test('waits and stops of the service concern all workers', async () => {
+  const { server, provider } = await stage()
+  for (const [name, behaviour, deferral] of concernsAll) {
+    server.behave(({ about }) => (about === '/v2/transactions' ? behaviour : null))
+    const error = await provider()
+      .transactions(request, signal())
+      .catch(each => each)
+    expect(deferralOf(error), name).toMatchObject(deferral)
+  }
+})
