@@ -38,10 +38,13 @@ const options = ['baseUrl', 'path', 'method', 'headers', 'body', 'timeout', 'max
  * Throws only `bad_option`, and the reason of the signal after an abort.
  *
  * @example
- * const price = await ctx.provider('example', async signal => {
- *   const headers = { authorization: `Bearer ${key}` }
- *   const answer = await callProvider({ baseUrl: 'https://api.example.com', path: '/prices/7', headers }, signal)
- *   return unwrapVerdict(judgeAnswer(answer, { name: 'Example', secrets: [key] })).body
+ * defineJob({
+ *   kind: 'price',
+ *   run: ctx =>
+ *     ctx.provider('example', async signal => {
+ *       const answer = await callProvider({ baseUrl: 'https://api.example.com', path: '/prices/7' }, signal)
+ *       return unwrapVerdict(judgeAnswer(answer, { name: 'Example' })).body
+ *     }),
  * })
  */
 export async function callProvider(request: ProviderRequest, signal: AbortSignal): Promise<ProviderAnswer> {

@@ -19,6 +19,7 @@ declare const createEngine: Retoma['createEngine']
 declare const ctx: import('retoma').JobContext
 declare const judgeAnswer: Retoma['judgeAnswer']
 declare const key: string
+declare const retryWhileDatabaseAway: Retoma['retryWhileDatabaseAway']
 declare const unwrapVerdict: Retoma['unwrapVerdict']
 declare const createApp: typeof import('retoma/http').createApp
 declare const defineConfig: Retoma['defineConfig']

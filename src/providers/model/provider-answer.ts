@@ -74,8 +74,14 @@ export interface AnswerReading {
  * `reading`. Never throws.
  *
  * @example
- * const verdict = judgeAnswer(answer, { name: 'Example', setting: 'EXAMPLE_BASE_URL', secrets: [key] })
- * const { body } = unwrapVerdict(verdict)
+ * defineJob({
+ *   kind: 'price',
+ *   run: async ctx => {
+ *     const answer = await callProvider({ baseUrl: 'https://api.example.com', path: '/prices/7' }, ctx.signal)
+ *     const verdict = judgeAnswer(answer, { name: 'Example', setting: 'EXAMPLE_BASE_URL' })
+ *     return verdict.is === 'item' ? skip(verdict.why.message) : unwrapVerdict(verdict).body
+ *   },
+ * })
  */
 export function judgeAnswer(
   answer: ProviderAnswer,
