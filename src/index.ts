@@ -44,6 +44,7 @@ export {
   type WorkersApi,
   type WorkOptions,
 } from './engine/create-engine.ts'
+export { retryWhileDatabaseAway } from './engine/retry-while-database-away.ts'
 export type { Enqueued } from './enqueue/enqueue.sql.ts'
 export type { EnqueuedMany, EnqueueManyOptions, EnqueueTransaction } from './enqueue/enqueue.ts'
 export type { CheckedEnqueueOptions, EnqueueOptions } from './enqueue/model/enqueue-options.ts'
@@ -121,7 +122,7 @@ export type {
   StepOptions,
 } from './jobs/model/job-context.ts'
 export type { JobHandle, StoredResult, WaitOptions } from './jobs/model/job-handle.ts'
-export { doNotRetry, type Skip, type Snooze, skip, snooze } from './jobs/model/outcome.ts'
+export { doNotRetry, isNonRetryable, type Skip, type Snooze, skip, snooze } from './jobs/model/outcome.ts'
 export type { Isolation, JobPolicy, PolicyAction, PolicyMessages } from './jobs/model/policy.ts'
 export type { ItemOptions, PolicyOptions } from './jobs/model/policy-options.ts'
 export type { Retention } from './jobs/model/retention.ts'
