@@ -1,5 +1,5 @@
 /**
- * Defines policies for five teams, with the numbers and messages of the teams (docs/seeds.md):
+ * Defines policies for four teams, with the numbers and messages of the teams (docs/seeds.md):
  * `defineJob({ ...presets.planner, kind, run })`, and for batches `defineBatch({ ...presets.classification, name, job })`.
  */
 import { type BatchOptions, hours, type JobOptions, minutes, seconds } from 'retoma'
@@ -14,20 +14,6 @@ const classifier = { timeout: minutes(2), maxAttempts: 3, backoff: fiveThenTen }
 
 /** Batches of documents: five minutes without the end of an attempt is a stall; a person may resume the batch three times. */
 const classification = { stallAfter: minutes(5), onStall: 'stall', maxResumes: 3 } as const satisfies BatchPreset
-
-/**
- * Quotes: after ten minutes without progress the job continues from its checkpoint automatically, any number of times, for a day.
- * The watchdog sweeps at every check, not every five minutes as requested, so that the jobs of a dead worker continue within 30
- * s.
- */
-const quotes = {
-  maxAttempts: 1_000_000,
-  timeout: hours(24),
-  stallAfter: minutes(10),
-  onStall: 'retry',
-  maxAge: hours(24),
-  messages: { overdue: 'ERROR: processing for more than 24 h' },
-} as const satisfies JobPreset
 
 /** Generic jobs: a single attempt; if the process dies, the job fails with a fitting message. */
 const planner = {
@@ -54,4 +40,4 @@ const documents = {
   messages: { stalled: 'Processing timeout (watchdog)' },
 } as const satisfies JobPreset
 
-export const presets = { classifier, classification, quotes, planner, snaps, documents }
+export const presets = { classifier, classification, planner, snaps, documents }

@@ -49,7 +49,7 @@ function expectSpread(at: number[], waits: number[]): void {
 test('every preset defines a job, or a batch', () => {
   const { classification, ...jobs } = presets
   const made = Object.values(jobs).map(preset => defineJob({ ...preset, kind: 'k', run: () => 1 }))
-  expect(made.map(({ policy }) => policy.maxAttempts)).toEqual([3, 1_000_000, 1, 5, 3])
+  expect(made.map(({ policy }) => policy.maxAttempts)).toEqual([3, 1, 5, 3])
   expect(defineBatch({ ...classification, name: 'b', job: made[0] as AnyJob }).policy).toMatchObject({ maxResumes: 3 })
 })
 
@@ -108,47 +108,6 @@ test('documents: ten minutes without a sign make it failed with "Processing time
     result: null,
     attempt: 1,
     error: { message: 'Processing timeout (watchdog)' },
-  })
-})
-
-test('quotes: without a sign for ten minutes it is put back by itself and goes on from its checkpoint, as often as it takes', async () => {
-  const ran: string[] = []
-  let begun = 0
-  const job = defineJob({
-    ...presets.quotes,
-    kind: 'quote',
-    run: async ctx => {
-      begun++
-      await ctx.step('AI_ANALYSIS', () => void ran.push('AI_ANALYSIS'))
-      throw await aborted(ctx.signal)
-    },
-  })
-  const t = await engineWith(job)
-  await t.engine.work()
-  const { id } = await t.engine.enqueue(job, undefined)
-  await until(() => ran.length === 1)
-  await t.clock.advance(milliseconds(minutes(10) - seconds(1)))
-  expect(begun).toBe(1)
-  await t.clock.advance(seconds(12))
-  expect(begun).toBe(2)
-  await t.clock.advance(milliseconds(minutes(10) + seconds(12)))
-  expect(begun).toBe(3)
-  expect(ran).toEqual(['AI_ANALYSIS'])
-  expect(await t.engine.job(id)).toMatchObject({ state: 'running', failures: 0, attempt: 3 })
-})
-
-test('quotes: what is not done after 24 h is failed, with a text that says so', async () => {
-  const job = defineJob({ ...presets.quotes, kind: 'quote', run: () => 1 })
-  const t = await engineWith(job)
-  const { id } = await t.engine.enqueue(job, undefined)
-  await t.clock.advance(milliseconds(hours(24) - 1))
-  await t.clean()
-  expect(await t.engine.job(id)).toMatchObject({ state: 'waiting' })
-  await t.clock.advance(milliseconds(1))
-  await t.clean()
-  expect(await t.engine.job(id)).toMatchObject({
-    state: 'failed',
-    error: { message: 'ERROR: processing for more than 24 h' },
   })
 })
 
