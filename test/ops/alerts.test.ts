@@ -19,7 +19,7 @@ const alerts = [...rules.matchAll(/- alert: (\w+)\n([\s\S]*?)(?=\n\n|\n {2}- nam
 )
 
 /** They come with their app. */
-const ofApps = ['retoma_quotes_stuck', 'retoma_quotes_avg_processing_seconds']
+const ofApps = ['retoma_quotes_processing', 'retoma_quotes_stuck', 'retoma_quotes_avg_processing_seconds']
 
 test('HighStuckQuotes and SlowProcessing have the thresholds of the seed, on the metrics that the quotes report', async () => {
   const exprOf = (name: string) => /expr: (.*)/.exec(alerts.find(alert => alert.name === name)!.text)![1]
@@ -55,9 +55,10 @@ test('the dashboard is JSON, its panels have room, and every metric of it is in 
   const { panels } = dashboard
   expect(new Set(panels.map(panel => panel.id)).size).toBe(panels.length)
   expect(panels.filter(({ gridPos }) => gridPos.x + gridPos.w > 24)).toEqual([])
-  const there = await reported()
+  const there = [...(await reported()), ...ofApps]
   const used = namesIn(panels.flatMap(panel => panel.targets?.map(target => target.expr) ?? []).join('\n'))
   expect(used.filter(name => !there.includes(name))).toEqual([])
+  expect(used).toEqual(expect.arrayContaining(ofApps))
 })
 
 test('the dashboard is in English', () => {
