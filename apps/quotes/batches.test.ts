@@ -1,5 +1,5 @@
 /** Batches of quotes over HTTP: up to 10,000, their status, their table, their events, and their end. */
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { minutes } from '../../src/index.ts'
 import { hideOldBatches } from './store/batches.ts'
 import { heard, quotesDoor, sqlOn } from './test/door.ts'
@@ -134,6 +134,62 @@ test('what the janitor has removed goes from our tables, too', async () => {
   expect((await ask('GET', `/api/system/batch-status/${many}`)).status).toBe(404)
   for (const table of ['quotes.batch', 'quotes.quote', 'quotes.reading'])
     expect(await sql(`select count(*)::int as n from ${table}`), table).toEqual([{ n: 0 }])
+})
+
+test('a quote that a person erases before its batch is submitted does not keep the batch from its submit', async () => {
+  const door = await quotesDoor()
+  const { ask, batch, batchStatus, engine, run } = door
+  const sql = await sqlOn(door)
+  // The process dies after the first of two chunks, and one item has run already.
+  const { submit } = engine
+  let submits = 0
+  vi.spyOn(engine, 'submit').mockImplementation((async (made: never, items: never, options: never) => {
+    submits++
+    const { id } = await submit(made, items, options)
+    if (submits === 1) throw new Error(`the process dies after the submit of batch ${id}`)
+    return { id }
+  }) as never)
+  const id = await batch(['cadeira', 'mesa', 'sofá'])
+  await run()
+  const rows = await sql<{ id: string; job_id: string | null }>(`select id, job_id from quotes.quote order by n`)
+  const [first, second] = [rows[0]!, rows[1]!]
+  await sql(`update quotes.quote set job_id = null where id = $1`, [second.id])
+  for (const each of [first, second]) {
+    expect((await ask('DELETE', `/api/quotes/${each.id}`)).status).toBe(204)
+    expect((await ask('GET', `/api/quotes/${each.id}`)).status).toBe(404)
+  }
+  expect(await sql(`select description from quotes.quote where deleted_at is not null`)).toEqual([
+    { description: '' },
+    { description: '' },
+  ])
+  expect(await batchStatus(id)).toMatchObject({ total: 3, status: 'DONE' })
+  expect(await sql(`select id from quotes.quote`)).toEqual([{ id: rows[2]!.id }])
+  expect(await sql(`select ref from retoma.job where kind = 'quote'`)).toEqual([{ ref: rows[2]!.id }])
+})
+
+test('an entry that cannot be erased keeps no other entry from its erasure, and turns of dead processes go', async () => {
+  const door = await quotesDoor()
+  const { quote, run, engine } = door
+  const sql = await sqlOn(door)
+  const ids = [await quote('a'), await quote('b'), await quote('c')]
+  await run()
+  await sql(`update quotes.quote set deleted_at = now()`)
+  await sql(`insert into quotes.turn values ('host:x', 1, 'dead', '2000-01-01'), ('host:x', 2, 'alive', '2999-01-01')`)
+  const { erase } = engine.jobs
+  const stuck = (await sql<{ job_id: string }>(`select job_id from quotes.quote where id = $1`, [ids[0]]))[0]!.job_id
+  vi.spyOn(engine.jobs, 'erase').mockImplementation(async job => {
+    if (job === stuck) throw new Error('no way')
+    return erase(job)
+  })
+  const tidy = async () => {
+    await engine.schedules.run('tidy_quotes')
+    await run()
+    return sql(`select id from quotes.quote order by id`)
+  }
+  expect(await tidy()).toEqual([{ id: ids[0] }])
+  expect(await sql(`select holder from quotes.turn`)).toEqual([{ holder: 'alive' }])
+  vi.restoreAllMocks()
+  expect(await tidy()).toEqual([])
 })
 
 test('a batch is followed in the words of the quotes', async () => {

@@ -12,11 +12,6 @@ export const errors = defineErrors({
     en: 'a batch has at most {most} quotes; send the rest in another one',
     pt: 'um lote tem no máximo {most} cotações; envie as demais em outro',
   },
-  quote_gone: {
-    status: 410,
-    en: 'quote {id} is not there any more',
-    pt: 'a cotação {id} não existe mais',
-  },
   quote_too_old: {
     status: 504,
     en: 'the quote has been processed for more than {hours} h',

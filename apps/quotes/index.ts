@@ -9,7 +9,7 @@ import { createQuoteJobs, type QuoteProviders, queue } from './jobs.ts'
 import { quoteMetrics } from './metrics.ts'
 import { createPageFetcher, longestTurn } from './price-pages/fetch-page.ts'
 import { priceLimits, priceModule, readLink } from './price-pages/price-reader.ts'
-import { takeScreenshot } from './price-pages/screenshot.ts'
+import { createScreenshots } from './price-pages/screenshot.ts'
 import { anthropicProvider } from './providers/anthropic.ts'
 import { fipeProvider } from './providers/fipe.ts'
 import { serpApiProvider } from './providers/serpapi.ts'
@@ -100,7 +100,7 @@ function simulatedShops(engine: () => Engine, pause: Pause): Pick<QuoteProviders
 /** With CHROMIUM_PATH: a picture of each page with a price. */
 function picturesBy({ chromium }: QuotesSettings['pages']): Pick<QuoteProviders, 'screenshot'> {
   if (chromium === undefined) return {}
-  return { screenshot: (page, signal) => takeScreenshot(page, { chromium }, signal) }
+  return { screenshot: createScreenshots({ chromium }) }
 }
 
 /** A page is hostile input: a process of its own parses the page. */

@@ -12,22 +12,22 @@ import {
   type Batch,
   defineBatch,
   defineJob,
-  doNotRetry,
   type Engine,
+  type FileOptions,
   hours,
-  isRetomaError,
+  isNonRetryable,
   type Job,
   type JobContext,
   megabytes,
   minutes,
   providerWait,
-  RetomaError,
+  retryWhileDatabaseAway,
   seconds,
+  skip,
 } from 'retoma'
 import { clockOf } from 'retoma/http'
 import { z } from 'zod'
 import { type Checkpoint, checkpointNames, checkpoints, extractionProgress } from './checkpoints.ts'
-import { errors } from './errors.ts'
 import { centsOf, currency } from './money.ts'
 import type {
   Analysis,
@@ -68,6 +68,8 @@ export interface QuoteJobs {
   batch: Batch<{ quote: string }>
 }
 
+const noLimit = 1_000_000
+
 export function createQuoteJobs(options: QuoteJobOptions): QuoteJobs {
   const quote = defineJob({
     kind: 'quote',
@@ -75,7 +77,8 @@ export function createQuoteJobs(options: QuoteJobOptions): QuoteJobs {
     queue,
     input: z.object({ quote: z.string() }),
     // Only cleanup_old_processing ends the tries of a quote, 24 hours after the first start.
-    maxAttempts: 1_000_000,
+    maxAttempts: noLimit,
+    maxCrashes: noLimit,
     backoff: { first: seconds(5), factor: 2, max: minutes(10), jitter: 0.1 },
     timeout: minutes(30),
     expect: minutes(2),
@@ -115,6 +118,8 @@ interface TestedProduct {
   product: string
   pages: number
   prices: number
+  /** The words of the provider that refused the search for shops; null: the provider did not refuse. */
+  reason: string | null
 }
 
 interface ReadShop extends Omit<Reading, 'n'> {}
@@ -134,7 +139,7 @@ class QuoteRun {
 
   async run() {
     const input = await readQuoteInput(this.#ctx, this.#id, this.#ctx.id)
-    if (input === undefined) throw doNotRetry(new RetomaError(errors.quote_gone, { id: this.#id }))
+    if (input === undefined) return skip('a cotação foi apagada')
     this.#position ??= {
       checkpoint: 'INIT',
       progress: 0,
@@ -282,7 +287,8 @@ class QuoteRun {
     const links = new Set<string>()
     for (const [index, product] of products.entries()) {
       if (all.filter(each => each.price !== null).length >= enoughPrices) break
-      const shops = (await this.#shopsOf(product, index + 1)).filter(({ link }) => !links.has(link)).slice(0, mostShops)
+      const found = await this.#shopsOf(product, index + 1)
+      const shops = found.shops.filter(({ link }) => !links.has(link)).slice(0, mostShops)
       for (const { link } of shops) links.add(link)
       const first = all.length + 1
       const read = await this.#ctx.each(
@@ -299,7 +305,7 @@ class QuoteRun {
       })
       all.push(...readings)
       const prices = readings.filter(each => each.price !== null).length
-      tested.push({ product: product.title, pages: readings.length, prices })
+      tested.push({ product: product.title, pages: readings.length, prices, reason: found.reason })
       if (tested.length <= this.#position!.tested_products.length) continue
       const progress = extractionProgress(tested.length, products.length)
       await this.#reach('PRICE_EXTRACTION_PROGRESS', { progress, tested_products: [...tested] })
@@ -307,23 +313,27 @@ class QuoteRun {
     return all
   }
 
-  /** A paid search. */
-  async #shopsOf(product: ShoppingProduct, n: number): Promise<Shop[]> {
+  /** A paid search. A search that the provider refuses for good leaves this product without shops; the other products go on. */
+  #shopsOf(product: ShoppingProduct, n: number): Promise<{ shops: Shop[]; reason: string | null }> {
     const { shopping: provider } = this.#options.providers
-    const { shops } = await this.#ctx.step(`shops ${n}`, async signal => {
-      const found = await this.#ask('serpapi', provider.simulated, signal, own => provider.shops(product, own))
-      return { shops: found.shops }
+    return this.#ctx.step(`shops ${n}`, async signal => {
+      try {
+        const found = await this.#ask('serpapi', provider.simulated, signal, own => provider.shops(product, own))
+        return { shops: found.shops, reason: null }
+      } catch (error) {
+        if (!isNonRetryable(error)) throw error
+        return { shops: [], reason: (error as Error).message }
+      }
     })
-    return shops
   }
 
   async #readShop(product: ShoppingProduct, shop: Shop, n: number, signal: AbortSignal): Promise<ReadShop> {
     const { readPage, screenshot: takePicture } = this.#options.providers
     const read = await readPage(this.#ctx, `page ${n}`, shop.link, signal)
-    const file = read.page === null ? null : await this.#keepPage(read.page, n)
+    const file = read.page === null ? null : await this.#keepPage(read.page, n, signal)
     const { seenAt } = read
     const picture = read.found && takePicture !== undefined ? await takePicture(read, signal) : null
-    const screenshot = picture === null ? null : await this.#keepPicture(picture, n)
+    const screenshot = picture === null ? null : await this.#keepPicture(picture, n, signal)
     const seen = { product: product.title, shop: shop.name, seenAt, file, screenshot }
     return read.found
       ? {
@@ -348,16 +358,22 @@ class QuoteRun {
         }
   }
 
-  /** Stores the page as evidence. The janitor removes the file if the process dies before the reading is saved. */
-  async #keepPage(page: Uint8Array, n: number): Promise<string> {
+  /** Stores the page as evidence. */
+  async #keepPage(page: Uint8Array, n: number, signal: AbortSignal): Promise<string> {
     const bytes = await promisify(gzip)(page)
     const about = { name: `quote-${this.#id}-page-${n}.html.gz`, type: 'application/gzip', most: largestPage }
-    return (await this.#engine.files.put([bytes], about)).id
+    return this.#keep(bytes, about, signal)
   }
 
-  async #keepPicture(picture: Uint8Array, n: number): Promise<string> {
+  #keepPicture(picture: Uint8Array, n: number, signal: AbortSignal): Promise<string> {
     const about = { name: `quote-${this.#id}-page-${n}.png`, type: 'image/png', most: largestPicture }
-    return (await this.#engine.files.put([picture], about)).id
+    return this.#keep(picture, about, signal)
+  }
+
+  /** The janitor removes the file if the process dies before the reading is saved, and a file whose answer was lost. */
+  async #keep(bytes: Uint8Array, about: FileOptions, signal: AbortSignal): Promise<string> {
+    const put = () => this.#engine.files.put([bytes], about)
+    return (await retryWhileDatabaseAway(this.#engine, put, signal)).id
   }
 
   async #finish(
@@ -373,7 +389,10 @@ class QuoteRun {
     return { price: result.price, confidence: result.confidence }
   }
 
-  /** Sends one request to a provider, within the limits of the provider over all workers. A simulated provider has no limits. */
+  /**
+   * Sends one request to a provider, within the limits of the provider over all workers. A simulated provider has no limits. The turn comes
+   * first: a provider that asked for a wait meanwhile gets no request of the quotes that waited for a turn.
+   */
   #ask<T>(
     name: 'anthropic' | 'serpapi' | 'fipe',
     isSimulated: boolean,
@@ -383,9 +402,9 @@ class QuoteRun {
     if (isSimulated) return request(signal)
     const { concurrency, requestsPerMinute } = this.#options.limits[name]
     const turn = { limit: concurrency, longest: longestRequest, signal }
-    return this.#ctx.provider(name, () =>
-      withTurn(this.#engine, `provider:${name}`, turn, async () => {
-        if (requestsPerMinute !== undefined) await takeHit(this.#engine, name, requestsPerMinute)
+    return withTurn(this.#engine, `provider:${name}`, turn, () =>
+      this.#ctx.provider(name, async () => {
+        if (requestsPerMinute !== undefined) await takeHit(this.#engine, name, requestsPerMinute, signal)
         return request(signal)
       }),
     )
@@ -393,21 +412,10 @@ class QuoteRun {
 }
 
 /** A quote that comes too early is deferred until its turn, without any cost. */
-async function takeHit(engine: Engine, name: string, limit: number): Promise<void> {
-  const { allowed, retryAfterSeconds } = await patiently(() =>
-    engine.limit({ bucket: name, who: 'requests', limit, per: minutes(1) }),
-  )
+async function takeHit(engine: Engine, name: string, limit: number, signal: AbortSignal): Promise<void> {
+  const ask = () => engine.limit({ bucket: name, who: 'requests', limit, per: minutes(1) })
+  const { allowed, retryAfterSeconds } = await retryWhileDatabaseAway(engine, ask, signal)
   if (!allowed) throw providerWait({ retryAfter: seconds(retryAfterSeconds), message: 'requests per minute' })
-}
-
-/** A database outage is no failure of the quote: the quote is deferred, and comes again. */
-async function patiently<T>(ask: () => Promise<T>): Promise<T> {
-  try {
-    return await ask()
-  } catch (error) {
-    if (isRetomaError(error) && error.retryable) throw providerWait({ retryAfter: seconds(1), message: error.code })
-    throw error
-  }
 }
 
 /** The oldest quote that is still tried. */

@@ -4,6 +4,7 @@ import { doNotRetry, seconds } from 'retoma'
 import { expect, test } from 'vitest'
 import { states } from '../../src/jobs/model/state.ts'
 import { simulatedAnalysis } from './providers/simulated/analysis.ts'
+import { simulatedShopping } from './providers/simulated/shopping.ts'
 import { simulatedVehicles } from './providers/simulated/vehicles.ts'
 import { statusOf } from './status.ts'
 import { heard, quotesDoor, sqlOn } from './test/door.ts'
@@ -186,6 +187,31 @@ test('a quote that its provider refuses is ERROR with its words, and retried quo
   expect((await ask('POST', `/api/quotes/${refused}/cancel`)).body.error).toMatchObject({ code: 'quote_state' })
 })
 
+test('a search for shops that the provider refuses leaves its product without a price, with the words; the others are quoted', async () => {
+  const shopping = simulatedShopping(async () => {})
+  let searches = 0
+  const { quote, read, run } = await quotesDoor({
+    providers: {
+      shopping: {
+        ...shopping,
+        shops: async (product, signal) => {
+          if (++searches === 1) throw doNotRetry(new Error('recusado: page_token inválido'))
+          return shopping.shops(product, signal)
+        },
+      },
+    },
+  })
+  const id = await quote(product)
+  await run()
+  const done = await read(id)
+  expect(done).toMatchObject({ status: 'DONE', attempt_number: 1 })
+  expect(done.result.prices_found).toBeGreaterThan(0)
+  const [refused, ...others] = done.resume_data.tested_products
+  expect(refused).toMatchObject({ pages: 0, prices: 0, reason: 'recusado: page_token inválido' })
+  expect(others.length).toBeGreaterThan(0)
+  for (const each of others) expect(each).toMatchObject({ pages: expect.any(Number), reason: null })
+})
+
 test('DELETE erases every row and file of a quote, and the same request then names nothing', async () => {
   const door = await quotesDoor()
   const { ask, run, quote } = door
@@ -241,6 +267,41 @@ test('the list is the newest first, in pages, by status and by batch', async () 
     ),
   ).toEqual(['e', 'd'])
   expect((await ask('GET', '/api/quotes?batch_id=none')).body.items).toEqual([])
+})
+
+test('a rare status is found among many quotes, and no page reads more than 10,000 quotes', async () => {
+  const door = await quotesDoor()
+  const { ask, quote } = door
+  const sql = await sqlOn(door)
+  const rare = await quote('parada')
+  await sql(`insert into quotes.quote (description, created_by, created_at, simulated)
+    select 'x', 'ana', now(), true from generate_series(1, 25000)`)
+  const list = async (query: string) => (await ask('GET', `/api/quotes?${query}`)).body
+  const become = (state: string) =>
+    sql(`update retoma.job set state = $1, worker_id = $2, finished_at = $3`, [
+      state,
+      state === 'running' ? 'w' : null,
+      state === 'failed' || state === 'cancelled' ? new Date(0) : null,
+    ])
+  for (const [state, status] of [
+    ['running', 'PROCESSING'],
+    ['stalled', 'PROCESSING'],
+    ['failed', 'ERROR'],
+  ] as const) {
+    await become(state)
+    expect(await list(`status=${status}`), state).toMatchObject({ items: [{ id: rare, status }], next: null })
+  }
+  await become('cancelled')
+  const pages: string[][] = []
+  for (let next: string | null = ''; next !== null; ) {
+    const page: { items: { id: string }[]; next: string | null } = await list(
+      `status=CANCELLED${next === '' ? '' : `&after=${next}`}`,
+    )
+    pages.push(page.items.map(each => each.id))
+    next = page.next
+  }
+  expect(pages).toEqual([[], [], [rare]])
+  expect((await list('status=PENDING&limit=2')).items).toHaveLength(2)
 })
 
 test('the view quote_requests has the columns of the seed, and the same words as the API', async () => {

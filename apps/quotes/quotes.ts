@@ -12,6 +12,7 @@ import {
   hours,
   isRetomaError,
   type Job,
+  type JobLog,
   type JobTransaction,
   localized,
   minutes,
@@ -37,14 +38,17 @@ import {
 import { pruneFipe } from './store/fipe.ts'
 import { readOld, readStuckJobs } from './store/processing.ts'
 import {
+  type HiddenQuote,
   hideOldQuotes,
   hideQuote,
   insertQuote,
   type NewQuote,
   noteQuoteJob,
+  readHiddenOfBatch,
   readHiddenQuotes,
   removeHiddenQuote,
 } from './store/quotes.ts'
+import { pruneTurns } from './store/turns.ts'
 
 export interface Quotes extends QuoteJobs {
   /** A provider has no key, so that an answer may be simulated. */
@@ -77,7 +81,7 @@ export function createQuotes(jobs: QuoteJobs, isSimulated: boolean, engine: () =
     kind: 'cleanup_old_processing',
     run: async () => ({ marked: await cleanUpOld(engine(), 'cleanup_old_processing') }),
   })
-  const tidyJob = defineJob({ ...caring, kind: 'tidy_quotes', run: () => tidyQuotes(engine()) })
+  const tidyJob = defineJob({ ...caring, kind: 'tidy_quotes', run: ctx => tidyQuotes(engine(), ctx.log) })
   const once = (name: string) => ({ catchUp: 'once', options: { key: name, priority: 0 } }) as const
   return {
     ...jobs,
@@ -158,6 +162,8 @@ export async function submitBatch(engine: Engine, batch: QuoteJobs['batch'], id:
     },
   )
   await noteSubmitted(engine, id, await submitting.then(made => made.id, endedMeanwhile))
+  // Quotes that a person erased during the submit. After a crash the next tidy job finds them.
+  for (const hidden of await readHiddenOfBatch(engine, id)) await finishErasing(engine, hidden)
 }
 
 /** A person ended the batch during the submit: the quotes keep this batch. */
@@ -214,11 +220,16 @@ async function failQuote(engine: Engine, job: string, why: RetomaError, by: stri
 export async function eraseQuote(engine: Engine, id: string): Promise<boolean> {
   const hidden = await hideQuote(engine, id)
   if (hidden === undefined) return false
-  await finishErasing(engine, { id, ...hidden })
+  await finishErasing(engine, hidden)
   return true
 }
 
-async function finishErasing(engine: Engine, { id, job }: { id: string; job: string | null }): Promise<void> {
+/** Until the batch of the quote is submitted, the quote is cancelled only: the submit needs the list of the quotes. */
+async function finishErasing(engine: Engine, { id, job, isSubmitted }: HiddenQuote): Promise<void> {
+  if (!isSubmitted) {
+    if (job !== null) await engine.jobs.cancel(job).catch(unlessOver)
+    return
+  }
   if (job !== null) await eraseJob(engine, job)
   // Before the last row goes: after the row is gone, no process would repeat this call.
   await forgetResponses(engine, 'post /api/quotes', id)
@@ -236,9 +247,9 @@ function unlessOver(error: unknown): void {
 
 /** false: there is no such batch in a final state. */
 export async function eraseBatch(engine: Engine, id: string): Promise<boolean> {
-  if (!(await hideBatch(engine, id))) return false
-  const hidden = (await readHiddenBatches(engine)).find(each => each.id === id)
-  if (hidden !== undefined) await finishErasingBatch(engine, hidden)
+  const hidden = await hideBatch(engine, id)
+  if (hidden === undefined) return false
+  await finishErasingBatch(engine, hidden)
   return true
 }
 
@@ -249,11 +260,38 @@ async function finishErasingBatch(engine: Engine, { id, batch, openJob }: Hidden
   await removeHiddenBatch(engine, id)
 }
 
-/** Erases the rest: of erasures that a crash interrupted, of quotes whose job the janitor has removed, of old FIPE months. */
-async function tidyQuotes(engine: Engine): Promise<void> {
+/**
+ * Erases the rest: of erasures that a crash interrupted, of quotes whose job the janitor has removed, of old FIPE months, of turns of dead
+ * processes. An entry that cannot be erased now does not keep the others: the next run tries again.
+ */
+async function tidyQuotes(engine: Engine, log: JobLog): Promise<{ erased: number; left: number }> {
+  const counts = { erased: 0, left: 0 }
+  const erase = async (what: object, work: () => Promise<unknown>) => {
+    try {
+      await work()
+      counts.erased++
+    } catch (error) {
+      counts.left++
+      log.warn({ err: error, ...what }, 'a hidden quote or batch could not be erased')
+    }
+  }
   await hideOldBatches(engine)
-  for (const hidden of await readHiddenBatches(engine)) await finishErasingBatch(engine, hidden)
+  for await (const hidden of everyHidden(after => readHiddenBatches(engine, after)))
+    await erase({ batch: hidden.id }, () => finishErasingBatch(engine, hidden))
   while ((await hideOldQuotes(engine)) > 0);
-  for (const hidden of await readHiddenQuotes(engine)) await finishErasing(engine, hidden)
+  for await (const hidden of everyHidden(after => readHiddenQuotes(engine, after)))
+    await erase({ quote: hidden.id }, () => finishErasing(engine, hidden))
   await pruneFipe(engine)
+  await pruneTurns(engine)
+  return counts
+}
+
+/** All rows, a page at a time. */
+async function* everyHidden<T extends { id: string }>(read: (after: string) => Promise<T[]>): AsyncGenerator<T> {
+  for (let after = '0'; ; ) {
+    const page = await read(after)
+    yield* page
+    if (page.length === 0) return
+    after = page.at(-1)!.id
+  }
 }

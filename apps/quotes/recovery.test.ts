@@ -205,7 +205,9 @@ test('a quote that fails again and again ends after 24 hours; one that waits for
       },
     },
   })
-  const [fails, waits] = [await t.quote('falha'), await t.quote('espera')]
+  const fails = await t.quote('falha')
+  await t.run()
+  const waits = await t.quote('espera')
   await t.work()
   await t.clock.advance(hours(24.5))
   await t.work()

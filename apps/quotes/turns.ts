@@ -1,9 +1,9 @@
 /**
  * Limits the requests at the same time to a provider or to a host, over all workers. A process that dies in the middle loses its turn after
- * `longest`.
+ * `longest`. While the database is away, nobody gets a turn, and the wait costs no attempt.
  */
 import { randomUUID } from 'node:crypto'
-import type { Duration, Engine } from 'retoma'
+import { type Duration, type Engine, retryWhileDatabaseAway } from 'retoma'
 import { clockOf } from 'retoma/http'
 import type { HostTurns } from './providers/types.ts'
 import { leaveTurn, takeTurn } from './store/turns.ts'
@@ -27,7 +27,8 @@ export async function enterTurn(
   const holder = randomUUID()
   for (let pause = firstLook; ; pause = Math.min(pause * 2, slowestLook)) {
     signal.throwIfAborted()
-    const slot = await takeTurn(engine, name, { limit, holder, longestMs: longest })
+    const take = () => takeTurn(engine, name, { limit, holder, longestMs: longest })
+    const slot = await retryWhileDatabaseAway(engine, take, signal)
     // A turn that cannot be given back ends by itself.
     if (slot !== undefined) return () => leaveTurn(engine, name, { slot, holder }).catch(() => {})
     await clockOf(engine).sleep(pause, signal)

@@ -16,7 +16,7 @@ import {
   refuses,
 } from '../test/servers/behaviours.ts'
 import { type ShopServer, shopServer } from '../test/servers/shop.ts'
-import { localHostTurns } from './host-turns.ts'
+import { localTurns } from './local-turns.ts'
 import { createPriceReader, type PriceReaderOptions } from './price-reader.ts'
 
 let shop: ShopServer
@@ -159,7 +159,7 @@ test('robots.txt is obeyed, is fetched once an hour, and allows nothing while th
 
 test('a host has at most two requests at once, and every page is read', async () => {
   const own = await shopServer()
-  const turns = localHostTurns()
+  const turns = localTurns(2)
   const one = createPriceReader({ now: () => seenAt, allow: [own.allow], turns })
   const other = createPriceReader({ now: () => seenAt, allow: [own.allow], turns })
   own.behave(() => late(5))
@@ -170,9 +170,33 @@ test('a host has at most two requests at once, and every page is read', async ()
   await own.close()
 })
 
+test('each request takes one turn of its own host, also a robots.txt behind a redirect, and nobody has two turns at once', async () => {
+  const other = await shopServer()
+  const entered: string[] = []
+  let inside = 0
+  const turns = {
+    enter: async (host: string) => {
+      expect(++inside).toBe(1)
+      entered.push(host)
+      return () => void inside--
+    },
+  }
+  const elsewhere = `http://localhost:${other.port}`
+  shop.behave(({ about }) => (about === '/robots.txt' ? redirects(`${elsewhere}/robots.txt`) : null))
+  other.setRobots('User-agent: *\nDisallow: /p/secret\n')
+  const allow = [shop.allow, `localhost:${other.port}`]
+  const resolve = async () => [{ address: '127.0.0.1', family: 4 as const }]
+  const polite = reader({ turns, allow, resolve })
+  expect(await polite.read(`${shop.origin}/p/1`, signal())).toMatchObject({ found: true })
+  expect(entered).toEqual(['127.0.0.1', 'localhost', '127.0.0.1'])
+  expect(await polite.read(`${shop.origin}/p/secret`, signal())).toMatchObject({ found: false, reason: 'robots' })
+  expect(inside).toBe(0)
+  await other.close()
+})
+
 test('an abort ends the request with its reason, also while the page waits for its turn', async () => {
   behave(never())
-  const turns = localHostTurns(1)
+  const turns = localTurns(1)
   const slow = reader({ turns })
   const [first, second] = [new AbortController(), new AbortController()]
   const calls = shop.pages().length

@@ -3,13 +3,13 @@
  * robots.txt) is checked before a connection: the form of the link, each address of the name, the robots.txt of the host.
  *
  * Invariant: no socket connects to an address that isPublicAddress refuses, except for the hosts and ports of `allow`. A fetch ends within
- * `timeoutMs` of network time, and each host has at most two requests at once (host-turns.ts, or the turns of the engine).
+ * `timeoutMs` of network time, and each host has at most two requests at once (local-turns.ts, or the turns of turns.ts).
  */
 import { lookup } from 'node:dns/promises'
 import type { FetchedPage, HostTurns, NoPriceReason } from '../providers/types.ts'
-import { localHostTurns } from './host-turns.ts'
 import { type Address, BadEncoding, type Dial, get, type Received, type Target, TooLarge } from './http-get.ts'
 import { type CheckedLink, checkLink } from './link.ts'
+import { localTurns } from './local-turns.ts'
 import { isPublicAddress } from './public-address.ts'
 import { isAllowedBy, type RobotsRules, readRobots } from './robots.ts'
 
@@ -61,7 +61,7 @@ const robotsKept = 60 * 60 * 1000
 const mostHosts = 500
 
 export function createPageFetcher(options: FetchOptions): PageFetcher {
-  const { now, turns = localHostTurns(), timeoutMs = 20_000, mostBytes = 5 * megabyte } = options
+  const { now, turns = localTurns(2), timeoutMs = 20_000, mostBytes = 5 * megabyte } = options
   const allow = (options.allow ?? []).map(entry => entry.toLowerCase())
   const resolve = options.resolve ?? resolveBySystem
   const robots = new Map<string, { rules: RobotsRules; until: number }>()
@@ -74,7 +74,10 @@ export function createPageFetcher(options: FetchOptions): PageFetcher {
       for (let hop = 0; hop <= mostRedirects; hop++) {
         const checked = checkedLink(next, at)
         at = checked.url
-        const received = await inTurn(checked, budget, signal)
+        const target = await budget.spend(within => targetOf(checked, within))
+        const rules = await robotsOf(target, budget, signal)
+        if (!isAllowedBy(rules, at)) throw new Refused('robots')
+        const received = await request(target, pageRead, budget, signal)
         const location = redirectOf(received)
         if (location === null) return arrived(received, at)
         next = location
@@ -95,17 +98,13 @@ export function createPageFetcher(options: FetchOptions): PageFetcher {
     return checked
   }
 
-  async function inTurn(link: CheckedLink, budget: Budget, signal: AbortSignal): Promise<Received> {
-    const leave = await turns.enter(link.host, signal).catch(error => {
+  /** One request, in a turn of its host. Nobody has two turns at once, so no two requests wait for each other. */
+  async function request(target: Target, read: Read, budget: Budget, signal: AbortSignal): Promise<Received> {
+    const leave = await turns.enter(target.host, signal).catch(error => {
       throw new TurnError(error)
     })
     try {
-      return await budget.spend(async within => {
-        const target = await targetOf(link, within)
-        const rules = await robotsOf(target, link, within)
-        if (!isAllowedBy(rules, link.url)) throw new Refused('robots')
-        return await get(target, { headers: pageHeaders, mostBytes, ...dialOf(options) }, within)
-      })
+      return await budget.spend(within => get(target, { ...read, ...dialOf(options) }, within))
     } finally {
       await leave()
     }
@@ -121,28 +120,27 @@ export function createPageFetcher(options: FetchOptions): PageFetcher {
   }
 
   /** The rules of the origin. An unreachable robots.txt allows nothing for now; an absent one allows everything (RFC 9309). */
-  async function robotsOf(target: Target, link: CheckedLink, signal: AbortSignal): Promise<RobotsRules> {
+  async function robotsOf(target: Target, budget: Budget, signal: AbortSignal): Promise<RobotsRules> {
     const { origin } = target.url
     const known = robots.get(origin)
     if (known !== undefined && known.until > now().getTime()) return known.rules
-    const rules = await fetchRobots(target, link, signal)
+    const rules = await fetchRobots(target, budget, signal)
     if (robots.size >= mostHosts) robots.delete(robots.keys().next().value!)
     robots.delete(origin)
     robots.set(origin, { rules, until: now().getTime() + robotsKept })
     return rules
   }
 
-  async function fetchRobots(from: Target, link: CheckedLink, signal: AbortSignal): Promise<RobotsRules> {
-    let target: Target = { ...from, url: new URL('/robots.txt', link.url) }
+  async function fetchRobots(from: Target, budget: Budget, signal: AbortSignal): Promise<RobotsRules> {
+    let at: Target = { ...from, url: new URL('/robots.txt', from.url) }
     for (let hop = 0; hop <= mostRedirects; hop++) {
-      const read = { headers: robotsHeaders, mostBytes: mostRobotsBytes, isCutLong: true, ...dialOf(options) }
-      const received = await get(target, read, signal)
+      const received = await request(at, robotsRead, budget, signal)
       const location = redirectOf(received)
       if (location !== null) {
-        const checked = checkLink(location, allow, target.url)
+        const checked = checkLink(location, allow, at.url)
         // A robots.txt that leads nowhere is absent.
         if (typeof checked === 'string') return []
-        target = await targetOf(checked, signal)
+        at = await budget.spend(within => targetOf(checked, within))
         continue
       }
       const { status, body } = received
@@ -152,6 +150,8 @@ export function createPageFetcher(options: FetchOptions): PageFetcher {
     }
     return []
   }
+
+  const pageRead: Read = { headers: pageHeaders, mostBytes }
 
   function arrived({ status, header, body }: Received, url: URL): Fetched {
     const isBusy = status === 408 || status === 429 || status >= 500
@@ -175,6 +175,9 @@ const pageHeaders = {
   'accept-encoding': 'gzip, br',
 }
 const robotsHeaders = { 'user-agent': userAgent, accept: 'text/plain, */*', 'accept-encoding': 'gzip, br' }
+
+type Read = Omit<Parameters<typeof get>[1], 'dial'>
+const robotsRead: Read = { headers: robotsHeaders, mostBytes: mostRobotsBytes, isCutLong: true }
 
 /** The reason of a page that was not fetched. */
 class Refused extends Error {

@@ -2,13 +2,13 @@
  * Pictures of pages. A small program takes the place of Chromium and speaks its protocol, so that each way in which Chromium fails can
  * happen. With CHROMIUM_PATH set the real program takes a picture too.
  */
-import { chmodSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { takeScreenshot } from './screenshot.ts'
+import { createScreenshots, type ScreenshotOptions } from './screenshot.ts'
 
 /** The answers of a browser that behaves; a picture is the text of the page. */
 const good = `
@@ -50,6 +50,11 @@ function program(text: string) {
 }
 
 const signal = () => new AbortController().signal
+const takeScreenshot = (
+  given: Parameters<ReturnType<typeof createScreenshots>>[0],
+  options: ScreenshotOptions,
+  until: AbortSignal,
+) => createScreenshots(options)(given, until)
 const page = { page: Buffer.from('<h1>Água R$ 10,00</h1>', 'latin1'), contentType: 'text/html; charset=iso-8859-1' }
 
 test('Chromium gets the text of the page, resolves no name, and knows no secret of the worker', async () => {
@@ -82,6 +87,39 @@ test('without the program there is no picture; an abort ends with its reason', a
   over.abort(reason)
   await expect(taken).rejects.toBe(reason)
   expect(left()).toEqual([])
+})
+
+test('a process runs at most two Chromium programs at once, and each page gets its picture', async () => {
+  const log = join(mkdtempSync(join(tmpdir(), 'retoma-log-')), 'log')
+  onTestFinished(() => rmSync(join(log, '..'), { recursive: true, force: true }))
+  const note = (mark: string) => `(await import('node:fs')).appendFileSync(${JSON.stringify(log)}, '${mark}')`
+  const { path } = program(
+    `${note('+')}\n${good.replace(`({ data: Buffer`, `(appendFileSync(${JSON.stringify(log)}, '-'), { data: Buffer`).replace('import { ', 'import { appendFileSync, ')}`,
+  )
+  const take = createScreenshots({ chromium: path, timeoutMs: 120_000, longestWaitMs: 240_000 })
+  const pictures = await Promise.all(Array.from({ length: 7 }, () => take(page, signal())))
+  expect(pictures.every(each => each !== null)).toBe(true)
+  const marks = [...readFileSync(log, 'utf8')]
+  let [running, most] = [0, 0]
+  for (const mark of marks) {
+    running += mark === '+' ? 1 : -1
+    most = Math.max(most, running)
+  }
+  expect(marks).toHaveLength(14)
+  expect(most).toBe(2)
+})
+
+test('a page that waits too long for its turn, and a page without a folder, get no picture', async () => {
+  const { path, left } = program(programs.hangs)
+  const take = createScreenshots({ chromium: path, mostAtOnce: 1, longestWaitMs: 30 })
+  const over = new AbortController()
+  const hanging = take(page, over.signal)
+  expect(await take(page, signal())).toBe(null)
+  over.abort(new Error('enough'))
+  await expect(hanging).rejects.toThrow('enough')
+  expect(left()).toEqual([])
+  vi.stubEnv('TMPDIR', '/nowhere/at-all')
+  expect(await take(page, signal())).toBe(null)
 })
 
 test.runIf(process.env.CHROMIUM_PATH)(

@@ -4,6 +4,9 @@
  * without images and styles of other addresses, and a hostile page reaches no network.
  *
  * A picture is a bonus: without Chromium, after a timeout or after a crash there is no picture, and the quote goes on.
+ *
+ * Invariant: a process of Retoma runs at most `mostAtOnce` Chromium programs, however many quotes it runs; the program and its folder are gone
+ * before the picture is returned.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -11,36 +14,65 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { decodePage } from './charset.ts'
+import { localTurns } from './local-turns.ts'
 
-interface ScreenshotOptions {
+export interface ScreenshotOptions {
   /** The program, as in CHROMIUM_PATH. */
   chromium: string
-  /** Default 20 s. */
+  /** Time limit of a picture. Default 20 s. */
   timeoutMs?: number | undefined
+  /** Programs at the same time. Default 2: Chromium takes some hundred megabytes. */
+  mostAtOnce?: number | undefined
+  /** A page that waits longer for its turn gets no picture. Default 60 s. */
+  longestWaitMs?: number | undefined
 }
+
+export type TakePicture = (
+  page: { page: Uint8Array; contentType: string | null },
+  signal: AbortSignal,
+) => Promise<Uint8Array | null>
 
 const mostAnswer = 20 * 1024 * 1024
 const size = { width: 1280, height: 1600 }
 
-/** Returns a PNG. null: there is no picture. Rejects only with the reason of the signal. */
-export async function takeScreenshot(
-  page: { page: Uint8Array; contentType: string | null },
-  { chromium, timeoutMs = 20_000 }: ScreenshotOptions,
-  signal: AbortSignal,
-): Promise<Uint8Array | null> {
-  signal.throwIfAborted()
-  const folder = await mkdtemp(join(tmpdir(), 'retoma-page-'))
-  const deadline = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
-  const child = start(chromium, folder)
-  const ended = new Promise<void>(resolve => child.once('close', () => resolve()))
-  try {
-    return await pictureOf(new Browser(child, deadline), decodePage(page.page, page.contentType))
-  } catch {
+/** The returned function answers a PNG; null: there is no picture. It rejects only with the reason of its signal. */
+export function createScreenshots(options: ScreenshotOptions): TakePicture {
+  const { chromium, timeoutMs = 20_000, mostAtOnce = 2, longestWaitMs = 60_000 } = options
+  const turns = localTurns(mostAtOnce)
+  return async (page, signal) => {
     signal.throwIfAborted()
-    return null
+    try {
+      const leave = await turns.enter(chromium, AbortSignal.any([signal, AbortSignal.timeout(longestWaitMs)]))
+      try {
+        return await picture(chromium, page, AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]))
+      } finally {
+        leave()
+      }
+    } catch {
+      signal.throwIfAborted()
+      return null
+    }
+  }
+}
+
+async function picture(
+  chromium: string,
+  { page, contentType }: { page: Uint8Array; contentType: string | null },
+  deadline: AbortSignal,
+): Promise<Uint8Array> {
+  const folder = await mkdtemp(join(tmpdir(), 'retoma-page-'))
+  try {
+    const child = start(chromium, folder)
+    const ended = new Promise<void>(resolve => child.once('exit', () => resolve()).once('error', () => resolve()))
+    try {
+      return await pictureOf(new Browser(child, deadline), decodePage(page, contentType))
+    } finally {
+      kill(child)
+      await ended
+      // A process that outlives its parent could keep the pipes open.
+      for (const stream of child.stdio) stream?.destroy()
+    }
   } finally {
-    kill(child)
-    await ended
     await rm(folder, { recursive: true, force: true, maxRetries: 3 }).catch(() => {})
   }
 }

@@ -58,15 +58,16 @@ export const quoteRoutes = (quotes: Quotes): readonly Route[] => [
     path: '/api/quotes',
     name: 'listQuotes',
     tag,
-    summary: 'Quotes, the newest first',
+    summary:
+      'Quotes, the newest first. With a status a page may have fewer quotes than its limit, or none, although `next` is set',
     role: 'viewer',
     query: z.strictObject({ status: status.optional(), batch_id: z.string().max(100).optional(), ...pageQuery }),
     answer: pageOf(listedQuote),
     async run({ engine, query: { status = null, batch_id: batch = null, after, limit } }) {
       if (batch !== null && !isId(batch)) return { items: [], next: null }
-      const found = await listQuotes(engine, { after: placeOf(after), status, batch, limit: limit + 1 })
-      const { items, next } = pageFrom(found, limit)
-      return { items: items.map(listedWire), next }
+      const { rows, readTo } = await listQuotes(engine, { after: placeOf(after), status, batch, limit: limit + 1 })
+      const { items, next } = pageFrom(rows, limit)
+      return { items: items.map(listedWire), next: next ?? readTo }
     },
   }),
   route({

@@ -156,24 +156,10 @@ const hide = `
   update quotes.batch b set deleted_at = coalesce($2::timestamptz, now())
   from retoma.batch e
   where b.id = $1 and b.deleted_at is null and e.id = any (array[b.batch_id]) and e.state in ('succeeded', 'completed_with_failures', 'failed', 'cancelled')
-  returning b.batch_id::text as batch`
+  returning b.id::text as id, b.batch_id::text as batch, b.open_job::text as "openJob"`
 
 const hideQuotes = `
   update quotes.quote set deleted_at = coalesce($2::timestamptz, now()) where batch_id = $1 and deleted_at is null`
-
-/** Hides the batch and its quotes from all readers. false: the batch is not in a final state, or already hidden. */
-export function hideBatch(home: Engine, id: string): Promise<boolean> {
-  return home.transaction(async tx => {
-    const now = clockOf(home).instant()
-    if ((await tx.query(hide, [id, now])).rows.length === 0) return false
-    await tx.query(hideQuotes, [id, now])
-    return true
-  })
-}
-
-const hidden = `
-  select id::text as id, batch_id::text as batch, open_job::text as "openJob"
-  from quotes.batch b where deleted_at is not null and id > 0 order by b.id limit 100`
 
 export interface HiddenBatch {
   id: string
@@ -181,8 +167,23 @@ export interface HiddenBatch {
   openJob: string | null
 }
 
-export async function readHiddenBatches(home: Pick<Engine, 'query'>): Promise<HiddenBatch[]> {
-  return (await home.query<HiddenBatch>(hidden)).rows
+/** Hides the batch and its quotes from all readers. undefined: the batch is not in a final state, or already hidden. */
+export function hideBatch(home: Engine, id: string): Promise<HiddenBatch | undefined> {
+  return home.transaction(async tx => {
+    const now = clockOf(home).instant()
+    const [found] = (await tx.query<HiddenBatch>(hide, [id, now])).rows
+    if (found !== undefined) await tx.query(hideQuotes, [id, now])
+    return found
+  })
+}
+
+const hidden = `
+  select id::text as id, batch_id::text as batch, open_job::text as "openJob"
+  from quotes.batch b where deleted_at is not null and id > $1 order by b.id limit 100`
+
+/** At most 100, with an id above `after`. */
+export async function readHiddenBatches(home: Pick<Engine, 'query'>, after: string): Promise<HiddenBatch[]> {
+  return (await home.query<HiddenBatch>(hidden, [after])).rows
 }
 
 const removeReadings = `

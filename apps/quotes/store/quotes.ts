@@ -214,24 +214,76 @@ export type ListedQuote = Omit<
 >
 
 const list = `
-  select ${listed} from quotes.quote_requests v
-  where v.id < $1 and ($2::text is null or v.status = $2)
-  order by v.id desc limit $3`
+  select ${listed} from quotes.quote_requests v where v.id < $1 order by v.id desc limit $2`
 
 const listOfBatch = `
   select ${listed} from quotes.quote_requests v
   where v.batch_id = $4 and v.id < $1 and ($2::text is null or v.status = $2)
   order by v.n desc limit $3`
 
+/** Rows that a page of a status reads. The status is in the table of jobs, so no index finds the few quotes of a rare status. */
+const walked = 10_000
+
+const reach = `
+  select min(w.id)::text as id, count(*)::int as n
+  from (select q.id from quotes.quote q where q.id < $1 order by q.id desc limit ${walked}) w`
+
+const walk = `
+  select ${listed} from quotes.quote_requests v
+  where v.id < $1 and v.id >= $4 and v.status = $2
+  order by v.id desc limit $3`
+
+// Running, stalled and failed jobs have indexes of their own. One branch for each partial index.
+const processing = `
+  with few as materialized (
+    select j.ref::bigint as quote from retoma.job j where j.state = 'running' and j.kind = 'quote'
+    union all
+    select j.ref::bigint from retoma.job j where j.state = 'stalled' and j.kind = 'quote'
+  )
+  select ${listed} from few f join quotes.quote_requests v on v.id = any (array[f.quote])
+  where v.id < $1 and v.status = $2
+  order by v.id desc limit $3`
+
+const mostFailed = 5000
+
+const countFailed = `
+  select count(*)::int as n
+  from (select from retoma.job j where j.state = 'failed' and j.id > 0 order by j.id limit ${mostFailed + 1}) j`
+
+const failed = `
+  with few as materialized (
+    select j.ref::bigint as quote
+    from (select id, ref, kind from retoma.job where state = 'failed' and id > 0 order by id limit ${mostFailed + 1}) j
+    where j.kind = 'quote'
+  )
+  select ${listed} from few f join quotes.quote_requests v on v.id = any (array[f.quote])
+  where v.id < $1 and v.status = $2
+  order by v.id desc limit $3`
+
+export interface QuotePage {
+  rows: ListedQuote[]
+  /** The last quote that was read; null: all were read. A page may have fewer quotes than its limit although this is set. */
+  readTo: string | null
+}
+
 /** The newest first. */
 export async function listQuotes(
   home: Pick<Engine, 'query'>,
   { after, status, batch, limit }: { after: string; status: string | null; batch: string | null; limit: number },
-): Promise<ListedQuote[]> {
-  const values = [after, status, limit]
-  const found =
-    batch === null ? home.query<ListedQuote>(list, values) : home.query<ListedQuote>(listOfBatch, [...values, batch])
-  return (await found).rows
+): Promise<QuotePage> {
+  const read = async (text: string, values: unknown[], readTo: string | null = null): Promise<QuotePage> => ({
+    rows: (await home.query<ListedQuote>(text, values)).rows,
+    readTo,
+  })
+  if (batch !== null) return read(listOfBatch, [after, status, limit, batch])
+  if (status === null) return read(list, [after, limit])
+  if (status === 'PROCESSING') return read(processing, [after, status, limit])
+  if (status === 'ERROR') {
+    const { n } = (await home.query<{ n: number }>(countFailed)).rows[0]!
+    if (n <= mostFailed) return read(failed, [after, status, limit])
+  }
+  const { id, n } = (await home.query<{ id: string | null; n: number }>(reach, [after])).rows[0]!
+  return read(walk, [after, status, limit, id ?? '0'], n < walked ? null : id)
 }
 
 const fileOf = `
@@ -248,21 +300,42 @@ export async function readEvidence(
   return (await home.query<{ page: string | null; screenshot: string | null }>(fileOf, [id, n])).rows[0]
 }
 
+// The rows of a batch are its list of items until the batch is submitted: an item that is erased before keeps its row, without its text.
+const isSubmitted = `(q.batch_id is null or (select b.batch_id from quotes.batch b where b.id = q.batch_id) is not null)`
+
 const hide = `
-  update quotes.quote set deleted_at = coalesce($2::timestamptz, now())
-  where id = $1 and deleted_at is null and (batch_id is null or job_id is not null)
-  returning job_id::text as job`
+  update quotes.quote q set deleted_at = coalesce($2::timestamptz, now()), description = ''
+  where q.id = $1 and q.deleted_at is null
+  returning q.id::text as id, q.job_id::text as job, ${isSubmitted} as "isSubmitted"`
+
+export interface HiddenQuote {
+  id: string
+  job: string | null
+  /** False: the row must stay until the batch is submitted. */
+  isSubmitted: boolean
+}
 
 /** Hides the quote from all readers. undefined: there is no such quote. */
-export async function hideQuote(home: Engine, id: string): Promise<{ job: string | null } | undefined> {
-  return (await home.query<{ job: string | null }>(hide, [id, clockOf(home).instant()])).rows[0]
+export async function hideQuote(home: Engine, id: string): Promise<HiddenQuote | undefined> {
+  return (await home.query<HiddenQuote>(hide, [id, clockOf(home).instant()])).rows[0]
 }
 
 const hidden = `
-  select id::text as id, job_id::text as job from quotes.quote q where deleted_at is not null order by q.id limit 100`
+  select q.id::text as id, q.job_id::text as job, ${isSubmitted} as "isSubmitted"
+  from quotes.quote q where q.deleted_at is not null and q.id > $1 order by q.id limit 100`
 
-export async function readHiddenQuotes(home: Pick<Engine, 'query'>): Promise<{ id: string; job: string | null }[]> {
-  return (await home.query<{ id: string; job: string | null }>(hidden)).rows
+/** At most 100, with an id above `after`. */
+export async function readHiddenQuotes(home: Pick<Engine, 'query'>, after: string): Promise<HiddenQuote[]> {
+  return (await home.query<HiddenQuote>(hidden, [after])).rows
+}
+
+const hiddenOfBatch = `
+  select q.id::text as id, q.job_id::text as job, true as "isSubmitted"
+  from quotes.quote q where q.batch_id = $1 and q.deleted_at is not null`
+
+/** The hidden quotes of a submitted batch. */
+export async function readHiddenOfBatch(home: Pick<Engine, 'query'>, batch: string): Promise<HiddenQuote[]> {
+  return (await home.query<HiddenQuote>(hiddenOfBatch, [batch])).rows
 }
 
 const removeReadings = `delete from quotes.reading where quote_id = $1`

@@ -7,19 +7,24 @@
 import type { Engine } from 'retoma'
 import { clockOf } from 'retoma/http'
 
+// A holder that asks again, because the answer was lost, gets its own turn.
 const take = `
-  with free as (
+  with mine as materialized (
+    select slot from quotes.turn where name = $1 and holder = $3 and until > coalesce($5::timestamptz, now())
+  ), free as (
     select s.slot from generate_series(1, $2::int) as s (slot)
-    where not exists (
+    where not exists (select from mine) and not exists (
       select from quotes.turn t where t.name = $1 and t.slot = s.slot and t.until > coalesce($5::timestamptz, now())
     )
     order by s.slot limit 1
+  ), taken as (
+    insert into quotes.turn (name, slot, holder, until)
+    select $1, slot, $3, coalesce($5::timestamptz, now()) + make_interval(secs => $4::float8 / 1000) from free
+    on conflict (name, slot) do update set holder = excluded.holder, until = excluded.until
+      where turn.until <= coalesce($5::timestamptz, now())
+    returning slot
   )
-  insert into quotes.turn (name, slot, holder, until)
-  select $1, slot, $3, coalesce($5::timestamptz, now()) + make_interval(secs => $4::float8 / 1000) from free
-  on conflict (name, slot) do update set holder = excluded.holder, until = excluded.until
-    where turn.until <= coalesce($5::timestamptz, now())
-  returning slot`
+  select slot from mine union all select slot from taken`
 
 /** Returns the slot; undefined: no turn is free. */
 export async function takeTurn(
@@ -39,4 +44,11 @@ export async function leaveTurn(
   { slot, holder }: { slot: number; holder: string },
 ): Promise<void> {
   await home.query(leave, [name, slot, holder])
+}
+
+const prune = `delete from quotes.turn where until <= coalesce($1::timestamptz, now())`
+
+/** Removes the turns of processes that died. */
+export async function pruneTurns(home: Engine): Promise<void> {
+  await home.query(prune, [clockOf(home).instant()])
 }

@@ -4,7 +4,7 @@
  *
  * Invariant: no list and no price of a month is asked again after its answer is written.
  */
-import { type Engine, hours, seconds } from 'retoma'
+import { type Engine, hours, minutes, retryWhileDatabaseAway } from 'retoma'
 import type { Analysis, JsonValue, VehicleEntry, VehiclePrice, VehicleProvider } from '../providers/types.ts'
 import { leastScore, matchVehicle, matchYear, type VehicleMatch } from '../providers/vehicle-match.ts'
 import { readFipe, writeFipe } from '../store/fipe.ts'
@@ -30,6 +30,8 @@ export type VehicleFound = {
 
 /** FIPE publishes a month on its first days; a list of the months is good for some hours. */
 const monthsFor = hours(6)
+/** Longer than a request. If the process dies in the middle, another worker asks after this time. */
+const longestTurn = minutes(2)
 /** The code of a new vehicle begins with this number. */
 const newYear = 32_000
 
@@ -87,15 +89,16 @@ async function kept<T extends VehicleEntry[] | VehiclePrice>(
   goodFor: number | null,
   request: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const read = () => readFipe(engine, month, path, goodFor) as Promise<JsonValue | undefined>
+  const patiently = <R>(work: () => Promise<R>) => retryWhileDatabaseAway(engine, work, signal)
+  const read = () => patiently(() => readFipe(engine, month, path, goodFor) as Promise<JsonValue | undefined>)
   const before = await read()
   if (before !== undefined) return before as unknown as T
-  const turn = { limit: 1, longest: seconds(60), signal }
+  const turn = { limit: 1, longest: longestTurn, signal }
   return withTurn(engine, `fipe:${month}/${path}`.slice(0, 300), turn, async () => {
     const meanwhile = await read()
     if (meanwhile !== undefined) return meanwhile as unknown as T
     const answer = await ask(request)
-    await writeFipe(engine, month, path, answer)
+    await patiently(() => writeFipe(engine, month, path, answer))
     return answer
   })
 }
