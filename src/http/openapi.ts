@@ -139,13 +139,20 @@ function bodyOf({ body, upload, name }: Route, schemas: Components): Json {
     content: {
       ...(body === undefined ? {} : { 'application/json': { schema: schemas.of(body, 'input', name) } }),
       ...(upload === undefined ? {} : { 'multipart/form-data': { schema: formOf(upload) } }),
+      ...Object.fromEntries((upload?.whole ?? []).map(type => [type, { schema: fileOf(upload!) }])),
     },
   }
 }
 
-function formOf({ fields = [], files, required = [], mostFiles, largestFile }: UploadOptions): Json {
-  const description = `at most ${largestFile} bytes`
-  const file = { type: 'string', contentMediaType: 'application/octet-stream', description }
+const fileOf = ({ largestFile }: UploadOptions): Json => ({
+  type: 'string',
+  contentMediaType: 'application/octet-stream',
+  description: `at most ${largestFile} bytes`,
+})
+
+function formOf(upload: UploadOptions): Json {
+  const { fields = [], files, required = [], mostFiles } = upload
+  const file = fileOf(upload)
   const many = mostFiles === 1 ? file : { type: 'array', maxItems: mostFiles, items: file }
   const properties = [...fields.map(field => [field, { type: 'string' }]), ...files.map(field => [field, many])]
   return { type: 'object', properties: Object.fromEntries(properties), required, additionalProperties: false }

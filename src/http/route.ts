@@ -55,7 +55,10 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> {
   readmit(): Promise<unknown>
   /** The idempotent request; undefined without an Idempotency-Key. */
   once: IdempotencyKey | undefined
-  /** The parts of a multipart/form-data body on a route with `upload`; undefined: the body came as JSON, in `body`. */
+  /**
+   * The parts of a multipart/form-data body on a route with `upload`, or the one file that is the body; undefined: the body came as
+   * JSON, in `body`.
+   */
   upload: AsyncIterable<Part> | undefined
 }
 
@@ -159,6 +162,7 @@ const ofUpload = Object.keys({
   required: true,
   mostFiles: true,
   largestFile: true,
+  whole: true,
 } satisfies Record<keyof UploadOptions, true>)
 
 /**

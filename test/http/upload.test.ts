@@ -81,7 +81,29 @@ const parts = route({
     return download((await engine.files.open(params.id))!, request)
   },
 })
-const app: AppOptions = { routes: [store, fetched, parts] }
+/** One file, as a form or as the body itself. */
+const single = route({
+  method: 'post',
+  path: '/single',
+  name: 'single',
+  tag: 't',
+  summary: 's',
+  role: 'operator',
+  upload: { files: ['picture'], mostFiles: 1, largestFile: 1000, whole: ['image/*', 'application/pdf'] },
+  answer: z.array(z.object({ field: z.string(), name: z.string(), type: z.string(), text: z.string() })),
+  async run({ upload }) {
+    const came = []
+    for await (const { file } of upload!) {
+      const { field, name, type, bytes } = file!
+      if (type === 'image/skip') continue
+      const pieces = []
+      for await (const piece of bytes) pieces.push(piece)
+      came.push({ field, name, type, text: Buffer.concat(pieces).toString() })
+    }
+    return came
+  },
+})
+const app: AppOptions = { routes: [store, fetched, parts, single] }
 
 async function door() {
   const made = await doorWith([], { app })
@@ -322,6 +344,25 @@ test('the document says what may be sent, and how much of it', async () => {
     required: ['file'],
   })
   expect(Object.keys(body.paths['/store/{id}'].get.responses[200].content)).toContain('application/pdf')
+})
+
+test('a body of a type of `whole` is the file itself, within the same bounds', async () => {
+  const { fetch } = await door()
+  const sent = async (type: string, body: string) => {
+    const init = { method: 'POST', body, headers: { 'content-type': type } }
+    const response = await fetch(new Request('http://127.0.0.1:3000/single', init))
+    return [response.status, (await response.json()) as Answered['body']] as const
+  }
+  const file = { field: 'picture', name: 'picture' }
+  expect(await sent('image/png', 'abc')).toEqual([200, [{ ...file, type: 'image/png', text: 'abc' }]])
+  expect(await sent('Image/PNG; q=1', '')).toEqual([200, [{ ...file, type: 'image/png', text: '' }]])
+  expect(await sent('application/pdf', 'x'.repeat(1000))).toMatchObject([200, [{ type: 'application/pdf' }]])
+  expect(await sent('image/skip', 'not read')).toEqual([200, []])
+  expect(await sent('image/png', 'x'.repeat(1001))).toMatchObject([413, { error: { code: 'file_too_large' } }])
+  for (const type of ['imagex/png', 'application/pdfx', 'text/plain'])
+    expect(await sent(type, 'x')).toMatchObject([415, { error: { code: 'not_multipart' } }])
+  const form = raw(`${part('form-data; name="picture"; filename="a.png"')}--b--\r\n`)
+  expect((await fetch(new Request('http://127.0.0.1:3000/single', { method: 'POST', ...form }))).status).toBe(200)
 })
 
 test('the same route takes JSON as before', async () => {

@@ -13,8 +13,8 @@ import { type BodyBounds, decoded, parseJson, readBytes } from './body.ts'
 import type { BodyBudget, BodyShare } from './body-budget.ts'
 import type { HeavyRequestSlot, HeavyRequests } from './heavy-requests.ts'
 import { answerOnce, hasKey, onceOf } from './idempotency-key.ts'
-import { partsOf } from './multipart-parts.ts'
-import { isMultipart } from './upload.ts'
+import { partsOf, wholeFileOf } from './multipart-parts.ts'
+import { isMultipart, isWholeFile } from './upload.ts'
 import { validate } from './validate.ts'
 
 const ranks: Record<TokenRole, number> = { viewer: 0, operator: 1, admin: 2 }
@@ -162,10 +162,11 @@ function checkedQuery(route: Route, request: Request): unknown {
   return validate(route.query, given, 'query')
 }
 
-/** Returns undefined if the request is no form and the route also takes JSON. */
+/** Returns undefined if the request is neither a form nor a file and the route also takes JSON. */
 function uploadOf({ upload, body }: Route, request: Request): Call['upload'] {
   if (upload === undefined) return undefined
   if (isMultipart(request)) return partsOf(request, upload)
+  if (isWholeFile(request, upload)) return wholeFileOf(request, upload)
   if (body !== undefined) return undefined
   throw new RetomaError('not_multipart', { type: typeOf(request) })
 }

@@ -1,5 +1,6 @@
 /**
- * Reads multipart/form-data as the body arrives: the parts in order, files as streams. Nothing is read ahead of the consumer.
+ * Reads multipart/form-data as the body arrives: the parts in order, files as streams. Nothing is read ahead of the consumer. A body that
+ * is a file itself is read in the same way, as a form with one part.
  *
  * Invariant: an unreadable part is refused with its position; no part is left out. After a refusal the rest of the body is read and
  * discarded, within bounds: on a cut connection the client would not see the response with the reason.
@@ -38,6 +39,32 @@ export async function* partsOf(request: Request, options: UploadOptions): AsyncG
     }
   } finally {
     void throwAway(pieces)
+  }
+}
+
+/** The body as the only file of the first file field, which also names the file. */
+export async function* wholeFileOf(
+  request: Request,
+  { files, largestFile }: UploadOptions,
+): AsyncGenerator<Part, void> {
+  const [type = ''] = (request.headers.get('content-type') ?? '').toLowerCase().split(';')
+  const pieces = piecesOf(request)
+  const [field] = files as [string]
+  try {
+    yield { file: { field, name: field, type: fileType(type.trim()), bytes: bounded(pieces, largestFile) } }
+  } finally {
+    void throwAway(pieces)
+  }
+}
+
+/** Leaves `pieces` open at the end: the caller discards the rest. */
+async function* bounded(pieces: AsyncGenerator<Uint8Array>, most: number): AsyncGenerator<Uint8Array> {
+  for (let size = 0; ; ) {
+    const { value: piece, done } = await pieces.next()
+    if (done) return
+    size += piece.byteLength
+    if (size > most) throw new RetomaError('file_too_large', { most })
+    yield piece
   }
 }
 
@@ -94,6 +121,8 @@ async function textIn(form: MultipartReader, { charset }: PartHead, position: nu
   return text
 }
 
+const fileType = (type: string) => (isFileType(type) ? type : 'application/octet-stream')
+
 /** A file that is arriving. */
 class Coming {
   readonly field: string
@@ -111,7 +140,7 @@ class Coming {
     this.field = name
     // Browsers and curl write a quote as %22.
     this.name = cleanFileName((fileName ?? '').replaceAll('%22', '"'))
-    this.type = isFileType(type) ? type : 'application/octet-stream'
+    this.type = fileType(type)
     this.#form = form
     this.#largest = largest
     this.#position = position

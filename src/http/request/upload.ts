@@ -14,9 +14,14 @@ export interface UploadOptions {
   mostFiles: number
   /** Bytes of each file; more is refused with `file_too_large`. */
   largestFile: number
+  /**
+   * Types of a body that is one file itself, such as `image/*`: `call.upload` then has this file alone, in the first of `files`.
+   * Default: none.
+   */
+  whole?: readonly string[]
 }
 
-/** A file of a multipart/form-data body. */
+/** A file of a multipart/form-data body, or the body itself. */
 export interface UploadedFile {
   field: string
   /** Without a path, and cleaned. */
@@ -38,3 +43,10 @@ export const mostFields = 100
 
 export const isMultipart = ({ headers }: Request): boolean =>
   /^multipart\/form-data\s*(?:;|$)/i.test(headers.get('content-type') ?? '')
+
+/** True if the body is one file of a type that the route takes. */
+export function isWholeFile({ headers }: Request, { whole = [] }: UploadOptions): boolean {
+  const [type = ''] = (headers.get('content-type') ?? '').toLowerCase().split(';')
+  const given = type.trim()
+  return whole.some(each => (each.endsWith('/*') ? given.startsWith(each.slice(0, -1)) : given === each))
+}
