@@ -23,6 +23,11 @@ export interface Config {
   guards?: readonly Guard[]
   /** Most running jobs of each queue in a worker process, by queue name. Default: 10 for each queue. */
   queues?: Readonly<Record<string, number>>
+  /**
+   * Queues that the process of the API does not work on: of `retoma up`, only its further processes (`--processes 2`) do, and `retoma
+   * worker` does. So a job of such a queue cannot crash the API. Default: none.
+   */
+  workerOnly?: readonly string[]
   /** Limits of queues over all workers: concurrency, rate, waiting jobs. Default: the stored limits. */
   limits?: LimitsByQueue
   /**

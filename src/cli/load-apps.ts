@@ -44,6 +44,7 @@ export function merged(config: LoadedConfig, systems: readonly System[]): Loaded
     errors: Object.assign({}, ...all.map(each => each.errors)),
     // The config comes last: its values for a system's queue take precedence.
     queues: Object.assign({}, ...all.map(each => each.queues)),
+    workerOnly: all.flatMap(each => each.workerOnly),
     limits: Object.assign({}, ...all.map(each => each.limits)),
   }
 }

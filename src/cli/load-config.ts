@@ -31,6 +31,8 @@ export interface Registered {
   readonly guards: readonly Guard[]
   /** Every queue of the jobs, with its concurrency per worker. */
   readonly queues: Readonly<Record<string, number>>
+  /** Queues that the process of the API does not work on. */
+  readonly workerOnly: readonly string[]
   readonly limits: LimitsByQueue
   readonly routes: readonly Route[]
   readonly errors: OwnErrors
@@ -64,13 +66,14 @@ export async function loadConfig({
 }
 
 export function registered(config: Config): Registered {
-  const { batches = [], schedules = [], guards = [], queues = {}, limits = {}, routes = [], errors = {} } = config
+  const { batches = [], schedules = [], guards = [], queues = {}, workerOnly = [] } = config
+  const { limits = {}, routes = [], errors = {} } = config
   const ofBatches = batches.flatMap(({ job, onComplete }) => (onComplete === null ? [job] : [job, onComplete]))
   const ofSchedules = schedules.map(schedule => schedule.job)
   const ofGuards = guards.flatMap(({ enqueue }) => (enqueue === null ? [] : [enqueue.job]))
   const jobs = [...new Set([...(config.jobs ?? []), ...ofBatches, ...ofSchedules, ...ofGuards])]
   const usual = Object.fromEntries(jobs.map(job => [job.queue, usualSize]))
-  return { jobs, batches, schedules, guards, queues: { ...usual, ...queues }, limits, routes, errors }
+  return { jobs, batches, schedules, guards, queues: { ...usual, ...queues }, workerOnly, limits, routes, errors }
 }
 
 /** Queues with limits but without a job in the config: a misspelled name limits nothing. */
@@ -132,6 +135,7 @@ const knownKeys = [
   'schedules',
   'guards',
   'queues',
+  'workerOnly',
   'limits',
   'routes',
   'errors',
@@ -147,23 +151,23 @@ function check(exported: unknown, refuse: (problem: LocalizedText) => RetomaErro
     const hint = suggestion(key, knownKeys)
     throw refuse(both((word, language) => word.config.unknownKey(key, hint[language])))
   }
-  const { jobs, batches, schedules, guards, queues, limits, routes, errors, systems, simulated } = exported as Record<
-    keyof Config,
-    unknown
-  >
+  const { jobs, batches, schedules, guards, queues, workerOnly, limits, routes, errors, systems, simulated } =
+    exported as Record<keyof Config, unknown>
   checkJobs(jobs, refuse)
   checkBatches(batches, refuse)
   checkSchedules(schedules, refuse)
   checkGuards(guards, refuse)
   checkQueues(queues, refuse)
+  if (workerOnly !== undefined && !isListOfNames(workerOnly)) throw refuse(both(word => word.config.workerOnlyNoList))
   checkQueueLimits(limits, refuse)
   checkRoutes(routes, refuse)
   checkErrors(errors, refuse)
   checkSystemList(systems, refuse)
-  const areNames = Array.isArray(simulated) && simulated.every(each => typeof each === 'string')
-  if (simulated !== undefined && !areNames) throw refuse(both(word => word.config.simulatedNoList))
+  if (simulated !== undefined && !isListOfNames(simulated)) throw refuse(both(word => word.config.simulatedNoList))
   return exported as Config
 }
+
+const isListOfNames = (given: unknown): boolean => Array.isArray(given) && given.every(each => typeof each === 'string')
 
 function checkJobs(jobs: unknown, refuse: (problem: LocalizedText) => RetomaError): void {
   if (jobs === undefined) return

@@ -80,6 +80,7 @@ test('without a config there is nothing registered', async () => {
     schedules: [],
     guards: [],
     queues: {},
+    workerOnly: [],
     limits: {},
     routes: [],
     errors: {},
@@ -134,6 +135,7 @@ test.each([
     'two guards have the name "a"',
   ],
   ['export default { queues: { a: 0 } }', 'queues.a must be a whole number from 1 to 10000'],
+  ['export default { workerOnly: "a" }', 'workerOnly must be a list of queue names'],
   [
     'export default { limits: { default: { concurency: 3 } } }',
     'retoma.config.ts cannot be used: the option limits.default.concurency is not usable: there is no such option',

@@ -26,12 +26,19 @@ export function upCommand(program: Command, cli: Cli): void {
 async function up(context: Context, options: { processes?: number }): Promise<number> {
   const loaded = await loadApps(context)
   // The first process has the API and the data folder; the others only work.
-  const isFirst = new Supervision().place.number === 1
-  const parts = { alone: isFirst, http: isFirst, work: loaded.queues, processes: options.processes }
+  const { number, of: count } = new Supervision().place
+  const isFirst = number === 1
+  const work = isFirst ? withoutQueues(loaded.queues, loaded.workerOnly) : loaded.queues
+  if (count === 1 && loaded.workerOnly.length > 0)
+    context.output.note(context.output.word.up.workerOnly(loaded.workerOnly.join(', ')))
+  const parts = { alone: isFirst, http: isFirst, work, processes: options.processes }
   // Imported on first use: the server takes a third of a command's start time.
   const { runService } = await import('../service-process.ts')
   return runService(context, loaded, parts, running => announce(context, loaded, running, 'up'))
 }
+
+const withoutQueues = (queues: Readonly<Record<string, number>>, left: readonly string[]) =>
+  Object.fromEntries(Object.entries(queues).filter(([queue]) => !left.includes(queue)))
 
 /** Prints the lines of `up` and `serve` after the start. */
 export function announce(context: Context, loaded: LoadedApps, running: RunningService, as: 'up' | 'serving'): void {

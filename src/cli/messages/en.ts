@@ -211,6 +211,7 @@ export const en = {
     systemsNoList: 'systems must be a list of systems, such as what a package of a system returns',
     notASystem: (index: number) => `systems[${index}] is not a system: it has no name`,
     simulatedNoList: 'simulated must be a list of names',
+    workerOnlyNoList: 'workerOnly must be a list of queue names',
     systemKind: (kind: string, system: string) =>
       `the kind "${kind}" is that of the system ${system}: give yours another name, or take the system out of systems`,
     systemQueue: (queue: string, kind: string, system: string) =>
@@ -241,6 +242,8 @@ export const en = {
     processes: (processes: number, connections: number, allowed: number) =>
       `processes: ${processes}, together at most ${connections} of the ${allowed} connections that the database allows`,
     oneProcess: 'warning: RETOMA_PROCESSES has no effect without the supervisor; this is one process',
+    workerOnly: (queues: string) =>
+      `only worker processes run the jobs of: ${queues}; start retoma worker, or give --processes 2`,
     howToStop: 'Ctrl-C stops it',
     starting: 'preparing the embedded PostgreSQL (first start only)…',
     stopping: 'stopping… (Ctrl-C again leaves at once)',

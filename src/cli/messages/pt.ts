@@ -202,6 +202,7 @@ export const pt: CliMessages = {
     systemsNoList: 'systems deve ser uma lista de sistemas, como o que um pacote de sistema devolve',
     notASystem: index => `systems[${index}] não é um sistema: não tem nome`,
     simulatedNoList: 'simulated deve ser uma lista de nomes',
+    workerOnlyNoList: 'workerOnly deve ser uma lista de nomes de filas',
     systemKind: (kind, system) =>
       `o tipo "${kind}" é do sistema ${system}: dê outro nome ao seu, ou tire o sistema de systems`,
     systemQueue: (queue, kind, system) =>
@@ -232,6 +233,8 @@ export const pt: CliMessages = {
     processes: (processes, connections, allowed) =>
       `processos: ${processes}, juntos no máximo ${connections} das ${allowed} conexões que o banco permite`,
     oneProcess: 'aviso: RETOMA_PROCESSES não tem efeito sem o supervisor; este é um só processo',
+    workerOnly: queues =>
+      `só processos de worker rodam os jobs de: ${queues}; inicie retoma worker, ou use --processes 2`,
     howToStop: 'Ctrl-C encerra',
     starting: 'preparando o PostgreSQL embutido (só no primeiro início)…',
     stopping: 'encerrando… (Ctrl-C de novo sai na hora)',
