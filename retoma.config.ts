@@ -2,6 +2,7 @@
 import { classifier } from '@retoma/classifier'
 import { documents } from '@retoma/documents'
 import { quotes } from '@retoma/quotes'
+import { snaps } from '@retoma/snaps'
 import { defineConfig, defineJob } from 'retoma'
 
 const hello = defineJob({
@@ -12,4 +13,4 @@ const hello = defineJob({
   },
 })
 
-export default defineConfig({ jobs: [hello], systems: [classifier(), quotes(), documents()] })
+export default defineConfig({ jobs: [hello], systems: [classifier(), quotes(), documents(), snaps()] })

@@ -27,6 +27,7 @@ const files = [
   'apps/classifier/fuzz.test.ts',
   'apps/quotes/fuzz.test.ts',
   'apps/documents/fuzz.test.ts',
+  'apps/snaps/fuzz.test.ts',
 ]
 const began = performance.now()
 let seed = first

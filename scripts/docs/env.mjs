@@ -7,9 +7,11 @@ export async function print() {
   const { settings: classifier } = await import('../../apps/classifier/dist/settings.js')
   const { settings: quotes } = await import('../../apps/quotes/dist/settings.js')
   const { settings: documents } = await import('../../apps/documents/dist/settings.js')
+  const { settings: snaps } = await import('../../apps/snaps/dist/settings.js')
   return printExample({
     'Of the document classifier (apps/classifier)': classifier,
     'Of the price quotes (apps/quotes)': quotes,
     'Of the documents (apps/documents)': documents,
+    'Of the snaps (apps/snaps)': snaps,
   })
 }

@@ -20,7 +20,10 @@ function scriptsIn(folder: string): string[] {
 /** What a script imports of the product and is not there. */
 function missing(path: string, text: string): string[] {
   return [...text.matchAll(/import \{([^}]*)\} from '(\.[^']*\/dist\/[^']+)\.js'/g)].flatMap(([, names, from]) => {
-    const source = posix.join(posix.dirname(path), from!).replace(/^dist\//, 'src/')
+    const source = posix
+      .join(posix.dirname(path), from!)
+      .replace(/^dist\//, 'src/')
+      .replace(/^(apps\/\w+\/)dist\//, '$1')
     const module = read(`${source}.ts`)
     if (module === undefined) return [`${path}: there is no ${source}.ts`]
     const exported = (name: string) =>

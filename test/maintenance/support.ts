@@ -13,7 +13,7 @@ import { createTestDatabase } from '../../src/testing/index.ts'
 import { migratedDatabase } from '../support/database.ts'
 
 /** Systems with tables of their own, whose rows are in a backup too. */
-const systems = ['classifier', 'quotes', 'documents'].map(name => ({
+const systems = ['classifier', 'quotes', 'documents', 'snaps'].map(name => ({
   name,
   migrations: new URL(`../../apps/${name}/sql/`, import.meta.url),
 }))
@@ -49,7 +49,7 @@ export async function place(migrations?: Migration[] | 'ours'): Promise<Place> {
 async function digestOf(sql: Place['sql']): Promise<Record<string, string>> {
   const tables = await sql<{ name: string }>(
     `select nspname || '.' || relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
-     where nspname in ('retoma', 'classifier', 'quotes', 'documents') and relkind = 'r' and relname not in ('migration', 'system_migration')
+     where nspname in ('retoma', 'classifier', 'quotes', 'documents', 'snaps') and relkind = 'r' and relname not in ('migration', 'system_migration')
      order by 1`,
   )
   const digests: Record<string, string> = {}
@@ -126,6 +126,10 @@ export const oddRows = `
   insert into quotes.turn (name, slot, holder, until) values ('provider:fipe', 1, 'h', 'infinity');
   insert into documents.documents (id, user_id, filename, size, sha256, file_id, status, job_id, text, search, created_at, updated_at)
   values ('01890000-0000-7000-8000-000000000001', 'ana', E'ação "1"\\n.pdf', 3, '\\x00ff', 1, 'DONE', 1, E'linha\\n2', to_tsvector('portuguese', 'ação'), now(), now());
+  insert into snaps.snap (job_id, file_id, name, content_type, size, sha256, created_by, created_at, format, width, height, perceptual_hash,
+    luminance_histogram, blur_score, dominant_colors, taken_at, taken_at_offset)
+  values (1, 1, E'a\\n"b".jpg', 'image/jpeg', 3, '\\x00ff', 'ana', now(), 'jpeg', 2, 1, 'x80000000000000ff'::bit(64), '{0,2}', 0.1,
+    '[{"hex": "#00ff00", "share": 1}]', now(), '-03:00');
   insert into classifier.purchase (document_id, attempt, provider, cost_usd, usable, at)
   select id, 1, 'openrouter', 0.000001, true, now() from classifier.document;
   insert into retoma.batch (id, name, key, key_reserved, kind, queue, policy, state, priority, total, reason, throughput_at, throughput_done, created_at, submitted_at, finished_at)

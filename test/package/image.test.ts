@@ -43,6 +43,8 @@ const ours = [
   'retoma/sql/001_baseline.up.sql',
   '@retoma/classifier/dist/index.js',
   '@retoma/quotes/dist/index.js',
+  '@retoma/snaps/dist/index.js',
+  'sharp/package.json',
 ]
 
 let folder: string
@@ -67,6 +69,7 @@ beforeAll(async () => {
     '/src/apps/classifier/dist': join(root, 'apps', 'classifier', 'dist'),
     '/src/apps/quotes/dist': join(root, 'apps', 'quotes', 'dist'),
     '/src/apps/documents/dist': join(root, 'apps', 'documents', 'dist'),
+    '/src/apps/snaps/dist': join(root, 'apps', 'snaps', 'dist'),
   }
   for (const [what, ...rest] of last) {
     if (what !== 'COPY') continue
@@ -107,7 +110,7 @@ test('compose.yaml runs five workers of 20 jobs and 2 GB each', () => {
   const worker = readFileSync(join(root, 'compose.yaml'), 'utf8')
     .replace(/[\s\S]*\n {2}worker:\n/, '')
     .replace(/\nvolumes:[\s\S]*/, '')
-  expect(worker).toMatch(/command: \[worker, --queues, "default:20,classifier:20,quotes:20"\]/)
+  expect(worker).toMatch(/command: \[worker, --queues, "default:20,classifier:20,quotes:20,documents:4,snaps:4"\]/)
   expect(worker).toMatch(/replicas: 5\n/)
   expect(worker).toMatch(/limits: \{ memory: 2g \}/)
 })

@@ -46,6 +46,9 @@ export const emptyTables = `
       delete from documents.bank_item;
       delete from documents.bank_user;
     end if;
+    if to_regclass('snaps.snap') is not null then
+      delete from snaps.snap;
+    end if;
   end $$;
   delete from retoma.file;
   delete from retoma.token;

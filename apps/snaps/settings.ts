@@ -1,0 +1,31 @@
+/** Defines the environment variables of the snaps, and reads them. */
+import { readSystemSettings, settingChecks } from 'retoma'
+
+const { oneOf, wholeNumber } = settingChecks
+
+/** @public for scripts/docs */
+export const settings = {
+  SNAPS_WORKER: {
+    meaning:
+      'Where snaps are processed. api: also in the process of the API (retoma up). own: only in worker processes (retoma worker, or the further processes of retoma up --processes 2)',
+    default: 'api',
+    read: oneOf('api', 'own'),
+  },
+  SNAPS_CONCURRENCY: {
+    meaning: 'Snaps that a worker runs at the same time; each core decodes one image',
+    default: '4',
+    read: wholeNumber(1, 1000),
+  },
+} as const
+
+export interface SnapsSettings {
+  /** `own`: the process of the API does not process snaps. */
+  worker: 'api' | 'own'
+  concurrency: number
+}
+
+/** Throws `bad_setting` with the name of an unusable variable. */
+export function readSnapsSettings(environment?: Readonly<Record<string, string | undefined>>): SnapsSettings {
+  const read = readSystemSettings(settings, environment)
+  return { worker: read.SNAPS_WORKER, concurrency: read.SNAPS_CONCURRENCY }
+}

@@ -1,0 +1,2 @@
+drop view snaps.snap_processing_job;
+drop table snaps.snap;

@@ -1,0 +1,78 @@
+/** The six queries of docs/snaps.md, taken from the page and run on a queue in every state. */
+import { readFileSync } from 'node:fs'
+import { expect, onTestFinished, test } from 'vitest'
+import { migratedDatabase } from '../../../test/support/database.ts'
+import { until } from '../../../test/support/engine.ts'
+import { photo } from './images.ts'
+import { liveSnaps } from './live.ts'
+
+const page = readFileSync(new URL('../../../docs/snaps.md', import.meta.url), 'utf8')
+const queries = [...page.matchAll(/\*\*\d\. [^\n]*\n\n```sql\n(.*?);\n```/gs)].map(([, query]) => query!)
+
+test('each of the six queries of the page answers the question above it', async () => {
+  expect(queries).toHaveLength(6)
+  const { url, drop } = await migratedDatabase('with systems')
+  onTestFinished(drop)
+  const { engine, send, sql, ended, read, work } = await liveSnaps({ url })
+  await sql(
+    `create function public.refuse() returns trigger language plpgsql as $$ begin raise exception 'disco cheio'; end $$`,
+  )
+  await sql(
+    `create trigger refuse before update of format on snaps.snap for each row when (old.name = 'falha.jpg')
+     execute function public.refuse()`,
+  )
+  const worker = await work()
+  onTestFinished(() => worker.stop())
+  const image = await photo(1)
+  const done = await send(image)
+  const refused = [
+    await send(Buffer.from('texto')),
+    await send(Buffer.from('texto')),
+    await send(image.subarray(0, 900)),
+  ]
+  for (const id of [done, ...refused]) await ended(id)
+  const retried = await send(image, 'falha.jpg')
+  await until(async () => (await read(retried)).next_retry_at !== null)
+  let letGo = () => {}
+  const held = new Promise<void>(resolve => {
+    letGo = resolve
+  })
+  await engine.queues.pause('snaps')
+  const running = await send(image)
+  const locked = engine.transaction(async tx => {
+    await tx.query(`select from snaps.snap where id = $1 for update`, [running])
+    await engine.queues.resume('snaps')
+    await held
+  })
+  await until(async () => (await read(running)).status === 'PROCESSING')
+  await engine.queues.pause('snaps')
+  const waiting = [await send(image), await send(image)]
+
+  const ask = async (n: number) => sql<Record<string, unknown>>(queries[n - 1]!.replace('42', retried))
+  const counts = (await ask(1)).map(({ status, count }) => `${status} ${count}`)
+  expect(counts).toEqual(['DONE 1', 'FAILED 3', 'PENDING 3', 'PROCESSING 1'])
+  expect((await ask(2)).map(({ id }) => id).filter(id => id !== retried)).toEqual(waiting)
+  const { claimed_by } = await read(running)
+  const [here] = await ask(3)
+  expect(here).toMatchObject({ id: running, claimed_by, pid: process.pid })
+  expect(here).toMatchObject({ since: expect.anything(), last_sign: expect.anything() })
+  expect(await ask(4)).toEqual([
+    {
+      id: retried,
+      attempt_count: (await read(retried)).attempt_count,
+      next_retry_at: new Date((await read(retried)).next_retry_at),
+      last_error: expect.stringContaining('disco cheio'),
+    },
+  ])
+  const why = await ask(5)
+  expect(why.map(({ count, example }) => [count, example])).toEqual([
+    ['2', refused[0]],
+    ['1', refused[2]],
+  ])
+  expect(why[0]!.last_error).toBe('o arquivo não é uma imagem JPEG, PNG, WebP, GIF, TIFF ou AVIF')
+  const history = await ask(6)
+  expect(history[0]).toMatchObject({ attempt: 1, failure_type: 'error', worker: claimed_by })
+  expect(history[0]!.message).toContain('disco cheio')
+  letGo()
+  await locked
+})
