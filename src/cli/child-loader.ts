@@ -6,13 +6,12 @@ import { fileURLToPath } from 'node:url'
 import { localized, RetomaError } from '../errors/errors.ts'
 import { type Handler, type Loader, loadHandler } from '../isolation/handler-module.ts'
 import { loadApps } from './load-apps.ts'
-import { importModule as importFile } from './load-config.ts'
 
 /** The folder of Retoma's own modules, which Node loads directly: a loader would compile their imports again in every child. */
 const ours = new URL('..', import.meta.url).href
 
-export const importModule: Loader['importModule'] = href =>
-  href.startsWith(ours) ? import(href) : importFile(fileURLToPath(href))
+export const importModule: Loader['importModule'] = async href =>
+  href.startsWith(ours) ? import(href) : (await import('../module-loader.ts')).importModule(fileURLToPath(href))
 
 export async function findHandler(folder: string, file: string | undefined, kind: string): Promise<Handler> {
   const { jobs } = await loadApps({ folder, configFile: file })

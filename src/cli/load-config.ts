@@ -1,8 +1,5 @@
 /**
  * Finds and loads the user's retoma.config, TypeScript included, on a bare Node 20. Called by the commands that run or enqueue jobs.
- *
- * Invariant: `import … from 'retoma'` in the config is this very copy of the library, installed in that folder or not: two copies would
- * not recognise each other's errors and outcomes.
  */
 import { access, stat } from 'node:fs/promises'
 import { basename, join, relative, resolve } from 'node:path'
@@ -100,24 +97,10 @@ const isFile = async (path: string): Promise<boolean> => {
   )
 }
 
-/** Loads a module of the user in the same way as the config. */
-export async function importModule<Module>(file: string): Promise<Module> {
-  // These modules take as long to load as all others together, and only commands with a config need them.
-  const [{ createJiti }, library, http] = await Promise.all([
-    import('jiti'),
-    import('../index.ts'),
-    import('../http/index.ts'),
-  ])
-  const jiti = createJiti(import.meta.url, {
-    fsCache: false,
-    interopDefault: false,
-    virtualModules: { retoma: library, 'retoma/http': http },
-  })
-  return jiti.import<Module>(file)
-}
-
 async function evaluate(file: string, folder: string): Promise<unknown> {
   try {
+    // The loader takes as long to load as all other modules together, and only commands with a config need the loader.
+    const { importModule } = await import('../module-loader.ts')
     const loading = importModule<{ default?: unknown }>(file).then(module => module.default)
     const exported = await withDeadline(loading, longestLoad, () => new Error('it did not load within 60 s'))
     // Read here, so that an error of a getter is reported as an error of the file too.

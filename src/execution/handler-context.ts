@@ -183,7 +183,7 @@ export class Context implements JobContext {
       this.#outside('isolated', () => this.#isolated(name, module, input, options)) as Promise<never>
   }
 
-  async #isolated(name: string, module: URL, input: unknown, given?: IsolatedOptions): Promise<unknown> {
+  async #isolated(name: string, module: URL | string, input: unknown, given?: IsolatedOptions): Promise<unknown> {
     const { call, options } = checkIsolated(name, module, input, given)
     const work = async (signal: AbortSignal) => decodeText(await this.#host.isolate(call, signal))
     try {

@@ -1,5 +1,11 @@
-/** Finds handlers in modules at the start of a worker, and loads handlers where the handlers run. */
+/**
+ * Finds handlers in modules at the start of a worker, and loads handlers where the handlers run.
+ *
+ * Invariant: a definition names its module once, and the name holds for the sources (`tsx`, a test runner) and for the build: if the named
+ * file does not exist, the file with the extension of the other form is the module.
+ */
 import { access, constants } from 'node:fs/promises'
+import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type LocalizedText, localized, RetomaError } from '../errors/errors.ts'
 import { refuseDefinition } from '../errors/invalid-option.ts'
@@ -22,7 +28,58 @@ export interface Loader {
 export const importerOf = async (loader: string | null): Promise<Importer> =>
   loader === null ? nodeImport : ((await import(loader)) as Loader).importModule
 
-const nodeImport: Importer = href => import(href)
+/** Compiles TypeScript only if this process cannot load it: `tsx`, Bun, Deno and newer versions of Node can. */
+const nodeImport: Importer = async href => {
+  try {
+    return await import(href)
+  } catch (error) {
+    if (!isTypeScript(href) || !isBeforeEvaluation(error)) throw error
+    return ((await import(compilingLoader.href)) as { importModule: (file: string) => Promise<unknown> }).importModule(
+      fileURLToPath(href),
+    )
+  }
+}
+
+// By address, because the loader imports the whole library. Only our own tests run the TypeScript sources.
+const compilingLoader = new URL(
+  import.meta.url.endsWith('.ts') ? '../../dist/module-loader.js' : '../module-loader.js',
+  import.meta.url,
+)
+
+const isTypeScript = (href: string): boolean => /\.[cm]?ts$/.test(new URL(href).pathname)
+
+/** The module graph could not be read or linked. No module of the graph has run, so that a second load repeats nothing. */
+const isBeforeEvaluation = (error: unknown): boolean =>
+  error instanceof SyntaxError ||
+  /^ERR_(UNKNOWN_FILE_EXTENSION|MODULE_NOT_FOUND|UNSUPPORTED_DIR_IMPORT|INVALID_TYPESCRIPT_SYNTAX|UNSUPPORTED_TYPESCRIPT_SYNTAX)$/.test(
+    String((error as { code?: unknown } | null)?.code),
+  )
+
+/** The extension of a source, and of the file that the compiler makes of the source; and the reverse. */
+const otherForm: Readonly<Record<string, string>> = {
+  '.js': '.ts',
+  '.mjs': '.mts',
+  '.cjs': '.cts',
+  '.ts': '.js',
+  '.mts': '.mjs',
+  '.cts': '.cjs',
+}
+
+/** Returns the address of the file that exists: the named file, else its other form. Undefined if neither can be read. */
+async function existingModule(href: string): Promise<string | undefined> {
+  const other = new URL(href)
+  const extension = extname(other.pathname)
+  other.pathname =
+    other.pathname.slice(0, other.pathname.length - extension.length) + (otherForm[extension] ?? extension)
+  for (const each of [href, other.href]) {
+    const isReadable = await access(fileURLToPath(each), constants.R_OK).then(
+      () => true,
+      () => false,
+    )
+    if (isReadable) return each
+  }
+  return undefined
+}
 
 /**
  * Imports for an isolated function: plain JavaScript with Node's own import if possible. A loader would compile every imported package at
@@ -53,7 +110,7 @@ export const loadCalled = (step: string, href: string, importer: Importer): Prom
 async function loadFunction<Loaded>(href: string, importer: Importer, takes: string, unusable: Unusable) {
   let module: Record<string, unknown>
   try {
-    module = (await importer(href)) as Record<string, unknown>
+    module = (await importer((await existingModule(href)) ?? href)) as Record<string, unknown>
   } catch (error) {
     throw unusable(localized(asText(error), asText(error)), { cause: error })
   }
@@ -74,12 +131,11 @@ async function loadFunction<Loaded>(href: string, importer: Importer, takes: str
 export async function checkHandlers(jobs: Iterable<AnyJob>): Promise<void> {
   for (const { kind, handler } of jobs) {
     if (handler === null) continue
+    if ((await existingModule(handler)) !== undefined) continue
     const file = fileURLToPath(handler)
-    await access(file, constants.R_OK).catch(() =>
-      refuseDefinition(localized(`the job "${kind}"`, `job "${kind}"`))(
-        `there is no handler that can be read at ${file}`,
-        `não há um handler que se possa ler em ${file}`,
-      ),
+    refuseDefinition(localized(`the job "${kind}"`, `job "${kind}"`))(
+      `there is no handler that can be read at ${file}`,
+      `não há um handler que se possa ler em ${file}`,
     )
   }
 }

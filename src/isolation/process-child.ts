@@ -87,7 +87,7 @@ export function startProcess(nature: Nature): Child {
     works(is) {
       const what = is ? 'ref' : 'unref'
       child[what]()
-      child.channel?.[what]()
+      child.channel?.[what]?.()
       for (const pipe of [child.stderr, child.stdio[4]]) (pipe as unknown as { ref(): void; unref(): void })?.[what]?.()
     },
   }

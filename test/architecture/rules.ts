@@ -70,12 +70,15 @@ const arrows: Record<string, string[]> = {
   // Doors. A door has no SQL: a command or a route calls the engine or maintenance, as any other program can.
   config: [],
   register: [],
+  // Isolation loads the loader by its address.
+  'module-loader': ['index', 'http'],
   index: ['engine', 'providers', 'config', 'settings', 'lib', 'lib/values', 'errors', 'version'],
   // Jobs, batches and the rest as JSON, for HTTP and for --json.
   'json-views': ['index', 'lib/values', 'errors'],
   http: ['json-views', 'index', 'engine', 'lib', 'lib/values', 'errors', 'version'],
   cli: [
-    'index', 'engine', 'maintenance', 'supervisor', 'isolation', 'incidents', 'config', 'http', 'json-views', 'embedded-postgres',
+    'index', 'engine', 'maintenance', 'supervisor', 'isolation', 'incidents', 'config', 'module-loader', 'http', 'json-views',
+    'embedded-postgres',
     'settings', 'lib', 'lib/values', 'errors', 'version',
   ], // biome-ignore format: read as one list
   testing: anything,

@@ -51,6 +51,33 @@ test('a function named run, and a CommonJS module, are handlers too', async () =
   expect((await ends(common as never, undefined as never)).result).toBe('common')
 })
 
+test.each<[Isolation, string, string]>([
+  ['inline', 'handler.ts', 'handler.js'],
+  ['thread', 'handler.mts', 'handler.mjs'],
+  ['process', 'handler.ts', 'handler.js'],
+  ['inline', 'handler.mjs', 'handler.mts'],
+])('%s: the module %s is found by the name %s', async (isolation, file, name) => {
+  const types = file.endsWith('ts')
+  const text = `export default (_ctx${types ? ': unknown' : ''}) => 'found'`
+  const handler = new URL(name, await fileWith(file, text)).href
+  const job = defineJob({ kind: 'k', handler, isolation, maxAttempts: 1 })
+  const { ends } = await workingOn(job)
+  expect(await ends(job as never, undefined as never)).toMatchObject({ error: null, result: 'found' })
+})
+
+test('an error of a TypeScript module is told as it is, and the module runs once', async () => {
+  const text = `globalThis.evaluated = (globalThis.evaluated ?? 0) + 1\nthrow new Error('evaluated ' + globalThis.evaluated)`
+  const handler = await fileWith('handler.ts', `const a: number = 1\n${text}`)
+  const job = defineJob({ kind: 'k', handler, isolation: 'thread', maxAttempts: 1 })
+  const { ends } = await workingOn(job)
+  const ended = await ends(job as never, undefined as never)
+  expect(ended.error!.message).toContain('evaluated 1')
+})
+
+test.each(['./handler.js', 'https://example.com/handler.js', 'file:'])('%s is no address of a module', text => {
+  expect(() => defineJob({ kind: 'k', handler: text })).toThrow(/handler must be the URL of a file/)
+})
+
 test('an input that a child would get as something else is refused', async () => {
   class Money {}
   const input = {

@@ -5,6 +5,7 @@ import { refuseOption } from '../../errors/invalid-option.ts'
 import { type CheckedStep, checkStepName, checkStepOptions } from '../../execution/model/step.ts'
 import { type ChildEnvironment, checkChildEnvironment } from '../../jobs/model/environment-option.ts'
 import type { IsolatedOptions } from '../../jobs/model/job-context.ts'
+import { moduleAddress } from '../../jobs/model/module-address.ts'
 import { doNotRetry } from '../../jobs/model/outcome.ts'
 import { leastMemory } from '../../jobs/model/policy-options.ts'
 import { megabytes } from '../../lib/values/bytes.ts'
@@ -30,7 +31,7 @@ const usualMemory = megabytes(512)
 /** `options`: options of the surrounding step, without a timeout, because the child has the timeout. */
 export function checkIsolated(
   name: string,
-  module: URL,
+  module: URL | string,
   input: unknown,
   given: IsolatedOptions = {},
 ): { call: IsolatedCall; options: CheckedStep } {
@@ -59,13 +60,14 @@ export function checkIsolated(
 }
 
 function addressOf(module: unknown): string {
-  if (!(module instanceof URL) || module.protocol !== 'file:')
+  const address = moduleAddress(module)
+  if (address === null)
     refuseOption(
       'module',
       `it is the address of a file, such as new URL('./read.js', import.meta.url), not ${asText(module)}`,
       `é o endereço de um arquivo, como new URL('./read.js', import.meta.url), não ${asText(module)}`,
     )
-  return module.href
+  return address
 }
 
 /** Rejects values that would change on the way. */

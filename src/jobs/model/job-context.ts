@@ -82,7 +82,7 @@ export interface JobContext {
    * exceeds its timeout or its memory limit; then this call throws, and the handler decides. The rest of the handler stays in its
    * process.
    */
-  isolated<T>(name: string, module: URL, input: unknown, options?: IsolatedOptions): Promise<T>
+  isolated<T>(name: string, module: URL | string, input: unknown, options?: IsolatedOptions): Promise<T>
   /** Read access to the engine's files. */
   readonly files: JobFiles
 }

@@ -5,6 +5,7 @@ import { type Refuse, refuseDefinition, refuseUnknown } from '../../errors/inval
 import { namePattern, nameRule } from '../../lib/values/name.ts'
 import { type ChildEnvironment, checkChildEnvironment } from './environment-option.ts'
 import type { JobContext } from './job-context.ts'
+import { moduleAddress } from './module-address.ts'
 import type { Skip, Snooze } from './outcome.ts'
 import { defaultPolicy, type JobPolicy } from './policy.ts'
 import { kindPolicy, type PolicyOptions, policyOptions } from './policy-options.ts'
@@ -108,7 +109,7 @@ export type HandlerUrlOf<Module extends HandlerModule> = HandlerUrl<
 
 /**
  * Gives the URL of a handler module the types of the module, so that `defineJob` checks the handler against the input schema and knows
- * the result. At run time the URL is unchanged.
+ * the result. At run time the URL is unchanged. `./extract.js` also finds `./extract.ts` where the sources run, and the other way round.
  *
  * @example
  * defineJob({
@@ -117,8 +118,8 @@ export type HandlerUrlOf<Module extends HandlerModule> = HandlerUrl<
  *   handler: handlerOf<typeof import('./extract.js')>(new URL('./extract.js', import.meta.url)),
  * })
  */
-export function handlerOf<Module extends HandlerModule>(url: URL): HandlerUrlOf<Module> {
-  return url
+export function handlerOf<Module extends HandlerModule>(url: URL | string): HandlerUrlOf<Module> {
+  return url as HandlerUrlOf<Module>
 }
 
 /**
@@ -140,12 +141,12 @@ export function handlerOf<Module extends HandlerModule>(url: URL): HandlerUrlOf<
 export function defineJob<Schema extends StandardSchemaV1, Output = unknown>(
   options: JobOptions & {
     input: Schema
-    handler: HandlerUrl<StandardSchemaV1.InferOutput<Schema>, Output>
+    handler: HandlerUrl<StandardSchemaV1.InferOutput<Schema>, Output> | string
     run?: undefined
   },
 ): Job<StandardSchemaV1.InferInput<Schema>, Output>
 export function defineJob<Input = undefined, Output = unknown>(
-  options: JobOptions & { input?: undefined; handler: HandlerUrl<Input, Output>; run?: undefined },
+  options: JobOptions & { input?: undefined; handler: HandlerUrl<Input, Output> | string; run?: undefined },
 ): Job<Input, Output>
 export function defineJob<Schema extends StandardSchemaV1, Output>(
   options: JobOptions & {
@@ -160,7 +161,7 @@ export function defineJob(
   options: JobOptions & {
     input?: StandardSchemaV1 | undefined
     run?: ((context: JobContext, input: never) => unknown) | undefined
-    handler?: URL
+    handler?: URL | string
   },
 ): AnyJob {
   const name = typeof options?.kind === 'string' ? options.kind : ''
@@ -253,12 +254,13 @@ function handlerHref(
       'handler is the URL of a module; a function (ctx, input) => result goes to run',
       'handler é a URL de um módulo; uma função (ctx, input) => result vai em run',
     )
-  if (!(handler instanceof URL) || handler.protocol !== 'file:')
+  const address = moduleAddress(handler)
+  if (address === null)
     refuse(
       "handler must be the URL of a file, such as new URL('./work.js', import.meta.url)",
       "handler deve ser a URL de um arquivo, como new URL('./work.js', import.meta.url)",
     )
-  return handler.href
+  return address
 }
 
 function environmentOf({ env, isolation = 'inline' }: JobOptions, refuse: Refuse): ChildEnvironment {
