@@ -122,7 +122,16 @@ export default defineConfig({
         },
       },
       { extends: true, test: { name: 'from-source', include: fromSource } },
-      { extends: true, test: { name: 'packages', include: packages, exclude: ['**/node_modules/**'] } },
+      {
+        extends: true,
+        test: {
+          name: 'packages',
+          include: packages,
+          // Tests of projects that a test runs by their own runner.
+          exclude: ['**/node_modules/**', 'test/package/projects/**'],
+          globalSetup: ['test/package/global-setup.ts'],
+        },
+      },
     ],
     // The built program runs as it is, as in a process of its own: test/cli/support.ts.
     server: { deps: { external: [source('../dist/')] } },

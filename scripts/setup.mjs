@@ -16,14 +16,21 @@ import { giveUp, Trouble } from './lib/trouble.mjs'
 
 const say = line => console.error(line)
 
-/** `servers`: the oldest PostgreSQL we support and one that we refuse; `examples`: what they stand on; `next`: what the one with Next.js does. Only tests and checks need them. */
-export async function setup({ build: wantsBuild = false, servers = false, examples = false, next = false } = {}) {
+/** `servers`: the oldest PostgreSQL we support and one that we refuse; `examples`: what they stand on; `next`: what the one with Next.js does; `runtimes`: Node, Bun, Deno, compilers and test runners. Only tests and checks need them. */
+export async function setup({
+  build: wantsBuild = false,
+  servers = false,
+  examples = false,
+  next = false,
+  runtimes = false,
+} = {}) {
   refuseWhatCannotWork()
   const folders = [
     root,
     ...(servers ? [inRoot('test', 'oldest'), inRoot('test', 'too-old')] : []),
     ...(examples ? [inRoot('examples')] : []),
     ...(next ? [inRoot('test', 'next')] : []),
+    ...(runtimes ? [inRoot('test', 'runtimes')] : []),
   ]
   const ready = () => folders.every(isInstalled) && (!wantsBuild || isBuilt())
   if (ready()) return

@@ -25,7 +25,10 @@ const ofPackages = given.includes('--packages')
 const writesDurations = given.includes('--durations')
 const projects = [ofPackages ? 'packages' : '!packages']
 
-await setup({ build: true, ...(ofPackages ? { servers: true, examples: true, next: true } : {}) }).catch(error => {
+await setup({
+  build: true,
+  ...(ofPackages ? { servers: true, examples: true, next: true, runtimes: true } : {}),
+}).catch(error => {
   process.on('exit', () => console.log(`\n${closingLine({ passed: 0, failed: 1 })}`))
   giveUp(error)
 })

@@ -11,7 +11,7 @@ const { lacking } = await import(new URL('../../scripts/lock.mjs', import.meta.u
 const lockIn = (folder: string) =>
   JSON.parse(readFileSync(new URL(`../../${folder}package-lock.json`, import.meta.url), 'utf8'))
 
-const folders = ['', 'examples/', 'test/next/', 'test/oldest/', 'test/too-old/']
+const folders = ['', 'examples/', 'test/next/', 'test/oldest/', 'test/runtimes/', 'test/too-old/']
 
 test.each(folders)(
   'the lock file in %j has the packages of every system, so that npm ci takes it (`node scripts/lock.mjs` adds them)',

@@ -1,0 +1,1 @@
+module.exports = (ctx, { name }) => ctx.step('greet', () => `Hello, ${name}`)
