@@ -10,7 +10,7 @@ const nightly = defineSchedule({
   job: report,
   cron: '0 2 * * *',
   timeZone: 'America/Sao_Paulo',
-  input: slot => ({ night: slot.toISOString() }),
+  input: occurrence => ({ night: occurrence.toISOString() }),
 })
 
 test('two days have two reports, at 02:00 in São Paulo', async () => {
