@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { inject, onTestFinished } from 'vitest'
 import { createTestDatabase } from '../../src/testing/index.ts'
 
-export const root = fileURLToPath(new URL('../../', import.meta.url))
+const root = fileURLToPath(new URL('../../', import.meta.url))
 const places = ['node_modules', 'examples/node_modules', 'test/runtimes/node_modules'].map(each => join(root, each))
 
 /** Where a tool is installed; undefined if the tool is not made for this system. */
@@ -22,7 +22,7 @@ interface Parts {
   type?: 'module' | 'commonjs'
 }
 
-/** `keep`: the project lasts until `remove` is called, not until the end of the test. */
+/** Makes a project, which lasts until `remove` is called. */
 export async function project({ from, files = {}, tools = [], type = 'module' }: Parts) {
   const folder = await mkdtemp(join(inject('packed').folder, 'project-'))
   if (from !== undefined) await cp(fileURLToPath(from), folder, { recursive: true })
@@ -37,13 +37,6 @@ export async function project({ from, files = {}, tools = [], type = 'module' }:
     await symlink(toolFolder(tool)!, link)
   }
   return { folder, remove: () => rm(folder, { recursive: true, force: true }) }
-}
-
-/** The same until the end of the test. */
-export async function projectOfTest(parts: Parts): Promise<string> {
-  const { folder, remove } = await project(parts)
-  onTestFinished(remove)
-  return folder
 }
 
 /** The URL of a database for the test. */
