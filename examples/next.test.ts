@@ -116,7 +116,7 @@ describe.skipIf(!isInstalled)('the example with Next.js', () => {
     }
     expect(await documents()).toEqual([])
     const sent = await fetch(`${origin}/documents?name=a.pdf`, { method: 'POST', body: '%PDF-1.7 a contract' })
-    expect(sent.status).toBe(202)
+    expect([sent.status, await sent.json()]).toEqual([202, { id: '1', status: 'PENDING' }])
     expect([await documents(), await workers()]).toEqual([[['a.pdf', 'PENDING', null, null]], []])
     const client = new pg.Client({ connectionString: url })
     await client.connect()

@@ -1,13 +1,15 @@
 /** One engine for the whole process: Next.js loads modules anew while you develop. */
 import { createEngine, defineBatch, defineJob, type Engine } from 'retoma'
 import { type App, createApp } from 'retoma/http'
-import { lostDocuments, processDocument, table } from './documents.ts'
+import { lostDocuments, processDocument, table, upload } from './documents.ts'
 
 const hello = defineJob({ kind: 'hello', run: (_, { name }: { name: string }) => `Hello, ${name}` })
 
 interface Started {
   engine: Engine
   app: App
+  /** Of the module that the engine knows: Next.js has a copy of each module in every route. */
+  upload(filename: string, body: AsyncIterable<Uint8Array>): Promise<string>
 }
 
 async function start(): Promise<Started> {
@@ -25,7 +27,7 @@ async function start(): Promise<Started> {
   // Who is asking is for your app to say, from its own log-in; here it is always Ana.
   const who = () => ({ user: 'ana', role: 'admin' as const })
   const options = { basePath: '/retoma', who, cronSecret: process.env.CRON_SECRET }
-  return { engine, app: createApp(engine, options) }
+  return { engine, app: createApp(engine, options), upload: (name, body) => upload(engine, name, body) }
 }
 
 const kept = globalThis as { retoma?: Promise<Started> }

@@ -1,5 +1,4 @@
 /** Uploads and lists documents. The upload only stores and enqueues: nothing runs on after the answer. */
-import { upload } from '../../documents.ts'
 import { retoma } from '../../retoma.ts'
 
 export const runtime = 'nodejs'
@@ -7,9 +6,9 @@ export const dynamic = 'force-dynamic'
 
 export async function POST(request: Request): Promise<Response> {
   if (request.body === null) return Response.json({ error: 'send a file' }, { status: 400 })
-  const { engine } = await retoma()
+  const { upload } = await retoma()
   const name = new URL(request.url).searchParams.get('name') ?? 'document.pdf'
-  const id = await upload(engine, name, request.body as unknown as AsyncIterable<Uint8Array>)
+  const id = await upload(name, request.body as unknown as AsyncIterable<Uint8Array>)
   return Response.json({ id, status: 'PENDING' }, { status: 202 })
 }
 
