@@ -75,7 +75,7 @@ type Ending = { is: 'done' } | { is: 'late' } | { is: 'failed'; trouble: RetomaE
 async function processDocument(ctx: JobContext, document: string, options: DocumentJobOptions): Promise<void> {
   const home = options.engine()
   const run: Run = { document, job: ctx.id, attempt: ctx.attempt }
-  const begun = await ctx.transaction(`begin ${ctx.attempt}`, tx => beginRun(home, tx, run))
+  const begun = await beginRun(home, run)
   if ('over' in begun) {
     // An earlier attempt has finished, and its answer was lost.
     if (begun.over === 'DONE') return
@@ -100,14 +100,14 @@ async function attemptAt(ctx: JobContext, run: Run, begun: Begun, options: Docum
   const content = await read(ctx, path, begun.filename)
   if ('trouble' in content) {
     const { trouble } = content
-    const isOurs = await ctx.transaction(`fail ${run.attempt}`, tx => failRun(home, tx, run, trouble.in('pt')))
+    const isOurs = await ctx.transaction('fail', tx => failRun(home, tx, run, trouble.in('pt')))
     return isOurs ? { is: 'failed', trouble } : { is: 'late' }
   }
   if (!(await touchRun(home, run))) return { is: 'late' }
   const thumbnail = await draw(ctx, path)
   const { pages, title, text, isComplete } = content
   const done = { pages, title, text, textComplete: isComplete, language: languageOf(text), thumbnail }
-  const isOurs = await ctx.transaction(`finish ${run.attempt}`, async tx => {
+  const isOurs = await ctx.transaction('finish', async tx => {
     const finished = await finishRun(home, tx, run, begun, done)
     if (finished && thumbnail !== null) await home.files.keep([thumbnail], { job: ctx.id, tx })
     return finished
@@ -128,7 +128,7 @@ async function giveBack(ctx: JobContext, run: Run, error: unknown, home: Engine)
     }
     const { failures = 0 } = (await home.job(ctx.id)) ?? {}
     const reason = failures + 1 < maxAttempts ? null : reasonOf(error)
-    await ctx.transaction(`end ${run.attempt}`, tx => failRun(home, tx, run, reason))
+    await failRun(home, home, run, reason)
   } catch (problem) {
     ctx.log.warn({ err: problem }, 'the end of an attempt could not be written into its document')
   }

@@ -33,11 +33,11 @@ const statusOfRun = `
  * Gives the document to this attempt. Otherwise answers the status of a document that is over; null: the document is erased or belongs to
  * another job.
  */
-export async function beginRun(home: Engine, tx: JobTransaction, run: Run): Promise<Begun | { over: Status | null }> {
+export async function beginRun(home: Engine, run: Run): Promise<Begun | { over: Status | null }> {
   const { document, job, attempt } = run
-  const { rows } = await tx.query<Begun>(begin, [document, job, attempt, clockOf(home).instant()])
+  const { rows } = await home.query<Begun>(begin, [document, job, attempt, clockOf(home).instant()])
   if (rows[0] !== undefined) return rows[0]
-  const found = await tx.query<{ status: Status | null }>(statusOfRun, [document, job])
+  const found = await home.query<{ status: Status | null }>(statusOfRun, [document, job])
   return { over: found.rows[0]?.status ?? null }
 }
 
