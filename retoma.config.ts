@@ -1,6 +1,7 @@
 /** What `npm start` in a clone runs; try: npm run -s retoma -- jobs enqueue hello '{"name":"Ana"}' --wait */
 import { classifier } from '@retoma/classifier'
 import { documents } from '@retoma/documents'
+import { planner } from '@retoma/planner'
 import { quotes } from '@retoma/quotes'
 import { snaps } from '@retoma/snaps'
 import { defineConfig, defineJob } from 'retoma'
@@ -13,4 +14,4 @@ const hello = defineJob({
   },
 })
 
-export default defineConfig({ jobs: [hello], systems: [classifier(), quotes(), documents(), snaps()] })
+export default defineConfig({ jobs: [hello], systems: [classifier(), quotes(), documents(), snaps(), planner()] })

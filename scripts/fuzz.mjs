@@ -28,6 +28,7 @@ const files = [
   'apps/quotes/fuzz.test.ts',
   'apps/documents/fuzz.test.ts',
   'apps/snaps/fuzz.test.ts',
+  'apps/planner/fuzz.test.ts',
 ]
 const began = performance.now()
 let seed = first

@@ -186,7 +186,7 @@ create table retoma.failure (
   stack text,
   worker text,                                -- worker of the attempt
   at timestamptz not null,
-  evidence jsonb,                             -- evidence of a crash: signal, exit code, memory, last lines of stderr
+  evidence jsonb,                             -- of a crash: signal, exit code, memory, last lines of stderr; of an orphan: last sign of the worker
   primary key (job_id, attempt)
 );
 

@@ -8,10 +8,12 @@ export async function print() {
   const { settings: quotes } = await import('../../apps/quotes/dist/settings.js')
   const { settings: documents } = await import('../../apps/documents/dist/settings.js')
   const { settings: snaps } = await import('../../apps/snaps/dist/settings.js')
+  const { settings: planner } = await import('../../apps/planner/dist/settings.js')
   return printExample({
     'Of the document classifier (apps/classifier)': classifier,
     'Of the price quotes (apps/quotes)': quotes,
     'Of the documents (apps/documents)': documents,
     'Of the snaps (apps/snaps)': snaps,
+    'Of the planner (apps/planner)': planner,
   })
 }

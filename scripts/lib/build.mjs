@@ -11,7 +11,7 @@ import { run } from './children.mjs'
 import { inRoot, root } from './paths.mjs'
 import { Trouble } from './trouble.mjs'
 
-/** The package itself first: the others are compiled against its types. */
+/** The package itself first: the others are compiled against its types; then the packages in apps/ that others of apps/ depend on. */
 const packages = () => [
   { folder: root, project: 'tsconfig.build.json' },
   ...apps().map(name => ({ folder: inRoot('apps', name), project: `apps/${name}/tsconfig.build.json` })),
@@ -20,7 +20,12 @@ const packages = () => [
 const apps = () =>
   readdirSync(inRoot('apps'))
     .filter(name => existsSync(inRoot('apps', name, 'tsconfig.build.json')))
-    .sort()
+    .sort((a, b) => Number(needsOthers(a)) - Number(needsOthers(b)) || (a < b ? -1 : 1))
+
+const needsOthers = name => {
+  const { dependencies = {} } = JSON.parse(readFileSync(inRoot('apps', name, 'package.json'), 'utf8'))
+  return Object.keys(dependencies).some(each => each.startsWith('@retoma/'))
+}
 
 // At the same depth as dist/, because source maps name the sources by relative path.
 const fresh = ({ folder }) => join(folder, '.dist-new')

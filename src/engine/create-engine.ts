@@ -53,6 +53,7 @@ import { readTick } from '../maintenance/sql/read-doctor-facts.ts'
 import { createMeter, type MetricSource } from '../metrics/metrics-registry.ts'
 import { createStats } from '../metrics/stats.ts'
 import { createProviders } from '../providers/provider-actions.ts'
+import { createOrphanRecovery } from '../recovery/recover-orphans.ts'
 import { viewFindings } from '../recovery/sql/findings.ts'
 import type { Schedule } from '../schedules/model/schedule.ts'
 import { checkSchedules, createScheduleActions } from '../schedules/schedule-actions.ts'
@@ -350,7 +351,12 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
   const engine: Engine = {
     ...checked(flat, parameters.flat),
     jobs: checked(
-      { ...jobs, ...createBulkActions({ db, clock, batchMoved, wake, leasesEnded }), erase: eraser.job },
+      {
+        ...jobs,
+        ...createBulkActions({ db, clock, batchMoved, wake, leasesEnded }),
+        recoverOrphans: createOrphanRecovery({ db, clock, wake }),
+        erase: eraser.job,
+      },
       parameters.jobs,
     ),
     batches: checked({ ...batches, erase: eraser.batch }, parameters.batches),

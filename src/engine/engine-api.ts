@@ -15,6 +15,7 @@ import type { FilesApi } from '../files/file-streams.ts'
 import type { GuardsApi } from '../guards/guard-actions.ts'
 import type { BulkActions } from '../jobs/bulk-actions.ts'
 import type { JobActions, JobReads } from '../jobs/job-actions.ts'
+import type { AnyJob } from '../jobs/model/job.ts'
 import type { WorkerView } from '../jobs/sql/job-view.ts'
 import type { QueuesApi } from '../limits/queue-actions.ts'
 import type { RateLimiter } from '../limits/rate-limiter.ts'
@@ -84,6 +85,11 @@ export interface Engine
 
 /** The namespace `engine.jobs`. */
 export interface JobsApi extends JobActions, BulkActions {
+  /**
+   * Recovers the orphans of a kind now, without the wait for the next sweep of the kind (`sweepEvery`). An orphan is a running job
+   * whose worker is dead since the kind's `orphanAfter`; `onOrphan` decides what happens to the job. Returns the ids of the jobs.
+   */
+  recoverOrphans(job: AnyJob): Promise<string[]>
   /**
    * Erases a finished job with its checkpoints, failures, events, files, incidents and notices. The batch of an item still counts
    * the item. The unique key becomes free: an enqueue with the same key creates another job. A missing job counts as already

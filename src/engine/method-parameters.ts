@@ -329,6 +329,7 @@ const namespaces: { readonly [Name in Namespace]: ParametersOf<Engine[Name]> } =
     fail: [id, value('reason', left), object<FailOptions>('options', { by: left, code: storedText })],
     cancelMany: [allOf, object<BulkOptions>('options', { by: left, dryRun: bool })],
     retryMany: [allOf, object<BulkOptions & { after?: string }>('options', { by: left, dryRun: bool, after: text })],
+    recoverOrphans: [job],
     erase: [id],
   },
   batches: {

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
 
 test('every table of the schema is named', () => {
-  const schemas = ['sql', ...['classifier', 'quotes', 'documents', 'snaps'].map(name => `apps/${name}/sql`)]
+  const schemas = ['sql', ...['classifier', 'quotes', 'documents', 'snaps', 'planner'].map(name => `apps/${name}/sql`)]
     .map(folder => read(`${folder}/schema.sql`))
     .join('')
   const tables = [...schemas.matchAll(/^create table (?:retoma\.)?([\w.]+)/gm)].map(([, name]) => name!)

@@ -13,7 +13,7 @@ import { createTestDatabase } from '../../src/testing/index.ts'
 import { migratedDatabase } from '../support/database.ts'
 
 /** Systems with tables of their own, whose rows are in a backup too. */
-const systems = ['classifier', 'quotes', 'documents', 'snaps'].map(name => ({
+const systems = ['classifier', 'quotes', 'documents', 'snaps', 'planner'].map(name => ({
   name,
   migrations: new URL(`../../apps/${name}/sql/`, import.meta.url),
 }))
@@ -49,7 +49,7 @@ export async function place(migrations?: Migration[] | 'ours'): Promise<Place> {
 async function digestOf(sql: Place['sql']): Promise<Record<string, string>> {
   const tables = await sql<{ name: string }>(
     `select nspname || '.' || relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
-     where nspname in ('retoma', 'classifier', 'quotes', 'documents', 'snaps') and relkind = 'r' and relname not in ('migration', 'system_migration')
+     where nspname in ('retoma', 'classifier', 'quotes', 'documents', 'snaps', 'planner') and relkind = 'r' and relname not in ('migration', 'system_migration')
      order by 1`,
   )
   const digests: Record<string, string> = {}
@@ -123,6 +123,7 @@ export const oddRows = `
   insert into quotes.reading (quote_id, n, product, shop, url, price, currency, seen_at)
   select id, 1, E'a\\n"b"', 'loja', 'https://loja.example', 3499.90, 'BRL', now() from quotes.quote;
   insert into quotes.fipe (reference, path, answer, answered_at) values ('331', 'cars/brands', '[{"code": "1"}]', now());
+  insert into planner.job (job_id, kind, created_by, created_at) values (1, 'extract-demand', 'ana', now());
   insert into quotes.turn (name, slot, holder, until) values ('provider:fipe', 1, 'h', 'infinity');
   insert into documents.documents (id, user_id, filename, size, sha256, file_id, status, job_id, text, search, created_at, updated_at)
   values ('01890000-0000-7000-8000-000000000001', 'ana', E'ação "1"\\n.pdf', 3, '\\x00ff', 1, 'DONE', 1, E'linha\\n2', to_tsvector('portuguese', 'ação'), now(), now());

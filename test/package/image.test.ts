@@ -45,6 +45,8 @@ const ours = [
   '@retoma/quotes/dist/index.js',
   '@retoma/snaps/dist/index.js',
   'sharp/package.json',
+  '@retoma/pdf-page/dist/index.js',
+  '@retoma/planner/dist/index.js',
 ]
 
 let folder: string
@@ -70,6 +72,8 @@ beforeAll(async () => {
     '/src/apps/quotes/dist': join(root, 'apps', 'quotes', 'dist'),
     '/src/apps/documents/dist': join(root, 'apps', 'documents', 'dist'),
     '/src/apps/snaps/dist': join(root, 'apps', 'snaps', 'dist'),
+    '/src/apps/pdf-page/dist': join(root, 'apps', 'pdf-page', 'dist'),
+    '/src/apps/planner/dist': join(root, 'apps', 'planner', 'dist'),
   }
   for (const [what, ...rest] of last) {
     if (what !== 'COPY') continue
@@ -110,7 +114,7 @@ test('compose.yaml runs five workers of 20 jobs and 2 GB each', () => {
   const worker = readFileSync(join(root, 'compose.yaml'), 'utf8')
     .replace(/[\s\S]*\n {2}worker:\n/, '')
     .replace(/\nvolumes:[\s\S]*/, '')
-  expect(worker).toMatch(/command: \[worker, --queues, "default:20,classifier:20,quotes:20,documents:4,snaps:4"\]/)
+  expect(worker).toMatch(/command: \[worker, --queues, "default:20,classifier:20,quotes:20,documents:4,snaps:4,planner:2"\]/)
   expect(worker).toMatch(/replicas: 5\n/)
   expect(worker).toMatch(/limits: \{ memory: 2g \}/)
 })

@@ -35,7 +35,7 @@ async function begin() {
   const { url } = await createTestDatabase(server.url)
   await (await createEngine({ databaseUrl: url, log: false })).close()
   const { url: withSystems } = await createTestDatabase(server.url)
-  const systems = ['classifier', 'quotes', 'documents', 'snaps'].map(name => ({
+  const systems = ['classifier', 'quotes', 'documents', 'snaps', 'planner'].map(name => ({
     name,
     migrations: new URL(`../../apps/${name}/sql/`, import.meta.url),
   }))

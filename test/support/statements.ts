@@ -50,7 +50,7 @@ export async function everyStatement(): Promise<Statement[]> {
   const ours = (await shown(sqlFiles)).flatMap(({ value }) =>
     typeof value === 'object' && value !== null ? [value, ...Object.values(value)] : [],
   )
-  const theirs = (await Promise.all(['classifier', 'quotes', 'documents', 'snaps'].map(statementsOf))).flat()
+  const theirs = (await Promise.all(['classifier', 'quotes', 'documents', 'snaps', 'planner'].map(statementsOf))).flat()
   const byName = new Map([...ours.filter(isStatement), ...theirs].map(each => [each.name, each]))
   return [...byName.values()]
 }

@@ -30,6 +30,9 @@ export const emptyTables = `
       delete from classifier.run;
       delete from classifier.project;
     end if;
+    if to_regclass('planner.job') is not null then
+      delete from planner.job;
+    end if;
     if to_regclass('quotes.quote') is not null then
       delete from quotes.turn;
       delete from quotes.fipe;

@@ -4,7 +4,7 @@
  * watchdogs may run without a leader.
  *
  * Invariant: an orphan is recovered no sooner than its kind's `orphanAfter` after the worker's last heartbeat, and no
- * later than `sweepEvery` after that instant (sweep-schedule.ts).
+ * later than `sweepEvery` after that instant (sweep-schedule.ts). The failure keeps the last sign of the worker as evidence.
  *
  * A worker is declared dead after 20 s, or after the smallest `orphanAfter` of its kinds if smaller; never later because
  * a kind allows more. Until the recovery the dead worker still has the leases. If the worker lives after all and settles
@@ -42,11 +42,16 @@ const now = `coalesce($1::timestamptz, now())`
 const ms = (number: string): string => `make_interval(secs => ${number} / 1000.0)`
 const { orphanAfter, sweepEvery } = defaultPolicy
 
+// The last sign of life of the worker: its heartbeat, or the claim of the job.
+const lastSign = `greatest(j.started_at, least(w.heartbeat_at, w.dead_at))`
+
 // The instant from which a job is an orphan. Immediately, if the worker's row is missing; if the worker left by itself
 // (never suspected, without a crash report); if `dead_at` lies in the future (before a failover to a slower clock); or if
-// the kind allows no more time than the declaration of death takes.
+// the kind allows no more time than the declaration of death takes. A job that would end as `failed` has its whole time,
+// from its start if the worker's row is missing: a failure is final.
 const orphanFrom = `
   case
+    when w.id is null and k.policy ->> 'onOrphan' = 'fail' then j.started_at + ${ms('p.after')}
     when w.crash_report is null and w.suspected_at is null
       or p.after <= ${orphanAfter} and p.every <= ${sweepEvery}
       or not b.begun
@@ -63,7 +68,7 @@ const recover = {
   name: 'orphan_recover',
   text: `
     with found as materialized (
-      select j.id, j.attempt, j.worker_id, b.begun, w.crash_report ->> 'how' = 'named' as named
+      select j.id, j.attempt, j.worker_id, b.begun, w.crash_report ->> 'how' = 'named' as named, ${lastSign} as sign
       from retoma.job j
         left join retoma.worker w on w.id = any (array[j.worker_id])
         left join retoma.kind k on k.name = any (array[j.kind])
@@ -74,18 +79,19 @@ const recover = {
         cross join lateral (select coalesce(w.crash_report -> 'started' ? (j.id || '/' || j.attempt), true) as begun) b
       where j.state = 'running'
         and (w.id is null or w.dead_at is not null)
-        and ${orphanFrom} <= ${lastSweep(now, 'p.every')}
+        and ($5::text is null or j.kind = $5)
+        and ${orphanFrom} <= case when $5::text is null then ${lastSweep(now, 'p.every')} else ${now} end
       order by j.id + 0
       limit $2
     ), orphan as materialized (
-      select j.id, j.worker_id, f.begun, f.named, j.crash_suspicion, j.crashes, ${policyInForce('k', 'j')} as policy, ${restartsWithoutProgress('j')} as restarts_without_progress
+      select j.id, j.worker_id, f.begun, f.named, f.sign, j.crash_suspicion, j.crashes, ${policyInForce('k', 'j')} as policy, ${restartsWithoutProgress('j')} as restarts_without_progress
       from found f
         join retoma.job j on j.id = any (array[f.id]) and j.attempt = f.attempt and j.worker_id = f.worker_id
         left join retoma.kind k on k.name = any (array[j.kind])
       order by f.id
       for update of j skip locked
     ), judged as materialized (
-      select o.id, o.worker_id, o.begun,
+      select o.id, o.worker_id, o.begun, o.sign,
         case
           when not o.begun then 'waiting'
           when o.policy ->> 'onOrphan' = 'fail' then 'failed'
@@ -113,10 +119,11 @@ const recover = {
         error = case when o.begun then o.error else j.error end
       from judged o
       where j.id = any (array[o.id])
-      returning j.id, j.queue, j.kind, j.attempt, o.state, 'running' as was, o.worker_id, o.begun, j.limited, j.limit_key, j.batch_id, j.ref, j.failures, j.error
+      returning j.id, j.queue, j.kind, j.attempt, o.state, 'running' as was, o.worker_id, o.begun, o.sign, j.limited, j.limit_key, j.batch_id, j.ref, j.failures, j.error
     ), noted as (
-      insert into retoma.failure (job_id, attempt, failure_type, code, message, worker, at)
-      select id, attempt, 'orphan', error ->> 'code', error ->> 'message', worker_id, ${now} from moved where begun
+      insert into retoma.failure (job_id, attempt, failure_type, code, message, evidence, worker, at)
+      select id, attempt, 'orphan', error ->> 'code', error ->> 'message', jsonb_build_object('heartbeatAt', sign), worker_id, ${now}
+      from moved where begun
       on conflict do nothing
     ), ${noteJobStates('moved', now, { where: 'm.begun' })},
     ${releaseLimits('moved', now)},
@@ -124,7 +131,15 @@ const recover = {
     select id, queue, kind, state, worker_id as worker from moved`,
 }
 
-/** Recovers at most `limit` jobs of dead or missing workers by their policy. */
-export function recoverOrphans(db: Db, limit: number, now: Date | null): Promise<Recovered[]> {
-  return db.run<Recovered>(recover, [now, limit, orphanError, tooManyError], tickMs)
+/**
+ * Recovers at most `limit` jobs of dead or missing workers by their policy. With `kind` only jobs of this kind, at once and
+ * not at the next sweep of the kind.
+ */
+export function recoverOrphans(
+  db: Db,
+  limit: number,
+  now: Date | null,
+  kind: string | null = null,
+): Promise<Recovered[]> {
+  return db.run<Recovered>(recover, [now, limit, orphanError, tooManyError, kind], tickMs)
 }

@@ -1,0 +1,85 @@
+/**
+ * Extracts the demand of a table of visits (CSV or XLSX). A process with limits reads the file.
+ *
+ * Invariant: the job ends within its limits for every file, and no file crashes the worker.
+ */
+import { type JobContext, megabytes, minutes, RetomaError } from 'retoma'
+import { errors } from '../errors.ts'
+import { failed } from '../failed.ts'
+import type { Upload } from '../jobs.ts'
+import { readAway } from '../read-away.ts'
+import type { Demand, DropReason } from './count.ts'
+import type { ReadDemand } from './read.ts'
+import type { Trouble } from './table.ts'
+
+// Only tests run this file from the TypeScript source, which Node 20 cannot read; the child then runs the built file.
+const reader = new URL(import.meta.url.endsWith('.ts') ? '../dist/demand/read.js' : './read.js', import.meta.url)
+/** 500,000 rows take some seconds. */
+const limits = { timeout: minutes(2), memory: megabytes(512), maxBytes: megabytes(1) }
+
+const reasons: Readonly<Record<DropReason, string>> = {
+  no_date: 'sem data',
+  bad_date: 'data que não existe ou não se entende',
+  no_hour: 'sem hora',
+  bad_hour: 'hora que não se entende',
+  bad_count: 'quantidade que não se entende',
+  negative_count: 'quantidade negativa',
+}
+
+export interface ExtractedDemand extends Omit<Demand, 'dropped'> {
+  dropped: { rows: number; reasons: { reason: DropReason; sentence: string; rows: number; example: string }[] }
+}
+
+export async function extractDemand(ctx: JobContext, upload: Upload): Promise<ExtractedDemand> {
+  const path = await ctx.files.path(upload.file)
+  if (path === null) throw failed(new RetomaError(errors.planner_file_gone, {}))
+  const read = await readAway<ReadDemand>(ctx, 'demand', reader, { path }, limits)
+  if ('trouble' in read) throw failed(troubleOf(read))
+  const { dropped, ...demand } = read.demand
+  return {
+    ...demand,
+    dropped: {
+      rows: dropped.rows,
+      reasons: dropped.reasons.map(each => ({ ...each, sentence: reasons[each.reason] })),
+    },
+  }
+}
+
+const likenesses = {
+  binary: { en: 'it is no text and no workbook', pt: 'não é texto nem planilha' },
+  pdf: { en: 'it is a PDF', pt: 'é um PDF' },
+  image: { en: 'it is an image', pt: 'é uma imagem' },
+  archive: { en: 'it is an archive', pt: 'é um arquivo compactado' },
+  document: { en: 'it is another kind of Office document', pt: 'é outro tipo de documento do Office' },
+} as const
+const wanted = { en: 'CSV or .xlsx', pt: 'CSV ou .xlsx' }
+
+function troubleOf(trouble: Trouble): RetomaError {
+  switch (trouble.trouble) {
+    case 'empty':
+      return new RetomaError(errors.planner_file_empty, {})
+    case 'macros':
+      return new RetomaError(errors.workbook_macros, {})
+    case 'old_workbook':
+      return new RetomaError(errors.workbook_old, {})
+    case 'type':
+      return new RetomaError(errors.planner_file_type, { likeness: likenesses[trouble.likeness], wanted })
+    case 'corrupt':
+      return new RetomaError(errors.planner_file_corrupt, { problem: trouble.problem })
+    case 'too_large':
+      return new RetomaError(errors.table_too_large, { problem: { en: trouble.en, pt: trouble.pt } })
+    case 'bomb':
+      return new RetomaError(errors.workbook_bomb, { megabytes: trouble.megabytes, most: trouble.most })
+    case 'formula':
+      return new RetomaError(errors.workbook_formulas, { cell: trouble.cell })
+    case 'header': {
+      const columns = trouble.columns.map(text => `"${text}"`).join(', ') || '-'
+      return new RetomaError(errors.table_header, { problem: { en: trouble.en, pt: trouble.pt }, columns })
+    }
+    case 'no_visits':
+      return new RetomaError(errors.table_without_visits, {
+        dropped: trouble.dropped,
+        why: trouble.why.replace(/^(\w+)/, reason => reasons[reason as DropReason] ?? reason),
+      })
+  }
+}

@@ -1,0 +1,49 @@
+/** The rows of a table, whatever its format, and the troubles of a file that is no usable table. */
+
+/** A date of a spreadsheet is a number in days. `formula`: the cell is computed. */
+export type Cell = string | { serial: number } | { formula: string }
+
+export interface Row {
+  /** As a person counts the rows: the first row of the file is 1. */
+  number: number
+  cells: Cell[]
+}
+
+export interface Table {
+  format: 'csv' | 'xlsx'
+  /** null: of a spreadsheet. */
+  encoding: string | null
+  delimiter: string | null
+  sheet: string | null
+  /** Days of a spreadsheet count from 1904. */
+  from1904: boolean
+  /** In chunks, because 500,000 turns of the event loop take longer than the rows. */
+  rows: AsyncIterable<Row[]>
+}
+
+export type Trouble =
+  | { trouble: 'empty' | 'macros' | 'old_workbook' }
+  | { trouble: 'type'; likeness: 'binary' | 'pdf' | 'image' | 'archive' | 'document' }
+  | { trouble: 'corrupt'; problem: string }
+  | { trouble: 'too_large'; en: string; pt: string }
+  | { trouble: 'bomb'; megabytes: number; most: number }
+  | { trouble: 'formula'; cell: string }
+  | { trouble: 'header'; en: string; pt: string; columns: string[] }
+  | { trouble: 'no_visits'; dropped: number; why: string }
+
+/** Ends the reading of a file; the module of the child returns the trouble. */
+export class TableTrouble extends Error {
+  readonly of: Trouble
+
+  constructor(of: Trouble) {
+    super(of.trouble)
+    this.of = of
+  }
+}
+
+export const mostRows = 2_000_000
+export const mostColumns = 1000
+/** Characters of a cell. */
+export const longestCell = 32_767
+
+export const tooLarge = (en: string, pt: string): TableTrouble => new TableTrouble({ trouble: 'too_large', en, pt })

@@ -1,0 +1,116 @@
+/** The routes of the planner: the three jobs from the request to the result, and the answers to requests that cannot be. */
+import sharp from 'sharp'
+import { expect, test } from 'vitest'
+import { goodPdf } from '../classifier/test/pdfs.ts'
+import { plannerDoor, smallProblem } from './test/door.ts'
+
+test('the three jobs run from the request to the result, and each has the fields of the contract', async () => {
+  const t = await plannerDoor()
+  const csv = Buffer.from('Data;Hora;Visitas\r\n04/03/2030;09:15;3\r\n31/02/2030;10:00;1\r\n05/03/2030;14h;1.200\r\n')
+  const photo = await sharp({ create: { width: 1600, height: 800, channels: 3, background: '#c03' } })
+    .withExif({ IFD0: { Copyright: 'segredo' }, IFD3: { GPSLatitude: '23/1 33/1 0/1' } })
+    .jpeg()
+    .toBuffer()
+  const ids = [
+    await t.schedule(smallProblem),
+    await t.upload('extract-demand', csv, 'visitas.csv'),
+    await t.upload('generate-thumbnail', photo, 'foto.jpg'),
+    await t.upload('generate-thumbnail', goodPdf('Escala de março'), 'escala.pdf'),
+  ]
+  expect(await t.read(ids[0]!)).toMatchObject({
+    id: ids[0],
+    kind: 'generate-schedule',
+    status: 'PENDING',
+    started_at: null,
+    completed_at: null,
+    last_heartbeat_at: null,
+    error_message: null,
+    result: null,
+  })
+  await t.run()
+  const [schedule, demand, image, pdf] = await Promise.all(ids.map(t.read))
+  for (const job of [schedule, demand, image, pdf]) {
+    expect(job.error_message).toBeNull()
+    expect(job).toMatchObject({ status: 'COMPLETED', started_at: expect.any(String) })
+    expect(job.last_heartbeat_at).toBe(job.completed_at)
+  }
+
+  expect(schedule.result).toMatchObject({ status: 'optimal', gap_percent: 0, shortages: [] })
+  expect(schedule.result.assignments).toHaveLength(4)
+  expect(schedule.result.people.find((each: { person: string }) => each.person === 'Bia').nights).toBe(0)
+  const table = await t.ask('GET', `/api/planner/jobs/${ids[0]}/result.csv`)
+  expect(table.headers.get('content-type')).toBe('text/csv; charset=utf-8')
+  expect(table.body.split('\r\n')).toHaveLength(6)
+  expect(table.body).toContain('data;turno;pessoa\r\n2030-03-04;Manhã;')
+
+  expect(demand.result).toMatchObject({
+    format: 'csv',
+    rows: 3,
+    visits: 1203,
+    demand: [
+      { weekday: 1, hour: 9, visits: 3, average: 3 },
+      { weekday: 2, hour: 14, visits: 1200, average: 1200 },
+    ],
+    dropped: { rows: 1, reasons: [{ reason: 'bad_date', rows: 1, example: '3: "31/02/2030"' }] },
+  })
+  expect((await t.ask('GET', `/api/planner/jobs/${ids[1]}/result.csv`)).body).toContain('terça;14;1200;1200\r\n')
+
+  expect(image.result.source).toEqual({ type: 'image/jpeg', width: 1600, height: 800, pages: null })
+  expect(pdf.result.source).toMatchObject({ type: 'application/pdf', pages: 1 })
+  for (const [id, size, width] of [
+    [ids[2], 'small', 256],
+    [ids[2], 'large', 1024],
+    [ids[3], 'small', 181],
+    [ids[3], 'large', 724],
+  ] as const) {
+    const response = await t.fetch(new Request(`http://127.0.0.1:3000/api/planner/jobs/${id}/thumbnails/${size}`))
+    const bytes = Buffer.from(await response.arrayBuffer())
+    const metadata = await sharp(bytes).metadata()
+    expect(metadata).toMatchObject({ format: 'webp', width })
+    expect(metadata.exif).toBeUndefined()
+    expect(bytes.includes('segredo')).toBe(false)
+  }
+  expect((await t.ask('GET', `/api/planner/jobs/${ids[2]}/thumbnails/huge`)).status).toBe(409)
+  expect((await t.ask('GET', `/api/planner/jobs/${ids[2]}/result.csv`)).body.error.code).toBe('planner_result_missing')
+
+  const listed = (await t.ask('GET', '/api/planner/jobs?kind=generate-thumbnail&status=COMPLETED')).body
+  expect(listed.items.map((each: { id: string }) => each.id)).toEqual([ids[3], ids[2]])
+  expect((await t.ask('DELETE', `/api/planner/jobs/${ids[2]}`)).status).toBe(204)
+  expect((await t.ask('GET', `/api/planner/jobs/${ids[2]}`)).status).toBe(404)
+  expect(await t.engine.job(ids[2]!)).toBeNull()
+})
+
+test('a request that cannot be is a 400 with the field, and creates nothing', async () => {
+  const t = await plannerDoor()
+  const refused = async (body: object) => {
+    const answer = await t.ask('POST', '/api/planner/generate-schedule', { body })
+    return [answer.status, answer.body.error.code, answer.body.error.field]
+  }
+  expect(await refused({ ...smallProblem, people: [] })).toEqual([400, 'bad_request', 'people'])
+  expect(await refused({ ...smallProblem, start: '2030-02-30' })).toEqual([400, 'bad_request', 'start'])
+  expect(await refused({ ...smallProblem, demand: [{ shift: 'Madrugada', people: 1 }] })).toEqual([
+    400,
+    'bad_request',
+    'demand[0].shift',
+  ])
+  const empty = await t.fetch(
+    new Request('http://127.0.0.1:3000/api/planner/extract-demand', { method: 'POST', body: new FormData() }),
+  )
+  expect(empty.status).toBe(400)
+  for (const id of ['77', 'abc', '-1', '9'.repeat(30)])
+    expect((await t.ask('GET', `/api/planner/jobs/${id}`)).status).toBe(404)
+  expect((await t.ask('GET', '/api/planner/jobs')).body).toEqual({ items: [], next: null })
+})
+
+test('the same Idempotency-Key creates one job, also with a file', async () => {
+  const t = await plannerDoor()
+  const headers = { 'idempotency-key': 'a-1' }
+  const once = async () =>
+    (await t.ask('POST', '/api/planner/generate-schedule', { body: smallProblem, headers })).body.id
+  expect(await once()).toBe(await once())
+  const file = (text: string) => t.upload('extract-demand', Buffer.from(text), 'v.csv', headers)
+  const first = await file('data;hora\n04/03/2030;9')
+  expect(await file('data;hora\n04/03/2030;9')).toBe(first)
+  await expect(file('data;hora\n05/03/2030;9')).rejects.toThrow(/idempotency|key/i)
+  expect((await t.ask('GET', '/api/planner/jobs')).body.items).toHaveLength(2)
+})

@@ -1,0 +1,113 @@
+/** Shows, lists and erases jobs of the planner, and downloads their results. */
+import { type Engine, isRetomaError, RetomaError } from 'retoma'
+import { download, forgetResponses, type Route, route } from 'retoma/http'
+import { z } from 'zod'
+import { demandCsv } from '../demand/csv-result.ts'
+import type { ExtractedDemand } from '../demand/index.ts'
+import { errors } from '../errors.ts'
+import { scheduleCsv } from '../schedule/csv.ts'
+import type { Schedule } from '../schedule/solve.ts'
+import { listJobs, type PlannerJob, removeJob } from '../store/jobs.ts'
+import { sizes, type ThumbnailSize, type Thumbnails } from '../thumbnail/index.ts'
+import { jobWire, kind, listedJob, listedWire, plannerJob, status } from '../wire.ts'
+import { idParams, jobOf, pageQuery, placeOf, tag } from './shared.ts'
+
+function missing({ id, status, kind }: PlannerJob, what: string): RetomaError {
+  return new RetomaError(errors.planner_result_missing, { id, status, kind, what })
+}
+
+function csvOf(job: PlannerJob): string {
+  if (job.status === 'COMPLETED' && job.kind === 'generate-schedule') return scheduleCsv(job.result as Schedule)
+  if (job.status === 'COMPLETED' && job.kind === 'extract-demand') return demandCsv(job.result as ExtractedDemand)
+  throw missing(job, 'CSV')
+}
+
+/** Erases the job with its input, result, files, failures and events; an open job is cancelled first. */
+async function erase(engine: Engine, { id, kind }: PlannerJob): Promise<void> {
+  await engine.jobs.cancel(id).catch(error => {
+    if (!isRetomaError(error, 'not_found') && !isRetomaError(error, 'wrong_state')) throw error
+  })
+  await engine.jobs.erase(id)
+  await forgetResponses(engine, `post /api/planner/${kind}`, id)
+  await removeJob(engine, id)
+}
+
+export const jobRoutes: readonly Route[] = [
+  route({
+    method: 'get',
+    path: '/api/planner/jobs',
+    name: 'listPlannerJobs',
+    tag,
+    summary: 'Jobs of the planner, the newest first',
+    role: 'viewer',
+    query: z.strictObject({ status: status.optional(), kind: kind.optional(), ...pageQuery }),
+    answer: z.object({ items: z.array(listedJob), next: z.string().nullable() }),
+    async run({ engine, query: { status = null, kind = null, after, limit } }) {
+      const found = await listJobs(engine, { after: placeOf(after), status, kind, limit: limit + 1 })
+      const items = found.slice(0, limit)
+      return { items: items.map(listedWire), next: found.length > limit ? items.at(-1)!.id : null }
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/api/planner/jobs/{id}',
+    name: 'getPlannerJob',
+    tag,
+    summary: 'One job of the planner: status, heartbeat, progress, result',
+    role: 'viewer',
+    params: idParams,
+    answer: plannerJob,
+    errors: ['not_found'],
+    run: async ({ engine, params: { id } }) => jobWire(await jobOf(engine, id)),
+  }),
+  route({
+    method: 'get',
+    path: '/api/planner/jobs/{id}/result.csv',
+    name: 'downloadPlannerResult',
+    tag,
+    summary: 'The schedule or the demand as a table for a spreadsheet: UTF-8, semicolons, no formulas',
+    role: 'viewer',
+    params: idParams,
+    answers: 'text/csv',
+    errors: ['not_found', errors.planner_result_missing],
+    async run({ engine, params: { id }, headers }) {
+      const job = await jobOf(engine, id)
+      headers.set('content-type', 'text/csv; charset=utf-8')
+      headers.set('content-disposition', `attachment; filename="${job.kind}-${job.id}.csv"`)
+      return new Response(csvOf(job), { headers })
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/api/planner/jobs/{id}/thumbnails/{size}',
+    name: 'downloadThumbnail',
+    tag,
+    summary: `A thumbnail as WebP: small (${sizes.small} pixels) or large (${sizes.large} pixels)`,
+    role: 'viewer',
+    params: z.object({ id: z.string(), size: z.string() }),
+    answers: 'application/octet-stream',
+    errors: ['not_found', errors.planner_result_missing],
+    async run({ engine, params: { id, size } }) {
+      const job = await jobOf(engine, id)
+      const isThumbnail = job.status === 'COMPLETED' && job.kind === 'generate-thumbnail' && size in sizes
+      const file = isThumbnail ? (job.result as Thumbnails).thumbnails[size as ThumbnailSize].file : null
+      const opened = file === null ? null : await engine.files.open(file)
+      if (opened === null) throw missing(job, `thumbnail "${size}"`)
+      return download(opened)
+    },
+  }),
+  route({
+    method: 'delete',
+    path: '/api/planner/jobs/{id}',
+    name: 'erasePlannerJob',
+    tag,
+    summary: 'Erases a job with its input, result, files, failures and events; one that is not over is cancelled first',
+    role: 'operator',
+    params: idParams,
+    status: 204,
+    errors: ['not_found'],
+    async run({ engine, params: { id } }) {
+      await erase(engine, await jobOf(engine, id))
+    },
+  }),
+]

@@ -1,0 +1,2 @@
+drop view planner.planner_job;
+drop table planner.job;

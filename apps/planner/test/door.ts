@@ -1,0 +1,65 @@
+/** The routes of the planner over an engine on the virtual clock. */
+import pg from 'pg'
+import { onTestFinished } from 'vitest'
+import { doorWith } from '../../../test/http/support.ts'
+import { planner } from '../index.ts'
+import { readPlannerSettings } from '../settings.ts'
+
+export async function plannerDoor() {
+  const system = planner({ settings: readPlannerSettings({}) })
+  const door = await doorWith([], { systems: [system], app: { routes: system.routes } })
+  const { ask, fetch } = door
+  return {
+    ...door,
+    system,
+    read: async (id: string) => (await ask('GET', `/api/planner/jobs/${id}`)).body,
+    /** Returns the id. */
+    schedule: async (problem: object): Promise<string> =>
+      (await ask('POST', '/api/planner/generate-schedule', { body: problem })).body.id,
+    /** Returns the id. */
+    upload: async (
+      route: 'extract-demand' | 'generate-thumbnail',
+      bytes: Uint8Array,
+      name: string,
+      headers: Record<string, string> = {},
+    ): Promise<string> => {
+      const form = new FormData()
+      form.append('file', new File([new Uint8Array(bytes)], name))
+      const response = await fetch(
+        new Request(`http://127.0.0.1:3000/api/planner/${route}`, { method: 'POST', body: form, headers }),
+      )
+      const body = (await response.json()) as { id: string }
+      if (response.status !== 202) throw new Error(JSON.stringify(body))
+      return body.id
+    },
+  }
+}
+
+export type Sql = <Row = Record<string, unknown>>(text: string, values?: unknown[]) => Promise<Row[]>
+
+/** SQL by hand on the database of an engine. */
+export async function sqlOn({ databaseUrl }: { databaseUrl: string }): Promise<Sql> {
+  const pool = new pg.Pool({ connectionString: databaseUrl, max: 2 })
+  pool.on('error', () => {})
+  onTestFinished(() => pool.end())
+  return async <Row>(text: string, values: unknown[] = []) => (await pool.query(text, values)).rows as Row[]
+}
+
+/** Three shifts of eight hours. */
+export const shifts = [
+  { name: 'Manhã', start: '07:00', end: '15:00' },
+  { name: 'Tarde', start: '15:00', end: '23:00' },
+  { name: 'Noite', start: '23:00', end: '07:00' },
+]
+
+/** Solved at once. */
+export const smallProblem = {
+  start: '2030-03-04',
+  days: 2,
+  people: [{ name: 'Ana' }, { name: 'Bia', avoids: ['Noite'] }, { name: 'Caio' }],
+  shifts,
+  demand: [
+    { shift: 'Manhã', people: 1 },
+    { shift: 'Noite', people: 1 },
+  ],
+}
