@@ -22,7 +22,7 @@ import { z } from 'zod'
 import { extractDemand } from './demand/index.ts'
 import { problem } from './schedule/problem.ts'
 import type { Schedule as Shifts } from './schedule/solve.ts'
-import { countUntaken, removeOldJobs } from './store/jobs.ts'
+import { removeOldJobs } from './store/jobs.ts'
 import { generateThumbnail } from './thumbnail/index.ts'
 
 export const queue = 'planner'
@@ -62,9 +62,6 @@ const generate = new URL(
   import.meta.url.endsWith('.ts') ? './dist/schedule/generate.js' : './schedule/generate.js',
   import.meta.url,
 )
-
-/** A job in the queue for so long is reported. */
-const untakenAfter = minutes(5)
 
 export interface PlannerJobs {
   schedule: Job<z.input<typeof problem>, Shifts>
@@ -120,12 +117,15 @@ export function createPlannerJobs(times: OrphanTimes, engine: () => Engine): Pla
 }
 
 /**
- * Ends the orphans that are due, without the wait for the next sweep of the watchdog, and counts the jobs that wait for a worker. The
+ * Ends the orphans that are due, without the wait for the next sweep of the watchdog, and names the kinds whose jobs no worker takes. The
  * watchdog makes the same sweep in every process, so that orphans end also while no worker of the planner is left to run this job.
  */
 async function reconcileOrphans(engine: Engine, jobs: readonly AnyJob[]) {
   let marked = 0
   for (const job of jobs) marked += (await engine.jobs.recoverOrphans(job)).length
   while ((await removeOldJobs(engine)) > 0);
-  return { marked, pending_without_worker: await countUntaken(engine, untakenAfter) }
+  const starved = (await engine.metrics.findings()).filter(
+    ({ verdict, facts }) => verdict === 'starved' && facts.queue === queue,
+  )
+  return { marked, pending_without_worker: starved.map(({ facts }) => facts.kind as string) }
 }

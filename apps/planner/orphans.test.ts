@@ -69,9 +69,9 @@ test('reconcile_orphan_jobs, run by hand, marks at once what is 2 minutes old, a
   // The worker is dead after 20 s; no watchdog makes a sweep from here on.
   await t.passes(minutes(1))
   await t.clock.advance(seconds(55))
-  expect(await reconcile()).toEqual({ marked: 0, pending_without_worker: 0 })
+  expect(await reconcile()).toEqual({ marked: 0, pending_without_worker: [] })
   await t.clock.advance(seconds(10))
-  expect(await reconcile()).toEqual({ marked: 3, pending_without_worker: 0 })
+  expect(await reconcile()).toEqual({ marked: 3, pending_without_worker: [] })
   expect(await t.statuses()).toEqual(['FAILED', 'FAILED', 'FAILED'])
   expect(await t.read(t.ids[0]!)).toMatchObject({ error_message: orphan, completed_at: t.clock.now().toISOString() })
 })

@@ -107,7 +107,7 @@ test('an engine has the methods of its type and no others', async () => {
   expect(Object.keys(engine).sort()).toEqual([...new Set([...flat.split(' '), ...namespaces])].sort())
   const names = Object.fromEntries(namespaces.map(name => [name, Object.keys(engine[name]).sort().join(' ')]))
   expect(names).toEqual({
-    jobs: 'cancel cancelMany erase fail list rerun resume retry retryMany skip',
+    jobs: 'cancel cancelMany erase fail list recoverOrphans rerun resume retry retryMany skip',
     batches: 'cancel erase failures items list pause resume retryFailed setPriority',
     queues: 'list pause resume setLimits',
     schedules: 'list run',

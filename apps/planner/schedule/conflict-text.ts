@@ -30,13 +30,13 @@ export function ruleText(rule: Rule, { rules }: Problem): LocalizedText {
       )
     case 'days_in_row':
       return localized(
-        `at most ${rules.max_days_in_row} days in a row`,
-        `o máximo de ${rules.max_days_in_row} dias seguidos`,
+        rules.max_days_in_row === 1 ? 'never two days in a row' : `at most ${rules.max_days_in_row} days in a row`,
+        rules.max_days_in_row === 1 ? 'nunca dois dias seguidos' : `o máximo de ${rules.max_days_in_row} dias seguidos`,
       )
     case 'nights':
       return localized(
-        `at most ${rules.max_nights_per_week} nights per week`,
-        `o máximo de ${rules.max_nights_per_week} noites por semana`,
+        `at most ${rules.max_nights_per_week} ${rules.max_nights_per_week === 1 ? 'night' : 'nights'} per week`,
+        `o máximo de ${rules.max_nights_per_week} ${rules.max_nights_per_week === 1 ? 'noite' : 'noites'} por semana`,
       )
     case 'one_shift_a_day':
       return localized('one shift per person and day', 'um turno por pessoa e dia')

@@ -78,13 +78,3 @@ const removeOld = `
 export async function removeOldJobs(home: Pick<Engine, 'query'>): Promise<number> {
   return (await home.query(removeOld)).rowCount ?? 0
 }
-
-const untaken = `
-  select count(*)::int as jobs
-  from planner.planner_job v
-  where v.status = 'PENDING' and v.created_at < coalesce($1::timestamptz, now()) - make_interval(secs => $2 / 1000.0)`
-
-/** Counts the jobs that no worker has taken for `after` milliseconds. */
-export async function countUntaken(home: Engine, after: number): Promise<number> {
-  return (await home.query<{ jobs: number }>(untaken, [clockOf(home).instant(), after])).rows[0]!.jobs
-}

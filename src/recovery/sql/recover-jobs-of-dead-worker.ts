@@ -47,11 +47,11 @@ const lastSign = `greatest(j.started_at, least(w.heartbeat_at, w.dead_at))`
 
 // The instant from which a job is an orphan. Immediately, if the worker's row is missing; if the worker left by itself
 // (never suspected, without a crash report); if `dead_at` lies in the future (before a failover to a slower clock); or if
-// the kind allows no more time than the declaration of death takes. A job that would end as `failed` has its whole time,
+// the kind allows no more time than the declaration of death takes. A job that would end as `failed` has a longer time whole,
 // from its start if the worker's row is missing: a failure is final.
 const orphanFrom = `
   case
-    when w.id is null and k.policy ->> 'onOrphan' = 'fail' then j.started_at + ${ms('p.after')}
+    when w.id is null and k.policy ->> 'onOrphan' = 'fail' and p.after > ${orphanAfter} then j.started_at + ${ms('p.after')}
     when w.crash_report is null and w.suspected_at is null
       or p.after <= ${orphanAfter} and p.every <= ${sweepEvery}
       or not b.begun
