@@ -7,9 +7,9 @@ import { doorOf } from '../../test/http/support.ts'
 import { plannerDoor, smallProblem } from './test/door.ts'
 
 test('a route of the planner answers as its document says, whatever it is asked', async () => {
-  const { engine, schedule, upload, system } = await plannerDoor()
+  const { engine, generate, upload, system } = await plannerDoor()
   const { fetch } = doorOf(engine, { routes: system.routes, log: logOfTrouble() })
-  const ids = [await schedule(smallProblem), await upload('extract-demand', Buffer.from('data;hora\n'), 'v.csv')]
+  const ids = [await generate(smallProblem), await upload('extract-demand', Buffer.from('data;hora\n'), 'v.csv')]
   const document = openApiOf(system.routes)
   for (const route of system.routes) {
     const property = fc.asyncProperty(requestsTo(route, document, ids), async ({ url, ...init }) => {

@@ -11,7 +11,7 @@ async function runningElsewhere() {
   const sql = await sqlOn(t)
   const csv = Buffer.from('data;hora\n04/03/2030;9')
   const ids = [
-    await t.schedule(smallProblem),
+    await t.generate(smallProblem),
     await t.upload('extract-demand', csv, 'v.csv'),
     await t.upload('generate-thumbnail', csv, 'v.png'),
   ]
@@ -111,7 +111,7 @@ test('with the database away for 4 minutes nobody is marked', async () => {
 
 test('a PENDING job that no worker takes is reported, and FAILED with a message after 24 hours, not before', async () => {
   const t = await plannerDoor()
-  const id = await t.schedule(smallProblem)
+  const id = await t.generate(smallProblem)
   for (let i = 0; i < 8; i++) {
     await t.tick()
     await t.clock.advance(seconds(5))

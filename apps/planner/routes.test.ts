@@ -12,7 +12,7 @@ test('the three jobs run from the request to the result, and each has the fields
     .jpeg()
     .toBuffer()
   const ids = [
-    await t.schedule(smallProblem),
+    await t.generate(smallProblem),
     await t.upload('extract-demand', csv, 'visitas.csv'),
     await t.upload('generate-thumbnail', photo, 'foto.jpg'),
     await t.upload('generate-thumbnail', goodPdf('Escala de março'), 'escala.pdf'),

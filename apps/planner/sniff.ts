@@ -30,7 +30,7 @@ const begins: readonly (readonly [Start['type'], string])[] = [
   ['image', 'GIF8'],
 ]
 
-export function typeOf(start: Buffer): Start['type'] {
+function typeOf(start: Buffer): Start['type'] {
   if (start.length === 0) return 'empty'
   const text = start.toString('latin1')
   const found = begins.find(([, magic]) => text.startsWith(magic))

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { ListedJob, PlannerJob } from './store/jobs.ts'
 
-export const kinds = ['generate-schedule', 'extract-demand', 'generate-thumbnail'] as const
+const kinds = ['generate-schedule', 'extract-demand', 'generate-thumbnail'] as const
 export const kind = z.enum(kinds)
 export const status = z.enum(['PENDING', 'RUNNING', 'COMPLETED', 'FAILED'])
 const instant = z.iso.datetime().meta({ description: 'ISO 8601, UTC' })

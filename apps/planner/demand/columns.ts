@@ -24,7 +24,7 @@ const words: Readonly<Record<keyof Columns, readonly string[]>> = {
   ], // biome-ignore format: in lines
 }
 
-export const folded = (text: string): string =>
+const folded = (text: string): string =>
   text
     .normalize('NFD')
     .replace(/\p{M}/gu, '')

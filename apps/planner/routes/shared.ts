@@ -13,7 +13,7 @@ export const pageQuery = {
 }
 
 /** Any other text is no id. */
-export const isId = (id: string): boolean => /^[1-9]\d{0,17}$/.test(id)
+const isId = (id: string): boolean => /^[1-9]\d{0,17}$/.test(id)
 
 const last = '9223372036854775807'
 
@@ -33,5 +33,5 @@ export async function jobOf(engine: Engine, id: string): Promise<PlannerJob> {
   return found
 }
 
-export const noJob = (id: string) =>
+const noJob = (id: string) =>
   new RetomaError('not_found', { what: localized('job of the planner', 'job do planejador'), id })

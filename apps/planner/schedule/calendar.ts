@@ -17,7 +17,7 @@ export const dateOf = (day: number): string => new Date(day * dayMs).toISOString
 export const weekdayOf = (day: number): number => (((day + 4) % 7) + 7) % 7
 
 /** Minutes since midnight, of `07:30` or `24:00`. */
-export function minutesOf(time: string): number {
+function minutesOf(time: string): number {
   const [hours, minutes] = time.split(':').map(Number)
   return hours! * 60 + minutes!
 }

@@ -7,7 +7,7 @@ import type { Problem } from './problem.ts'
 const mostPlaces = 5
 
 /** A rule in words, with the number of the problem. */
-export function ruleText(rule: Rule, { rules }: Problem): LocalizedText {
+function ruleText(rule: Rule, { rules }: Problem): LocalizedText {
   switch (rule) {
     case 'demand':
       return localized('the demand for people', 'a demanda de pessoas')

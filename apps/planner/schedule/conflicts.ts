@@ -20,7 +20,7 @@ export interface Conflict {
 }
 
 /** Hours that are missing to the minimum of a person in a week. */
-export interface MissingHours {
+interface MissingHours {
   person: string
   week_of: string
   missing: number

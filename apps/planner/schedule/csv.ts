@@ -2,7 +2,7 @@
 import type { Schedule } from './solve.ts'
 
 /** A cell that a spreadsheet would take for a formula begins with an apostrophe. */
-export function cell(value: string | number): string {
+function cell(value: string | number): string {
   const text = typeof value === 'number' ? String(value).replace('.', ',') : value
   const plain = /^[=+\-@\t\r]/.test(text) && typeof value === 'string' ? `'${text}` : text
   return /[";\r\n]/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain

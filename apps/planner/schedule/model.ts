@@ -30,7 +30,7 @@ const shortageCost = 1000
 const avoidCost = 4
 const otherCost = 1
 
-export interface Column extends Cell {
+interface Column extends Cell {
   person: number
 }
 

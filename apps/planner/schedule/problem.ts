@@ -67,9 +67,9 @@ const rules = z.strictObject({
   max_nights_per_week: z.number().int().min(0).max(7).optional(),
 })
 
-export const mostPeople = 200
-export const mostDays = 62
-export const longestSolve = 300
+const mostPeople = 200
+const mostDays = 62
+const longestSolve = 300
 
 const shape = z.strictObject({
   start: date.meta({ description: 'first day' }),

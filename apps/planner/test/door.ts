@@ -14,7 +14,7 @@ export async function plannerDoor() {
     system,
     read: async (id: string) => (await ask('GET', `/api/planner/jobs/${id}`)).body,
     /** Returns the id. */
-    schedule: async (problem: object): Promise<string> =>
+    generate: async (problem: object): Promise<string> =>
       (await ask('POST', '/api/planner/generate-schedule', { body: problem })).body.id,
     /** Returns the id. */
     upload: async (

@@ -71,7 +71,7 @@ const columnOf = (index: number): string =>
   (index < 26 ? '' : columnOf(Math.floor(index / 26) - 1)) + String.fromCharCode(65 + (index % 26))
 const escaped = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
 
-export function sheetOf(rows: readonly (readonly CellValue[])[], shared: string[]): string {
+function sheetOf(rows: readonly (readonly CellValue[])[], shared: string[]): string {
   const cellOf = (value: CellValue, at: string) => {
     if (value === null) return ''
     if (typeof value === 'number') return `<c r="${at}"><v>${value}</v></c>`
