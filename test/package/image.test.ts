@@ -114,7 +114,9 @@ test('compose.yaml runs five workers of 20 jobs and 2 GB each', () => {
   const worker = readFileSync(join(root, 'compose.yaml'), 'utf8')
     .replace(/[\s\S]*\n {2}worker:\n/, '')
     .replace(/\nvolumes:[\s\S]*/, '')
-  expect(worker).toMatch(/command: \[worker, --queues, "default:20,classifier:20,quotes:20,documents:4,snaps:4,planner:2"\]/)
+  expect(worker).toMatch(
+    /command: \[worker, --queues, "default:20,classifier:20,quotes:20,documents:4,snaps:4,planner:2"\]/,
+  )
   expect(worker).toMatch(/replicas: 5\n/)
   expect(worker).toMatch(/limits: \{ memory: 2g \}/)
 })
