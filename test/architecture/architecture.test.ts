@@ -43,7 +43,7 @@ test('every source file keeps to the import arrows and to the homes of SQL, time
 })
 
 /** The name of a system that is a plain word, too: only its package, its folder, its schema and a text with that name alone count. */
-const plainWords = ['quotes', 'documents']
+const plainWords = ['quotes', 'documents', 'planner']
 const nameOf = (app: string) => (plainWords.includes(app) ? `(?<=[/'])${app}(?=['/])|${app}\\.\\w+` : app)
 
 /** The systems, the services that they ask, and what they need. */
