@@ -333,6 +333,8 @@ test('a quote is followed as it goes on: its states and its checkpoints, to the 
   await run()
   const events = await heard(clock, stream)
   expect(events.filter(each => each.event === 'state').map(({ data }) => data.to)).toEqual(['PENDING', 'DONE'])
+  expect(events.at(-1)?.data).toMatchObject({ processing_checkpoint: 'COMPLETED', progress_percentage: 100 })
+  expect(events[0]).toMatchObject({ event: 'heartbeat', data: { idle_seconds: expect.any(Number) } })
   expect(events.filter(each => each.event === 'progress').at(-1)?.data).toMatchObject({
     processing_checkpoint: 'FINALIZATION',
     progress_percentage: 95,

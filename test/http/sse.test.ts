@@ -41,7 +41,7 @@ describe('a stream', () => {
       'x-accel-buffering': 'no',
     })
     await until(() => heard.length === 1)
-    expect(heard[0]).toMatchObject({ event: 'heartbeat', hasId: false, data: { segundos_sem_progresso: 0 } })
+    expect(heard[0]).toMatchObject({ event: 'heartbeat', hasId: false, data: { idle_seconds: 0 } })
     expect(parser.retry).toBeGreaterThanOrEqual(1000)
     expect(parser.retry).toBeLessThan(2000)
   })
@@ -56,12 +56,12 @@ describe('a stream', () => {
     for (const [place, time] of times.slice(1).entries()) expect(time - times[place]!).toBeLessThanOrEqual(20_000)
     expect(door.clock.now().getTime() - times.at(-1)!).toBeLessThanOrEqual(20_000)
     expect(beats().every(({ hasId }) => !hasId)).toBe(true)
-    const idle = beats().map(({ data }) => data.segundos_sem_progresso)
+    const idle = beats().map(({ data }) => data.idle_seconds)
     expect(idle.at(-1)).toBeGreaterThan(80)
     await door.engine.batches.pause(door.id)
     await door.clock.advance(seconds(20))
     // An action is no progress.
-    await until(() => beats().at(-1)!.data.segundos_sem_progresso > 95)
+    await until(() => beats().at(-1)!.data.idle_seconds > 95)
   })
 
   test('of everything counts from the last event it sent', async () => {
@@ -72,7 +72,7 @@ describe('a stream', () => {
     await door.clock.advance(seconds(16))
     await until(() => heard.some(({ event }) => event === 'action'))
     const beat = heard.findLast(({ event }) => event === 'heartbeat')!
-    expect(beat.data.segundos_sem_progresso).toBeLessThan(20)
+    expect(beat.data.idle_seconds).toBeLessThan(20)
   })
 
   test('of a batch tells its states, its counts and what failed in it, in the words of the API', async () => {

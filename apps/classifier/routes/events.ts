@@ -85,7 +85,9 @@ export const eventRoutes = (runs: Runs): readonly Route[] => [
     async run(call) {
       const batch = await batchOf(call, runs, call.params.id)
       const simulado = isPlayed(runs, await readHere(call.engine, call.params.id))
-      return follow(call, { batch }, event => toMessage(event, simulado))
+      return follow(call, { batch }, event => toMessage(event, simulado), {
+        heartbeat: ({ at, idleSeconds }) => ({ at, segundos_sem_progresso: idleSeconds }),
+      })
     },
   }),
 ]

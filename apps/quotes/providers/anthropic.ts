@@ -11,6 +11,7 @@ import {
   judgeAnswer,
   localized,
   meaningOfStatus,
+  megabytes,
   type ProblemMeaning,
   type ProviderAnswer,
   type ProviderFacts,
@@ -64,6 +65,8 @@ export function anthropicProvider({ key, baseUrl, model = defaultModel, timeout 
             messages: [{ role: 'user', content: contentOf(request) }],
           }),
           timeout,
+          // An answer has some kilobytes, and each object in a long text would be tried.
+          maxBytes: megabytes(1),
         },
         signal,
       )
@@ -80,7 +83,9 @@ Answer with one JSON object and nothing else:
 
 function contentOf({ description, kind }: AnalysisRequest): string {
   const known = kind === undefined ? '' : `\n<kind>${kind}</kind>`
-  return `<description>${description.slice(0, longestDescription)}</description>${known}`
+  // The description is data: a tag of ours in the description ends nothing.
+  const data = description.slice(0, longestDescription).replace(/<\s*\/?\s*(?:description|kind)\b[^>]*>/gi, ' ')
+  return `<description>${data}</description>${known}`
 }
 
 export function judgeAnalysis(

@@ -18,7 +18,10 @@ function tell(event: EngineEvent, words: Readonly<Record<string, string>>, simul
     case 'state': {
       const { from, to, reason } = event.data
       const [before, after] = [from === null ? null : wordOf(words, from), wordOf(words, to)]
-      return before === after ? undefined : told({ from: before, to: after, reason })
+      // The last checkpoint has no event of progress: the quote is over with its result.
+      const isDone = words === statusOf && after === 'DONE'
+      const end = isDone ? { processing_checkpoint: 'COMPLETED', progress_percentage: 100 } : {}
+      return before === after ? undefined : told({ from: before, to: after, reason, ...end })
     }
     case 'item': {
       const { ref, state, attempt, failures = null, reason } = event.data

@@ -26,6 +26,7 @@ export async function follow(
   call: Call<unknown, z.output<typeof eventsQuery>>,
   of: { job?: string; batch?: string },
   toMessage: SseOptions<EngineEvent>['toMessage'],
+  options: Pick<SseOptions<EngineEvent>, 'heartbeat'> = {},
 ): Promise<Response> {
   const after = cursorIn(call)
   call.streams.refuseMore()
@@ -42,7 +43,7 @@ export async function follow(
     // The followed job or batch is final and the client has all events: 204 makes an EventSource stop reconnecting.
     if (!opened) return new Response(null, { status: 204, headers: call.headers })
     if (call.request.method === 'HEAD') return new Response(null, { headers: sseHeaders() })
-    return sse(call, events, { toMessage, idleSeconds: () => events.idleSeconds() })
+    return sse(call, events, { ...options, toMessage, idleSeconds: () => events.idleSeconds() })
   } finally {
     late.abort()
   }

@@ -34,6 +34,8 @@ export interface SseOptions<T> {
    * stream.
    */
   idleSeconds?(): number | null
+  /** The data of a heartbeat event. Default: `at` and `idle_seconds`. */
+  heartbeat?(facts: { at: string; idleSeconds: number }): object
 }
 
 /** Ends when `events` ends, when the server closes, or when the client disconnects; then the iterator's return() is called. */
@@ -167,10 +169,9 @@ class SseStream<T extends object> implements OpenStream {
     const now = this.#elapsed()
     this.#heartbeatAt = now
     const idle = this.#options.idleSeconds?.() ?? (now - this.#sentAt) / 1000
-    const data = {
-      at: this.#call.streams.clock.now().toISOString(),
-      segundos_sem_progresso: Math.round(idle * 10) / 10,
-    }
+    const at = this.#call.streams.clock.now().toISOString()
+    const idleSeconds = Math.round(idle * 10) / 10
+    const data = this.#options.heartbeat?.({ at, idleSeconds }) ?? { at, idle_seconds: idleSeconds }
     this.#send(encode({ event: 'heartbeat', data }))
   }
 
