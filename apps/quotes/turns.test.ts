@@ -1,7 +1,9 @@
 /** Turns at providers and hosts: never more than the limit, over all workers, and none is lost with its process. */
-import { seconds } from 'retoma'
+import { minutes, seconds } from 'retoma'
 import { expect, test } from 'vitest'
 import { until } from '../../test/support/engine.ts'
+import { simulatedAnalysis } from './providers/simulated/analysis.ts'
+import { readQuotesSettings } from './settings.ts'
 import { quotesDoor, sqlOn } from './test/door.ts'
 import { enterTurn, hostTurns, withTurn } from './turns.ts'
 
@@ -48,6 +50,27 @@ test('the turn of a process that died ends by itself; a turn that is given back 
   while (!fourth) await clock.advance(seconds(1))
   const sql = await sqlOn(door)
   expect(await sql(`select count(*)::int as n from quotes.turn where name = 'host:loja.example'`)).toEqual([{ n: 2 }])
+})
+
+test('a quote that waits too long for a turn is deferred before it counts as stuck, and no attempt is charged', async () => {
+  const door = await quotesDoor({
+    settings: readQuotesSettings({ ANTHROPIC_API_KEY: 'k', ANTHROPIC_CONCURRENCY: '1' }),
+    providers: { analysis: { ...simulatedAnalysis(async () => {}), simulated: false } },
+  })
+  const { engine, clock, quote, read, run } = door
+  const leave = await enterTurn(engine, 'provider:anthropic', { limit: 1, longest: minutes(20), signal: never })
+  const id = await quote('mesa')
+  let over = false
+  const running = run().finally(() => {
+    over = true
+  })
+  for (let passed = 0; passed < 320 && !over; passed += 20) await clock.advance(seconds(20))
+  await running
+  expect(await read(id)).toMatchObject({ status: 'PENDING', attempt_number: 1 })
+  await leave()
+  await clock.advance(seconds(12))
+  await run()
+  expect(await read(id)).toMatchObject({ status: 'DONE', attempt_number: 1 })
 })
 
 test('an aborted signal ends the wait', async () => {

@@ -3,11 +3,13 @@
  * `longest`. While the database is away, nobody gets a turn, and the wait costs no attempt.
  */
 import { randomUUID } from 'node:crypto'
-import { type Duration, type Engine, retryWhileDatabaseAway } from 'retoma'
+import { type Duration, type Engine, minutes, providerWait, retryWhileDatabaseAway, seconds } from 'retoma'
 import { clockOf } from 'retoma/http'
 import type { HostTurns } from './providers/types.ts'
 import { leaveTurn, takeTurn } from './store/turns.ts'
 
+/** Less than the ten minutes after which a quote without progress is stuck. */
+const longestWait = minutes(5)
 const firstLook = 20
 const slowestLook = 500
 
@@ -18,20 +20,26 @@ export interface TurnOptions {
   signal: AbortSignal
 }
 
-/** Resolves once there is a turn, with the function that gives the turn back. Rejects with the reason of `signal`. */
+/**
+ * Resolves once there is a turn, with the function that gives the turn back. Rejects with the reason of `signal`. After five minutes
+ * without a turn the job is deferred: the quote gives its slot to others, no attempt is charged, and the quote is not stuck.
+ */
 export async function enterTurn(
   engine: Engine,
   name: string,
   { limit, longest, signal }: TurnOptions,
 ): Promise<() => Promise<void>> {
   const holder = randomUUID()
+  const clock = clockOf(engine)
+  const began = clock.elapsed()
   for (let pause = firstLook; ; pause = Math.min(pause * 2, slowestLook)) {
     signal.throwIfAborted()
     const take = () => takeTurn(engine, name, { limit, holder, longestMs: longest })
     const slot = await retryWhileDatabaseAway(engine, take, signal)
     // A turn that cannot be given back ends by itself.
     if (slot !== undefined) return () => leaveTurn(engine, name, { slot, holder }).catch(() => {})
-    await clockOf(engine).sleep(pause, signal)
+    if (clock.elapsed() - began > longestWait) throw providerWait({ retryAfter: seconds(10), message: `busy: ${name}` })
+    await clock.sleep(pause, signal)
   }
 }
 
