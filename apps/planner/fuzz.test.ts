@@ -10,8 +10,10 @@ test('a route of the planner answers as its document says, whatever it is asked'
   const { engine, generate, upload, system } = await plannerDoor()
   const { fetch } = doorOf(engine, { routes: system.routes, log: logOfTrouble() })
   const ids = [await generate(smallProblem), await upload('extract-demand', Buffer.from('data;hora\n'), 'v.csv')]
-  const document = openApiOf(system.routes)
-  for (const route of system.routes) {
+  // Other tests send forms.
+  const asked = system.routes.filter(({ upload }) => upload === undefined)
+  const document = openApiOf(asked)
+  for (const route of asked) {
     const property = fc.asyncProperty(requestsTo(route, document, ids), async ({ url, ...init }) => {
       await harmless(fetch, new Request(url, init))
     })

@@ -14,7 +14,7 @@ import { shifts, smallProblem, sqlOn } from './door.ts'
 
 const script = fileURLToPath(new URL('./worker.mjs', import.meta.url))
 /** In place of 2 and 5 minutes. */
-const times = { orphanAfter: seconds(10), sweepEvery: seconds(10) }
+const times = { orphanAfter: seconds(15), sweepEvery: seconds(10) }
 
 /** While a row is in `held`, no job can end: the write of its end waits for a lock. */
 const hold = `
