@@ -3,7 +3,7 @@
  * report. The claim loop calls `run` for every claimed job.
  *
  * Invariant: every attempt started here ends here, and is settled before the lease is dropped: written, lease lost, or left to the
- * watchdog.
+ * watchdog. Every attempt frees its slot once, also after an error in this file: a slot that stays occupied would never run a job again.
  */
 
 import type { ClaimedJob } from '../claiming/sql/claim.ts'
@@ -104,9 +104,12 @@ export class AttemptRunner implements AttemptHost {
     const { claimed } = attempt
     const { clock, heartbeat, log } = this.#options
     const result: AttemptResult = { outcome: undefined, written: undefined, delay: undefined }
-    const place = this.#start(attempt)
-    const startedAt = clock.elapsed()
+    let place: number | undefined
+    this.#running++
+    this.#handling++
     try {
+      place = this.#start(attempt)
+      const startedAt = clock.elapsed()
       const ended = await attempt.run(follow || heartbeat.followAll)
       const outcome = attempt.judge(ended)
       const ms = clock.elapsed() - startedAt
@@ -120,6 +123,11 @@ export class AttemptRunner implements AttemptHost {
     } catch (error) {
       // A bug here must not end the process: a later heartbeat finds the job without a lease here and releases the job.
       log.error({ job: claimed.id, attempt: claimed.attempt, err: error }, 'cannot end an attempt')
+    } finally {
+      if (result.outcome === undefined) {
+        this.#handling--
+        slot.handlerEnded(claimed, undefined, 0)
+      }
     }
     this.#end(attempt, place, result)
     return result
@@ -145,8 +153,6 @@ export class AttemptRunner implements AttemptHost {
 
   /** Returns the line of the attempt in the in-flight journal. */
   #start(attempt: Attempt): number {
-    this.#running++
-    this.#handling++
     const place = this.#options.journal.note(attempt.name)
     // Set the deadline before the handler begins: the first synchronous part may block the loop forever, and the heartbeat thread must know
     // the deadline by then.
@@ -235,14 +241,14 @@ export class AttemptRunner implements AttemptHost {
   }
 
   /** Drops the lease, and reports the end of the attempt. */
-  #end(attempt: Attempt, place: number, { outcome, written, delay }: AttemptResult): void {
+  #end(attempt: Attempt, place: number | undefined, { outcome, written, delay }: AttemptResult): void {
     const { leases, journal, events } = this.#options
     const { id, batch_id: batch } = attempt.claimed
     if (outcome !== undefined) this.#unsettled--
     // An unwritten attempt keeps its lease: if released, the job would run again without counting the attempt.
     if (written !== 'unwritten' && written !== 'rejected') {
       leases.delete(attempt)
-      journal.free(place)
+      if (place !== undefined) journal.free(place)
     }
     events.settled(id)
     if (delay === undefined && batch !== null) events.batchTouched(batch)
