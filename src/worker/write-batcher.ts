@@ -7,6 +7,7 @@
  */
 
 import { isFaultOfRow } from '../database/pg-errors.ts'
+import { retryWhileAway } from '../database/retry-while-away.ts'
 import type { WriteResult } from '../execution/model/write-result.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
@@ -63,27 +64,25 @@ export function createWriteBatcher<Item extends { id: string }>(
   }
 
   async function write(entries: Entry<Item>[]): Promise<void> {
-    for (let pause = 100; ; pause = Math.min(pause * 2, 5000)) {
-      try {
-        const landed = await options.write(entries.map(entry => entry.item))
-        yieldThen(clock, () => {
-          for (const { item, done } of entries) done(landed.has(item) ? 'written' : 'lease_lost')
-        })
-        return
-      } catch (error) {
-        if (isFaultOfRow(error)) return divide(entries, error)
-        if (ending.signal.aborted) {
-          log.warn(
-            { err: error, jobs: entries.map(entry => entry.item.id) },
-            `${what} were not written; the watchdog gives their jobs back`,
-          )
-          for (const entry of entries) entry.done('unwritten')
-          return
-        }
-        if (pause === 100)
-          log.warn({ err: error, waiting: entries.length }, `the database does not take ${what}; trying again`)
-        await clock.sleep(pause, ending.signal)
-      }
+    const items = entries.map(entry => entry.item)
+    try {
+      const landed = await retryWhileAway(() => options.write(items), {
+        clock,
+        giveUp: ending.signal,
+        isAnswer: isFaultOfRow,
+        onFirstError: error =>
+          log.warn({ err: error, waiting: entries.length }, `the database does not take ${what}; trying again`),
+      })
+      yieldThen(clock, () => {
+        for (const { item, done } of entries) done(landed.has(item) ? 'written' : 'lease_lost')
+      })
+    } catch (error) {
+      if (isFaultOfRow(error)) return divide(entries, error)
+      log.warn(
+        { err: error, jobs: items.map(item => item.id) },
+        `${what} were not written; the watchdog gives their jobs back`,
+      )
+      for (const entry of entries) entry.done('unwritten')
     }
   }
 
