@@ -125,6 +125,8 @@ create table retoma.job (
   crash_suspicion jsonb,                      -- crash suspicion (src/jobs/model/crash-suspicion.ts); null for nearly every job
   trace text collate "C",                     -- W3C traceparent of the enqueue; null: none
   uncounted_attempts integer not null default 0, -- attempts that do not count: released before the start, or deferred by a provider's wait
+  policy_override jsonb,                      -- options of the kind's policy that differ for this job; null for nearly every job
+  retention jsonb,                            -- final state to milliseconds, of the kind or of the enqueue; null: the retention of the engine
   constraint job_state check (state in ('waiting', 'running', 'stalled', 'succeeded', 'failed', 'skipped', 'cancelled')),
   constraint job_leased_while_running check ((state = 'running') = (worker_id is not null)),
   constraint job_finished_when_final check ((finished_at is not null) = (state in ('succeeded', 'failed', 'skipped', 'cancelled'))),
@@ -141,8 +143,15 @@ create unique index job_key on retoma.job (kind, key) where unique_until is not 
 -- Running jobs are read worker by worker, from the oldest attempt of the worker.
 create index job_running on retoma.job (worker_id, started_at) where state = 'running';
 create index job_stalled on retoma.job (id) where state = 'stalled';
--- Retention of single jobs; the jobs of a batch go with the batch.
-create index job_finished on retoma.job (finished_at, id) where finished_at is not null and batch_id is null;
+-- Retention of single jobs; the jobs of a batch go with the batch. Jobs with a retention of their own lie in the order of its end: the time
+-- since an epoch, because `timestamptz + interval` is not immutable. A unique key keeps its job for a day. Only final states have a retention.
+create index job_finished on retoma.job (finished_at, id)
+  where finished_at is not null and batch_id is null and not coalesce(retention ? state, false);
+create index job_finished_own on retoma.job (
+    ((greatest(finished_at, timestamptz '2000-01-01 00:00:00+00') - timestamptz '2000-01-01 00:00:00+00')
+      + greatest(make_interval(secs => (retention ->> state)::float8 / 1000), case when unique_until is not null then interval '24 hours' end)),
+    id
+  ) where coalesce(retention ? state, false);
 -- Lists and bulk retries of failed jobs, newest first. `id > 0` is always true: only a statement that repeats the condition uses this
 -- index, so no statement about the failed jobs of one batch does.
 create index job_failed on retoma.job (id) where state = 'failed' and id > 0;
@@ -270,6 +279,13 @@ create unique index batch_key on retoma.batch (name, key) where key_reserved;
 create index batch_claims_blocked on retoma.batch (id) where claims_blocked;
 create index batch_open on retoma.batch (id) where finished_at is null or cascade is not null;
 create index batch_finished on retoma.batch (finished_at, id) where finished_at is not null;
+-- Finished batches with a retention of their own, in the order of its end, as in job_finished_own.
+create index batch_finished_own on retoma.batch (
+    ((greatest(finished_at, timestamptz '2000-01-01 00:00:00+00') - timestamptz '2000-01-01 00:00:00+00')
+      + greatest(make_interval(secs => (policy -> 'retention' ->> case state when 'completed_with_failures' then 'failed' else state end)::float8 / 1000),
+        case when key_reserved then interval '24 hours' end)),
+    id
+  ) where coalesce(policy -> 'retention' ? case state when 'completed_with_failures' then 'failed' else state end, false);
 
 -- Counters of a batch, one row per shard of the workers: a single row would be a queue of locks. The statement that changes a job changes
 -- the counter. One shard may be negative; the sum of the shards never is.

@@ -48,6 +48,20 @@ CREATE INDEX batch_claims_blocked ON retoma.batch USING btree (id) WHERE claims_
 
 CREATE INDEX batch_finished ON retoma.batch USING btree (finished_at, id) WHERE (finished_at IS NOT NULL);
 
+CREATE INDEX batch_finished_own ON retoma.batch USING btree ((((GREATEST(finished_at, '2000-01-01 00:00:00+00'::timestamp with time zone) - '2000-01-01 00:00:00+00'::timestamp with time zone) + GREATEST(make_interval(secs => ((((policy -> 'retention'::text) ->>
+CASE state
+    WHEN 'completed_with_failures'::text THEN 'failed'::text
+    ELSE state
+END))::double precision / (1000)::double precision)),
+CASE
+    WHEN key_reserved THEN '24:00:00'::interval
+    ELSE NULL::interval
+END))), id) WHERE COALESCE(((policy -> 'retention'::text) ?
+CASE state
+    WHEN 'completed_with_failures'::text THEN 'failed'::text
+    ELSE state
+END), false);
+
 CREATE UNIQUE INDEX batch_key ON retoma.batch USING btree (name, key) WHERE key_reserved;
 
 CREATE INDEX batch_open ON retoma.batch USING btree (id) WHERE ((finished_at IS NULL) OR (cascade IS NOT NULL));
@@ -241,6 +255,8 @@ create table retoma.job (
   crash_suspicion jsonb,
   trace text collate "C",
   uncounted_attempts integer not null default 0,
+  policy_override jsonb,
+  retention jsonb,
   constraint job_claim_rank CHECK (((claim_rank >= 0) AND (claim_rank <= 19))),
   constraint job_finished_when_final CHECK (((finished_at IS NOT NULL) = (state = ANY (ARRAY['succeeded'::text, 'failed'::text, 'skipped'::text, 'cancelled'::text])))),
   constraint job_leased_while_running CHECK (((state = 'running'::text) = (worker_id IS NOT NULL))),
@@ -253,7 +269,13 @@ CREATE INDEX job_failed ON retoma.job USING btree (id) WHERE ((state = 'failed':
 
 CREATE INDEX job_failed_item ON retoma.job USING btree (batch_id, COALESCE((error ->> 'cause'::text), ''::text), id) WHERE ((state = 'failed'::text) AND (batch_id IS NOT NULL));
 
-CREATE INDEX job_finished ON retoma.job USING btree (finished_at, id) WHERE ((finished_at IS NOT NULL) AND (batch_id IS NULL));
+CREATE INDEX job_finished ON retoma.job USING btree (finished_at, id) WHERE ((finished_at IS NOT NULL) AND (batch_id IS NULL) AND (NOT COALESCE((retention ? state), false)));
+
+CREATE INDEX job_finished_own ON retoma.job USING btree ((((GREATEST(finished_at, '2000-01-01 00:00:00+00'::timestamp with time zone) - '2000-01-01 00:00:00+00'::timestamp with time zone) + GREATEST(make_interval(secs => (((retention ->> state))::double precision / (1000)::double precision)),
+CASE
+    WHEN (unique_until IS NOT NULL) THEN '24:00:00'::interval
+    ELSE NULL::interval
+END))), id) WHERE COALESCE((retention ? state), false);
 
 CREATE UNIQUE INDEX job_key ON retoma.job USING btree (kind, key) WHERE (unique_until IS NOT NULL);
 

@@ -47,7 +47,7 @@ export {
 export { retryWhileDatabaseAway } from './engine/retry-while-database-away.ts'
 export type { Enqueued } from './enqueue/enqueue.sql.ts'
 export type { EnqueuedMany, EnqueueManyOptions, EnqueueTransaction } from './enqueue/enqueue.ts'
-export type { CheckedEnqueueOptions, EnqueueOptions } from './enqueue/model/enqueue-options.ts'
+export type { BatchItemOptions, CheckedEnqueueOptions, EnqueueOptions } from './enqueue/model/enqueue-options.ts'
 export type { EraseResult } from './erasure/erase.ts'
 export { defineErrors, type OwnErrors } from './errors/app-errors.ts'
 export {
@@ -124,8 +124,8 @@ export type {
 export type { JobHandle, StoredResult, WaitOptions } from './jobs/model/job-handle.ts'
 export { doNotRetry, isNonRetryable, type Skip, type Snooze, skip, snooze } from './jobs/model/outcome.ts'
 export type { Isolation, JobPolicy, PolicyAction, PolicyMessages } from './jobs/model/policy.ts'
-export type { ItemOptions, PolicyOptions } from './jobs/model/policy-options.ts'
-export type { Retention } from './jobs/model/retention.ts'
+export type { ItemOptions, JobPolicyOptions, PolicyOptions } from './jobs/model/policy-options.ts'
+export type { OwnRetention, Retention } from './jobs/model/retention.ts'
 export type { FinalJobState, JobState } from './jobs/model/state.ts'
 export type { JobFilter } from './jobs/sql/job-list.ts'
 export type {

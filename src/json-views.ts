@@ -45,9 +45,33 @@ const values = ({ input, result, progress }: Pick<JobView, 'input' | 'result' | 
   progress: readableValue(progress),
 })
 
-export const jobWire = ({ omitted, ...job }: JobView) => ({
+/** Durations in seconds. */
+export const policyWire = ({ policyOverride, retention }: Pick<JobView, 'policyOverride' | 'retention'>) => {
+  const { maxAttempts, backoff, timeout } = policyOverride ?? {}
+  return {
+    policy_override: policyOverride && {
+      ...(maxAttempts === undefined ? {} : { max_attempts: maxAttempts }),
+      ...(backoff === undefined
+        ? {}
+        : {
+            backoff: {
+              first_seconds: backoff.first / 1000,
+              factor: backoff.factor,
+              max_seconds: backoff.max / 1000,
+              jitter: backoff.jitter,
+            },
+          }),
+      ...(timeout === undefined ? {} : { timeout_seconds: timeout / 1000 }),
+    },
+    retention_seconds:
+      retention && Object.fromEntries(Object.entries(retention).map(([state, kept]) => [state, kept / 1000])),
+  }
+}
+
+export const jobWire = ({ omitted, policyOverride, retention, ...job }: JobView) => ({
   ...snakeCase(job),
   ...values(job),
+  ...policyWire({ policyOverride, retention }),
   omitted: omittedWire(job.id, omitted),
 })
 
@@ -56,9 +80,18 @@ export const omittedWire = (id: string, omitted: OmittedFields | null) =>
   omitted &&
   Object.fromEntries(Object.entries(omitted).map(([field, bytes]) => [field, { bytes, href: `/api/v1/jobs/${id}` }]))
 
-export const jobDetailWire = ({ history, checkpoints, events, omitted: _, ...job }: JobDetail) => ({
+export const jobDetailWire = ({
+  history,
+  checkpoints,
+  events,
+  omitted: _,
+  policyOverride,
+  retention,
+  ...job
+}: JobDetail) => ({
   ...snakeCase(job),
   ...values(job),
+  ...policyWire({ policyOverride, retention }),
   attempts: attemptsOf({ ...job, history }).map(snakeCase),
   history: history.map(({ evidence, ...failure }) => ({
     ...snakeCase(failure),

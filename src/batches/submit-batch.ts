@@ -14,10 +14,13 @@ import { retryWhileAway } from '../database/retry-while-away.ts'
 import { isFull } from '../enqueue/insert-jobs.ts'
 import type { KindRegistry } from '../enqueue/kind-registry.ts'
 import {
+  type BatchItemOptions,
   checkEnqueueOptions,
   dueTimesOf,
   type EnqueueOptions,
   optionsOfItem,
+  optionsOfWholeBatch,
+  textOption,
 } from '../enqueue/model/enqueue-options.ts'
 import { checkedInput } from '../enqueue/model/job-input.ts'
 import type { QueueDepths } from '../enqueue/queue-depth.ts'
@@ -42,11 +45,13 @@ import {
 } from './sql/submit-batch.ts'
 
 /**
- * stallAfter, onStall, maxResumes, stopAfter and items override the policy of the definition for this batch; about: display data
- * of this batch.
+ * stallAfter, onStall, maxResumes, stopAfter, items and retention override the options of the definition for this batch; about: display
+ * data of this batch.
  */
 export type SubmitOptions<Item> = Pick<EnqueueOptions, 'priority' | 'groupKey' | 'runAt' | 'delay'> &
   BatchOverrides & {
+    /** The queue of the items. Only workers of the queue run the items. Default: the queue of the kind. */
+    queue?: string
     /**
      * A single batch per name and key until 24 h after its end. A submit with a key can be continued after an
      * interruption. An existing batch keeps the policy of its first submit. Default: no key.
@@ -54,8 +59,8 @@ export type SubmitOptions<Item> = Pick<EnqueueOptions, 'priority' | 'groupKey' |
     key?: string
     /** The caller's own code for an item, such as a document number. Default: none. */
     ref?: (item: Item, index: number) => string
-    /** Other options of a single item. Default: none. */
-    each?: (item: Item, index: number) => EnqueueOptions
+    /** Other options of a single item. For the policy of all items use `items`. Default: none. */
+    each?: (item: Item, index: number) => BatchItemOptions
     /**
      * Rejects an array as a whole if the queue has no room, as without a key: no partial batch remains. Default
      * false.
@@ -78,6 +83,7 @@ const known = [
   'groupKey',
   'runAt',
   'delay',
+  'queue',
   ...batchOverrides,
 ]
 
@@ -144,16 +150,19 @@ export function createBatchSubmitter(given: {
         maxResumes,
         stopAfter,
         items: ofItems,
+        retention,
         about,
         ...asked
       } = options
-      const same = checkEnqueueOptions({ ...asked, ...(key === undefined ? {} : { key }) })
       const { job, name } = batch
+      const same = checkEnqueueOptions({ ...asked, ...(key === undefined ? {} : { key }) }, job)
       const on = tx === undefined ? db : { run: runInCallerTransaction(tx, db.names) }
       const surely = tx === undefined ? repeated : onlyOnce
       const policy = submittedPolicy(batch, options, option => (en, pt) => refuseOption(option, en, pt))
       await registry.add(job, ...(batch.onComplete ? [batch.onComplete] : []))
-      const { kind, queue } = job
+      const { kind } = job
+      const queue = same.queue ?? job.queue
+      if (same.queue !== null) await registry.addQueue(queue)
       // A list of known length must fit as a whole, so that no partial batch remains without a key to continue it.
       const isNew = async () => key === undefined || (whole === true && !(await hasBatch(on, name, key)))
       const admitted = Array.isArray(items) && (await isNew())
@@ -204,9 +213,9 @@ export function createBatchSubmitter(given: {
       }
 
       const itemOf = async (item: unknown, index: number): Promise<VariedItem> => {
-        const own = each === undefined ? undefined : optionsOfItem(each(item as never, index))
-        const checked = own === undefined ? same : checkEnqueueOptions({ ...asked, ...own })
-        const code = ref === undefined ? checked.ref : checkEnqueueOptions({ ref: ref(item as never, index) }).ref
+        const own = each === undefined ? undefined : ownOptions(each(item as never, index))
+        const checked = own === undefined ? same : checkEnqueueOptions({ ...asked, ...own }, job)
+        const code = ref === undefined ? checked.ref : textOption('ref', ref(item as never, index))
         const input = await checkedInput(job, item, index)
         const priority = own?.priority === undefined ? null : own.priority
         return { ...checked, ...(own === undefined ? { key: null, keyHold: null } : {}), priority, ref: code, input }
@@ -281,6 +290,21 @@ function checkSubmit(batch: AnyBatch, items: unknown, options: SubmitOptions<nev
       'a chave de um lote vale até 24 h depois do fim; para a chave de um item, diga com each',
     )
   refuseUnknownOptions(options, known)
+}
+
+/** Rejects the options that only a whole batch can have: the policy and the queue of an item are those of its batch. */
+function ownOptions(given: unknown): EnqueueOptions {
+  const own = optionsOfItem(given)
+  for (const option of optionsOfWholeBatch)
+    if (own[option] !== undefined) {
+      const place = option === 'queue' || option === 'retention' ? `{ ${option} }` : `{ items: { ${option} } }`
+      refuseOption(
+        option,
+        `all items of a batch have the same: submit(batch, list, ${place})`,
+        `é igual para todos os itens de um lote: submit(batch, list, ${place})`,
+      )
+    }
+  return own
 }
 
 /** Rejects further items if the batch was cancelled or failed during the submit. */

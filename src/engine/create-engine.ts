@@ -134,6 +134,7 @@ export async function createEngineOn(open: typeof openDb, options: ResolvedOptio
     const registry = new KindRegistry(db, clock)
     const ofGuards = guards.flatMap(({ enqueue }) => (enqueue === null ? [] : [enqueue.job]))
     await registry.add(...jobs, ...schedules.map(schedule => schedule.job), ...ofBatches, ...ofGuards)
+    for (const { options } of schedules) if (options.queue !== null) await registry.addQueue(options.queue)
     if (notify !== undefined)
       await registry.add(notifyJob({ ...notify, clock, stateOf: job => noticeJobState(db, job) }))
     const changed = await applyLimits(db, limits, clock.instant())
@@ -332,6 +333,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     kind: name => registry.find(name),
     kinds: () => [...registry.jobs.values()],
     batchNamed: name => findBatch(parts.batches, name),
+    findQueue: name => registry.findQueue(name),
     ping: () => pingDatabase(db, 2000),
     watchdogLag: () => readTick(db, clock.instant()),
     claimLag: async () => workerPool.claimLag(),

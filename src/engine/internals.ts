@@ -37,6 +37,8 @@ export interface InternalMethods
   kinds(): AnyJob[]
   /** Answers a batch definition of this engine by name; throws `unknown_batch`. */
   batchNamed(name: string): AnyBatch
+  /** For a queue that a caller outside of the code names; throws `unknown_queue`. */
+  findQueue(name: string): Promise<void>
   /** Throws database_unreachable or database_timeout. */
   ping(): Promise<void>
   /** Seconds since the last check of any watchdog; null: no check yet. Watchdogs check every 5 s. */

@@ -201,6 +201,11 @@ const enqueueOptions: Checks<EnqueueOptions> = {
   delay: left,
   groupKey: left,
   ref: left,
+  queue: left,
+  maxAttempts: left,
+  backoff: left,
+  timeout: left,
+  retention: left,
 }
 const submitOptions: Checks<SubmitOptions<never>> = {
   ...(Object.fromEntries(batchOverrides.map(name => [name, left])) as Record<(typeof batchOverrides)[number], Check>),
@@ -208,6 +213,7 @@ const submitOptions: Checks<SubmitOptions<never>> = {
   groupKey: left,
   runAt: left,
   delay: left,
+  queue: left,
   key: left,
   ref: left,
   each: left,
@@ -435,6 +441,7 @@ const internals: ParametersOf<InternalMethods> = {
   kind: [named('kind')],
   kinds: [],
   batchNamed: [named('batch')],
+  findQueue: [named('queue')],
   ping: [],
   watchdogLag: [],
   claimLag: [],

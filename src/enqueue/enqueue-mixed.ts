@@ -15,7 +15,7 @@ import type { JobState } from '../jobs/model/state.ts'
 import { statesOf } from '../jobs/sql/job-view.ts'
 import type { Clock } from '../lib/clock.ts'
 import { checkedInputs } from './check-inputs.ts'
-import type { Enqueued, NewJob } from './enqueue.sql.ts'
+import { type Enqueued, type NewJob, newJob } from './enqueue.sql.ts'
 import type { InsertBatcher } from './insert-batcher.ts'
 import { insertJobs, isFull } from './insert-jobs.ts'
 import type { KindRegistry } from './kind-registry.ts'
@@ -58,10 +58,12 @@ export function createMixedEnqueuer(given: {
       if (!isJob(order?.job)) refuseOption(`orders[${index}].job`, 'it is made by defineJob', 'é feito por defineJob')
     }
     const inputs = await checkedInputs(orders, orders.length > 1)
-    const jobs = orders.map(({ job: { queue, kind, version }, options = {} }, index): NewJob => {
-      return { ...checkEnqueueOptions(options), queue, kind, version, input: inputs[index]! }
-    })
+    const jobs = orders.map(({ job, options = {} }, index) =>
+      newJob(job, checkEnqueueOptions(options, job), inputs[index]!),
+    )
     await registry.add(...new Set(orders.map(order => order.job)))
+    for (const queue of new Set(orders.map(order => order.options?.queue)))
+      if (queue !== undefined) await registry.findQueue(queue)
     for (const [queue, those] of byQueue(jobs)) {
       const groups = those.map(job => job.groupKey)
       await admit(queue, groups)

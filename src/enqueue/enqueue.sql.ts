@@ -6,8 +6,12 @@
  */
 
 import type { Run } from '../database/db.ts'
+import type { AnyJob } from '../jobs/model/job.ts'
 import { storedVersion } from '../jobs/model/kind-version.ts'
+import type { JobPolicy } from '../jobs/model/policy.ts'
+import type { OwnRetention } from '../jobs/model/retention.ts'
 import { limitKeyOf } from '../jobs/sql/transition.ts'
+import type { CheckedEnqueueOptions } from './model/enqueue-options.ts'
 
 export interface NewJob {
   queue: string
@@ -25,7 +29,19 @@ export interface NewJob {
   version?: number | undefined
   /** Trace context of the caller (lib/trace.ts). */
   trace?: string | null
+  /** Policy override of the job. */
+  policyOverride?: Partial<JobPolicy> | null
+  /** Retention of the job; null: the retention of the engine. */
+  retention?: OwnRetention | null
 }
+
+/** The job of a kind with the options of an enqueue. `input`: JSON text. */
+export const newJob = (
+  { queue, kind, version }: AnyJob,
+  asked: CheckedEnqueueOptions,
+  input: string,
+  trace: string | null = null,
+): NewJob => ({ ...asked, queue: asked.queue ?? queue, kind, version, input, trace })
 
 /** The id of an enqueued job. */
 export interface Enqueued {
@@ -35,19 +51,17 @@ export interface Enqueued {
 }
 
 // The ids are drawn first, so each input row knows its id whatever the order of the insert's answer. Rows are inserted in the order of
-// the keys. Otherwise two callers with the same keys in opposite order would deadlock.
-const insertJobs = {
-  name: 'enqueue',
-  text: `
+// the keys. Otherwise two callers with the same keys in opposite order would deadlock. `columns` and `values`: further columns of the jobs.
+const insertWith = (columns = '', values = '') => `
     with given as materialized (
       select nextval('retoma.job_id_seq') as id, g.*
-      from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::smallint[], $7::timestamptz[], $8::float8[], $9::jsonb[], $10::text[], $12::int[], $13::text[])
-        with ordinality as g (queue, kind, key, unique_until, ref, priority, run_at, delay_ms, input, group_key, version, trace, ord)
+      from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::smallint[], $7::timestamptz[], $8::float8[], $9::jsonb[], $10::text[], $12::int[], $13::text[]${values})
+        with ordinality as g (queue, kind, key, unique_until, ref, priority, run_at, delay_ms, input, group_key, version, trace${columns}, ord)
     ), made as (
-      insert into retoma.job (id, queue, kind, key, unique_until, ref, state, claim_rank, run_at, input, group_key, limited, limit_key, version, trace, created_at)
+      insert into retoma.job (id, queue, kind, key, unique_until, ref, state, claim_rank, run_at, input, group_key, limited, limit_key, version, trace${columns}, created_at)
       select id, queue, kind, key, unique_until, ref, 'waiting', priority * 2 + 1,
         greatest(coalesce(run_at, coalesce($11::timestamptz, now())) + make_interval(secs => delay_ms / 1000), coalesce($11::timestamptz, now())),
-        input, group_key, coalesce(q.limited, false), ${limitKeyOf('q', 'group_key', 'null')}, version, trace, coalesce($11::timestamptz, now())
+        input, group_key, coalesce(q.limited, false), ${limitKeyOf('q', 'group_key', 'null')}, version, trace${columns}, coalesce($11::timestamptz, now())
       from given left join retoma.queue q on q.name = given.queue
       order by kind, key, ord
       on conflict (kind, key) where unique_until is not null do nothing
@@ -55,14 +69,21 @@ const insertJobs = {
     )
     select given.id::text as id, made.id is not null as created
     from given left join made on made.id = given.id
-    order by given.ord`,
+    order by given.ord`
+
+const insertJobs = { name: 'enqueue', text: insertWith() }
+
+// A statement of its own: jobs without a policy override and without a retention do not pay for the columns.
+const insertWithPolicy = {
+  name: 'enqueue_with_policy',
+  text: insertWith(', policy_override, retention', ', $14::jsonb[], $15::jsonb[]'),
 }
 
 // For long lists: values shared by all jobs are passed once, so a row costs little more than the insert.
 const insertAlike = {
   name: 'enqueue_uniform',
   text: `
-    insert into retoma.job (queue, kind, state, claim_rank, run_at, input, group_key, limited, limit_key, version, trace, created_at)
+    insert into retoma.job (queue, kind, state, claim_rank, run_at, input, group_key, limited, limit_key, version, trace, policy_override, retention, created_at)
     select $1, $2, 'waiting', $3::smallint * 2 + 1,
       greatest(coalesce($4::timestamptz, coalesce($8::timestamptz, now())) + make_interval(secs => $5::float8 / 1000), coalesce($8::timestamptz, now())),
       input, $6,
@@ -70,6 +91,8 @@ const insertAlike = {
       coalesce((select $6::text from retoma.queue where name = $1 and limit_key_from = 'group'), ''),
       $9::int,
       $10::text,
+      $11::jsonb,
+      $12::jsonb,
       coalesce($8::timestamptz, now())
     from jsonb_array_elements($7::jsonb) as i (input)
     returning id::text as id`,
@@ -78,13 +101,16 @@ const insertAlike = {
 /** Inserts jobs that differ only in `inputs`, which are JSON texts. Returns the ids in the same order. */
 export async function enqueueUniform(
   run: Run,
-  shared: Pick<NewJob, 'queue' | 'kind' | 'priority' | 'runAt' | 'delayMs' | 'groupKey' | 'version' | 'trace'>,
+  shared: Omit<NewJob, 'key' | 'keyHold' | 'ref' | 'input'>,
   inputs: readonly string[],
   now: Date | null,
 ): Promise<string[]> {
   const { queue, kind, priority, runAt, delayMs, groupKey, version = 1, trace = null } = shared
   const input = `[${inputs.join(',')}]`
-  const values = [queue, kind, priority, runAt, delayMs, groupKey, input, now, storedVersion(version), trace]
+  const values = [
+    ...[queue, kind, priority, runAt, delayMs, groupKey, input, now, storedVersion(version), trace],
+    ...[jsonOf(shared.policyOverride), jsonOf(shared.retention)],
+  ]
   const rows = await run<{ id: string }>(insertAlike, values)
   return rows.map(row => row.id)
 }
@@ -147,12 +173,17 @@ export async function enqueueJobs(run: Run, jobs: readonly NewJob[], now: Date |
 
 async function insert(run: Run, jobs: readonly NewJob[], now: Date | null): Promise<Enqueued[]> {
   const column = <K extends keyof NewJob>(name: K) => jobs.map(job => job[name])
-  return run<Enqueued>(insertJobs, [
+  const values = [
     column('queue'), column('kind'), column('key'), column('keyHold'), column('ref'),
     column('priority'), column('runAt'), column('delayMs'), column('input'), column('groupKey'), now,
     jobs.map(({ version = 1 }) => storedVersion(version)), jobs.map(({ trace = null }) => trace),
-  ]) // biome-ignore format: the columns in their order
+  ] // biome-ignore format: the columns in their order
+  if (jobs.every(job => !job.policyOverride && !job.retention)) return run<Enqueued>(insertJobs, values)
+  const own = [jobs.map(job => jsonOf(job.policyOverride)), jobs.map(job => jsonOf(job.retention))]
+  return run<Enqueued>(insertWithPolicy, [...values, ...own])
 }
+
+const jsonOf = (value: object | null | undefined): string | null => (value ? JSON.stringify(value) : null)
 
 /** Answers the jobs whose key another job has. Returns the jobs whose key has become free in the meantime. */
 async function answerHeld(

@@ -14,7 +14,7 @@ import type { Clock } from '../lib/clock.ts'
 import { traceparent } from '../lib/trace.ts'
 import { storedForm } from '../lib/values/value-codec.ts'
 import type { Admission } from './admission.ts'
-import { type Enqueued, enqueueUniform, type NewJob } from './enqueue.sql.ts'
+import { type Enqueued, enqueueUniform, type NewJob, newJob } from './enqueue.sql.ts'
 import type { InsertBatcher } from './insert-batcher.ts'
 import { insertJobs, isFull } from './insert-jobs.ts'
 import type { KindRegistry } from './kind-registry.ts'
@@ -35,8 +35,8 @@ export type EnqueueManyOptions<Input> = Omit<EnqueueOptions, 'key' | 'ref'> & {
    * by chunk.
    */
   tx?: Transaction
-  /** Options of a single item, such as its `key` and `ref`. Default: the shared options. */
-  each?: (input: Input, index: number) => EnqueueOptions
+  /** Options of a single item, such as its `key` and `ref`. All jobs go to the same queue. Default: the shared options. */
+  each?: (input: Input, index: number) => Omit<EnqueueOptions, 'queue'>
 }
 
 /** The answer of `enqueueMany`. */
@@ -126,7 +126,7 @@ export function createEnqueuer(given: {
     items: readonly Item[],
     run: Run,
   ): Promise<Enqueued[]> {
-    const shared = { ...same, queue: job.queue, kind: job.kind, version: job.version, trace: traceparent() }
+    const shared = newJob(job, same, '', traceparent())
     const texts = items.map(item => item.text)
     const ids = await enqueueUniform(run, shared, texts, clock.instant())
     return ids.map(id => ({ id, created: true }))
@@ -148,14 +148,15 @@ export function createEnqueuer(given: {
     async enqueue(job: AnyJob, input?: unknown, given?: EnqueueOptions & EnqueueTransaction) {
       const { tx, ...options } = given ?? {}
       const run = tx === undefined ? db.run : runInCallerTransaction(tx, db.names)
-      const asked = checkEnqueueOptions(options)
+      const asked = checkEnqueueOptions(options, job)
       const text = await checkedInput(job, input)
       await registry.add(job)
-      await admission.admit(job.queue, [asked.groupKey])
-      const made = jobsOf(job, [{ asked, text }])
+      if (asked.queue !== null) await registry.addQueue(asked.queue)
+      const made = newJob(job, asked, text, traceparent())
+      await admission.admit(made.queue, [asked.groupKey])
       const alone = tx !== undefined || asked.key !== null
-      const enqueued = alone ? (await write(made, run))[0]! : await writeShared(made[0]!)
-      announce(job.queue, [asked], tx, enqueued.id)
+      const enqueued = alone ? (await write([made], run))[0]! : await writeShared(made)
+      announce(made.queue, [asked], tx, enqueued.id)
       return handleOf(enqueued)
     },
 
@@ -174,24 +175,26 @@ export function createEnqueuer(given: {
       const { keyUntil, ...shared } = options
       if (keyUntil !== undefined && each === undefined)
         refuseOption('keyUntil', 'it goes with a key, and a key with each', 'vai com key, e key com each')
-      const same = checkEnqueueOptions(shared)
+      const same = checkEnqueueOptions(shared, job)
+      const queue = same.queue ?? job.queue
       await registry.add(job)
+      if (same.queue !== null) await registry.addQueue(same.queue)
       // If a list of known length does not fit as a whole, nothing is written; if `each` gives groups that do not fit, nothing of
       // the chunk is written.
       const known = Array.isArray(inputs)
-      if (known) await admission.admitMany(job.queue, inputs.length, each === undefined ? same.groupKey : null)
+      if (known) await admission.admitMany(queue, inputs.length, each === undefined ? same.groupKey : null)
       const total: EnqueuedMany = { created: 0, duplicates: 0, ids: [] }
       const send = async (chunk: Item[]) => {
         const groups = chunk.map(item => item.asked.groupKey)
-        if (!known) await admission.admit(job.queue, groups)
-        else if (each !== undefined) await admission.admitGroups(job.queue, groups)
+        if (!known) await admission.admit(queue, groups)
+        else if (each !== undefined) await admission.admitGroups(queue, groups)
         const enqueued =
           each === undefined ? await writeAlike(job, same, chunk, run) : await write(jobsOf(job, chunk), run)
         for (const { id, created } of enqueued) {
           total[created ? 'created' : 'duplicates']++
           total.ids.push(id)
         }
-        announce(job.queue, each === undefined ? [same] : chunk.map(item => item.asked), tx)
+        announce(queue, each === undefined ? [same] : chunk.map(item => item.asked), tx)
       }
       // The next chunk is prepared while a chunk is sent; never two in flight, so that jobs keep the order of the list.
       let sending: Promise<void> = Promise.resolve()
@@ -200,8 +203,7 @@ export function createEnqueuer(given: {
       let index = 0
       try {
         for await (const input of inputs) {
-          const asked =
-            each === undefined ? same : checkEnqueueOptions({ ...options, ...optionsOfItem(each(input, index)) })
+          const asked = each === undefined ? same : checkEach(each(input, index), options, job)
           const text = await checkedInput(job, input, index)
           if (isFull(chunk.length, bytes, text)) {
             await sending
@@ -229,7 +231,19 @@ interface Item {
   text: string
 }
 
-function jobsOf({ queue, kind, version }: AnyJob, items: readonly Item[]): NewJob[] {
+function jobsOf(job: AnyJob, items: readonly Item[]): NewJob[] {
   const trace = traceparent()
-  return items.map(({ asked, text }) => ({ ...asked, queue, kind, version, trace, input: text }))
+  return items.map(({ asked, text }) => newJob(job, asked, text, trace))
+}
+
+/** Checks the options that `each` returned for an item, over the shared options. */
+function checkEach(given: unknown, shared: EnqueueOptions, job: AnyJob): CheckedEnqueueOptions {
+  const own = optionsOfItem(given)
+  if (own.queue !== undefined)
+    refuseOption(
+      'queue',
+      'all jobs of a call go to the same queue: give queue beside each',
+      'todos os jobs de uma chamada vão para a mesma fila: dê queue ao lado de each',
+    )
+  return checkEnqueueOptions({ ...shared, ...own }, job)
 }

@@ -1,14 +1,15 @@
 /**
- * Holds the kinds an engine knows: the kinds given at creation and the kinds enqueued since.
+ * Holds the kinds an engine knows: the kinds given at creation and the kinds enqueued since; and the queues that an enqueue has named.
  *
- * Invariant: a kind has a single definition in a process, and is in the database before its first job.
+ * Invariant: a kind has a single definition in a process. A kind and a queue are in the database before their first job: whatever counts
+ * or searches jobs reads the queues from the database.
  */
 
 import type { Db } from '../database/db.ts'
 import { hintFor } from '../errors/did-you-mean.ts'
 import { localized, RetomaError } from '../errors/errors.ts'
 import type { AnyJob } from '../jobs/model/job.ts'
-import { registerKinds } from '../jobs/sql/job-kind.ts'
+import { hasQueue, registerKinds, registerQueue } from '../jobs/sql/job-kind.ts'
 import type { Clock } from '../lib/clock.ts'
 
 export class KindRegistry {
@@ -16,6 +17,7 @@ export class KindRegistry {
   readonly #clock: Clock
   readonly #jobs = new Map<string, AnyJob>()
   #unregistered: AnyJob[] = []
+  readonly #queues = new Set<string>()
 
   constructor(db: Db, clock: Clock) {
     this.#db = db
@@ -24,6 +26,11 @@ export class KindRegistry {
 
   get jobs(): ReadonlyMap<string, AnyJob> {
     return this.#jobs
+  }
+
+  /** The queues of the kinds, and the queues that an enqueue or a schedule of this process has named. */
+  get queues(): ReadonlySet<string> {
+    return new Set([...Array.from(this.#jobs.values(), job => job.queue), ...this.#queues])
   }
 
   async add(...jobs: readonly AnyJob[]): Promise<void> {
@@ -43,6 +50,21 @@ export class KindRegistry {
     if (written.length === 0) return
     await registerKinds(this.#db, written, this.#clock.instant())
     this.#unregistered = this.#unregistered.filter(job => !written.includes(job))
+  }
+
+  /** Registers a queue that is not the queue of a kind; one round trip for the first job of a process. */
+  async addQueue(queue: string): Promise<void> {
+    if (this.#queues.has(queue)) return
+    await registerQueue(this.#db, queue)
+    this.#queues.add(queue)
+  }
+
+  /** For callers outside of the code: a name with a typo must not become a queue without workers. Throws `unknown_queue`. */
+  async findQueue(queue: string): Promise<void> {
+    if (this.#queues.has(queue)) return
+    const { known, names } = await hasQueue(this.#db, queue)
+    if (!known) throw new RetomaError('unknown_queue', { queue, hint: hintFor(queue, names) })
+    this.#queues.add(queue)
   }
 
   find(kind: string): AnyJob {

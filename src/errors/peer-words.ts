@@ -22,7 +22,10 @@ const places: Readonly<Record<string, LocalizedText>> = {
   kind: code('defineJob({ kind })'),
   queue: code('defineJob({ queue })'),
   run: code('defineJob({ run })'),
-  maxAttempts: code('defineJob({ maxAttempts: 5 })'),
+  maxAttempts: localized(
+    'defineJob({ maxAttempts: 5 }), or submit(batch, list, { items: { maxAttempts: 5 } }) for a batch',
+    'defineJob({ maxAttempts: 5 }), ou submit(batch, list, { items: { maxAttempts: 5 } }) para um lote',
+  ),
   backoff: code('defineJob({ backoff: { first: seconds(5), factor: 2 } })'),
   timeout: code('defineJob({ timeout: minutes(2) })'),
   maxAge: code('defineJob({ maxAge: hours(1) })'),

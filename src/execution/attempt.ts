@@ -83,7 +83,7 @@ export class Attempt {
   /** Identifies the attempt among all attempts of a worker. */
   readonly name: string
   readonly job: AnyJob
-  /** The policy of the kind with the policy override of the batch. */
+  /** The policy of the kind with the policy override of the job or of its batch. */
   readonly policy: JobPolicy
   /** The instant of the claim, in milliseconds of this process. */
   readonly claimedAt: number

@@ -6,10 +6,11 @@
  */
 
 import type { Db } from '../database/db.ts'
-import type { NewJob } from '../enqueue/enqueue.sql.ts'
+import { type NewJob, newJob } from '../enqueue/enqueue.sql.ts'
 import { checkEnqueueOptions, optionsOfItem } from '../enqueue/model/enqueue-options.ts'
 import { checkedInput } from '../enqueue/model/job-input.ts'
 import { isRetomaError, type LocalizedText, localized, RetomaError } from '../errors/errors.ts'
+import { refuseOption } from '../errors/invalid-option.ts'
 import type { Guard, GuardedRow } from './model/guard.ts'
 import { isFaultOfSomeRow } from './sql/guard-transaction.ts'
 import { readGuardedTable } from './sql/guarded-table.ts'
@@ -113,16 +114,15 @@ async function jobOf({ job, input, options }: NonNullable<Guard['enqueue']>, { r
     given.catch(() => {})
     throw new TypeError('it is a promise; what takes time belongs in the job')
   }
-  const checked = checkEnqueueOptions(optionsOfItem(options(row as GuardedRow)))
-  const text = await checkedInput(job, given)
-  return {
-    ...checked,
-    ref: checked.ref ?? refOf(key),
-    queue: job.queue,
-    kind: job.kind,
-    version: job.version,
-    input: text,
-  }
+  const own = optionsOfItem(options(row as GuardedRow))
+  if (own.queue !== undefined)
+    refuseOption(
+      'queue',
+      'the jobs of a guard go to the queue of the kind',
+      'os jobs de um guard vão para a fila do tipo',
+    )
+  const checked = checkEnqueueOptions(own, job)
+  return newJob(job, { ...checked, ref: checked.ref ?? refOf(key) }, await checkedInput(job, given))
 }
 
 /** `17`, or `acme/17` where the key has several columns. */

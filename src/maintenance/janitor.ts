@@ -1,15 +1,15 @@
 /**
  * Runs a tick of the janitor: fails jobs older than the `maxAge` of their kind; prunes finished jobs and batches past their
- * retention, in bounded chunks, and expired events, limit counters, rate windows, files without an owner, login sessions and
- * stored responses; and corrects limited jobs and limit counters after a change of limits. Runs with every watchdog.
+ * retention, in bounded chunks, and expired events, limit counters, rate windows, files without an owner, login sessions,
+ * stored responses and schedules that no process has; and corrects limited jobs and limit counters after a change of limits. Runs with every watchdog.
  */
 
-import { markOldBatches } from '../batches/sql/batch-cascade.ts'
+import { markBatchesWithOwnRetention, markOldBatches } from '../batches/sql/batch-cascade.ts'
 import type { Db } from '../database/db.ts'
 import { placeAllEvents, pruneEvents } from '../events/sql/write-events.ts'
 import { pruneFiles } from '../files/sql/file-removal.ts'
 import type { FinalJobState } from '../jobs/model/state.ts'
-import { pruneJobs } from '../jobs/sql/prune-jobs.ts'
+import { pruneJobs, pruneJobsWithOwnRetention } from '../jobs/sql/prune-jobs.ts'
 import type { Log } from '../lib/logging/log.ts'
 import type { Duration } from '../lib/values/duration.ts'
 import { recountLimits } from '../limits/sql/limit-counters.ts'
@@ -33,7 +33,7 @@ export async function janitorTick(
   for (const [duration, states] of byDuration(retention)) {
     pruned += await inBites(() => pruneJobs(db, states, duration, chunkSize, now))
   }
-  if (pruned > 0) log.info({ jobs: pruned }, 'pruned finished jobs')
+  reportJobs(log, pruned)
   await pruneBatches(db, log, retention, now)
   await tendEvents(db, Math.max(...Object.values(retention)), now)
   await tendGates(db, log, now)
@@ -63,9 +63,16 @@ async function pruneBatches(
 ): Promise<void> {
   for (const [duration, states] of byDuration(retention)) {
     const batchStates = states.includes('failed') ? [...states, 'completed_with_failures'] : states
-    const old = await markOldBatches(db, batchStates, duration, chunkSize, now)
-    if (old.length > 0) log.info({ batches: old.length, sample: old.slice(0, 5) }, 'old batches are removed')
+    reportBatches(log, await markOldBatches(db, batchStates, duration, chunkSize, now))
   }
+}
+
+function reportJobs(log: Log, pruned: number): void {
+  if (pruned > 0) log.info({ jobs: pruned }, 'pruned finished jobs')
+}
+
+function reportBatches(log: Log, old: readonly string[]): void {
+  if (old.length > 0) log.info({ batches: old.length, sample: old.slice(0, 5) }, 'old batches are removed')
 }
 
 /**
@@ -77,14 +84,24 @@ async function tendEvents(db: Db, keptMs: number, now: Date | null): Promise<voi
   await inBites(() => pruneEvents(db, keptMs, chunkSize, now))
 }
 
-/** Also removes files without an owner for a day, and files of deleted batches or jobs. Each file may be large. */
+/**
+ * Also removes jobs and batches past a retention of their own, files without an owner for a day, and files of deleted batches or jobs.
+ * Each file may be large.
+ */
 async function removeUnused(db: Db, log: Log, now: Date | null): Promise<void> {
-  let files = false
+  let [files, jobs, batches] = [false, false, false]
+  const schedules: string[] = []
   await inBites(async () => {
     const unused = await pruneExpiredRows(db, chunkSize, now)
     files ||= unused.files
+    jobs ||= unused.jobs
+    batches ||= unused.batches
+    schedules.push(...unused.schedules)
     return unused.most
   })
+  if (schedules.length > 0) log.info({ schedules }, 'removed schedules that no process has')
+  if (jobs) reportJobs(log, await inBites(() => pruneJobsWithOwnRetention(db, chunkSize, now)))
+  if (batches) reportBatches(log, await markBatchesWithOwnRetention(db, chunkSize, now))
   const removed = files ? await pruneFiles(db, filesPerTick, now) : 0
   if (removed > 0) log.info({ files: removed }, 'removed files without an owner')
 }

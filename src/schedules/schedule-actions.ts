@@ -71,7 +71,9 @@ export function createScheduleActions(given: {
   }
 
   function announce(name: string, made: ScheduleRun | undefined): void {
-    if (made?.created) wake(defined.find(each => each.name === name)!.job.queue)
+    if (!made?.created) return
+    const { job, options } = defined.find(each => each.name === name)!
+    wake(options.queue ?? job.queue)
   }
 
   return {

@@ -7,6 +7,9 @@
  * Two versions of an app may have different recurrences for the same name. A new recurrence comes into force at once; a
  * replaced recurrence comes back only if no process with the recurrence in force has checked for 3 minutes. So the
  * schedule does not flap, and it never stops while any process has it.
+ *
+ * The row of a schedule that no code has any more is removed (`isForgotten`). A process that still has the schedule, of whatever version,
+ * writes `seen_at` every minute, so no row of a living process is removed.
  */
 
 import { type Db, type Run, runOn } from '../database/db.ts'
@@ -24,6 +27,14 @@ export interface StoredSchedule {
   readonly recurrence: Recurrence
   readonly catchUp: CatchUp
 }
+
+/**
+ * A condition on the rows of retoma.schedule: no process had the schedule for 7 days. Time during which nothing ran does not count alone: the
+ * watchdogs must have checked for an hour without a gap, in which a process with the schedule would have started. Otherwise a system that was
+ * off for a week would lose the occurrences that `catchUp` promises.
+ */
+export const isForgotten = (now: string): string => `seen_at < ${now} - interval '7 days'
+        and exists (select from retoma.periodic_lease where name = 'watchdog' and isfinite(since) and since <= ${now} - interval '1 hour')`
 
 export interface ScheduleCheck {
   name: string

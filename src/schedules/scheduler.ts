@@ -6,7 +6,7 @@
  */
 
 import type { Db } from '../database/db.ts'
-import type { NewJob } from '../enqueue/enqueue.sql.ts'
+import { type NewJob, newJob } from '../enqueue/enqueue.sql.ts'
 import type { Log } from '../lib/logging/log.ts'
 import { dueOccurrences } from './model/catch-up.ts'
 import { closest, occurrenceAfter } from './model/recurrence.ts'
@@ -60,7 +60,7 @@ export function createScheduler(given: {
 
   /** Fires the due occurrences of a schedule in chunks; answers the delay until the schedule has work again. */
   async function fire(schedule: Schedule & StoredSchedule, check: ScheduleCheck, now: Date | null): Promise<number> {
-    const { recurrence, catchUp, name, job } = schedule
+    const { recurrence, catchUp, name, job, options } = schedule
     let nextAt = check.nextAt!
     for (let i = 0; i < maxChunks && nextAt <= check.now; i++) {
       const { occurrences, nextAt: afterwards } = dueOccurrences(recurrence, catchUp, nextAt, check.now, chunkSize)
@@ -73,7 +73,7 @@ export function createScheduler(given: {
         now,
       )
       if (made === undefined) return Math.max(afterwards.getTime() - check.now.getTime(), closest) // another process fires it
-      if (made.length > 0) fired(job.queue)
+      if (made.length > 0) fired(options.queue ?? job.queue)
       log.debug({ schedule: name, occurrences, jobs: made }, 'a schedule enqueued its job')
       nextAt = afterwards
     }
@@ -120,8 +120,7 @@ export function createScheduler(given: {
 /** The job of an occurrence; the input is checked as in `enqueue`. */
 export async function jobFor(schedule: Schedule, occurrence: Date): Promise<NewJob> {
   const { job, options } = schedule
-  const input = await inputFor(schedule, occurrence)
-  return { ...options, ref: refOf(schedule, occurrence), queue: job.queue, kind: job.kind, version: job.version, input }
+  return newJob(job, { ...options, ref: refOf(schedule, occurrence) }, await inputFor(schedule, occurrence))
 }
 
 const latest = (a: Date, b: Date): Date => (a > b ? a : b)

@@ -9,7 +9,7 @@ import { defaultMemoryCap, type HeartbeatSettings } from './main-loop-heartbeat.
 
 /** Options of `engine.work`. */
 export interface WorkOptions {
-  /** Concurrency in this process by queue name. Default: every queue of the engine's jobs, 10 each. */
+  /** Concurrency in this process by queue name. Default: every queue of the engine's jobs, schedules and enqueues so far, 10 each. */
   queues?: Readonly<Record<string, number>>
   /** On stop: the time a handler may continue after its signal before its job is released. Default 5 s. */
   grace?: Duration

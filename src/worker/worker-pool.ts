@@ -108,7 +108,7 @@ export class WorkerPool implements WorkerEvents {
     const { db, clock, log, registry, notify } = this.#given
     const { supervision, isolationMode, currentJob, nestedCalls } = this.#given
     const { jobs } = registry
-    const all = Object.fromEntries([...jobs.values()].map(job => [job.queue, defaultConcurrency]))
+    const all = Object.fromEntries(Array.from(registry.queues, queue => [queue, defaultConcurrency]))
     const worker = await Worker.begin(
       {
         db,
@@ -143,7 +143,7 @@ export class WorkerPool implements WorkerEvents {
   /** Warns at start: an idle worker without any kind to run looks the same as a worker that waits for jobs. */
   #warnIfIdle(worker: Worker): void {
     const { registry, log } = this.#given
-    const home = new Set(Array.from(registry.jobs.values(), job => job.queue))
+    const home = registry.queues
     const facts = { worker: worker.id, kinds: [...registry.jobs.keys()] }
     if (worker.queues.length === 0)
       log.warn(
@@ -152,7 +152,10 @@ export class WorkerPool implements WorkerEvents {
       )
     for (const queue of worker.queues.filter(each => !home.has(each))) {
       const hint = suggestion(queue, [...home]).en
-      log.warn({ ...facts, queue }, `this worker serves queue "${queue}", but no job of this engine is in it${hint}`)
+      log.warn(
+        { ...facts, queue },
+        `this worker serves queue "${queue}", but no kind of this engine is in it: only an enqueue with this queue puts jobs there${hint}`,
+      )
     }
   }
 

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { internalsOf } from '../../src/engine/internals.ts'
-import { defineJob, hours, minutes } from '../../src/index.ts'
+import { defineJob, hours, minutes, seconds } from '../../src/index.ts'
 import { gate, until } from '../support/engine.ts'
 import { sqlOf } from '../support/events.ts'
 import { doorWith } from './support.ts'
@@ -28,6 +28,50 @@ test('one job is made as asked, and answered with its id', async () => {
     groupKey: 'g',
     ref: 'A-1',
   })
+})
+
+test('a job has the policy, the queue and the retention of its request, and shows them', async () => {
+  const { ask, engine } = await doorWith([send, draw])
+  const own = {
+    max_attempts: 7,
+    backoff: { first_seconds: 30, factor: 1 },
+    timeout_seconds: 90,
+    retention_seconds: { succeeded: 3600 },
+  }
+  const { status, body } = await ask('POST', path, { body: { ...ana, ...own, queue: 'default' } })
+  expect(status).toBe(201)
+  expect(await engine.job(body.id)).toMatchObject({
+    queue: 'default',
+    policyOverride: {
+      maxAttempts: 7,
+      backoff: { first: seconds(30), factor: 1, max: minutes(10) },
+      timeout: seconds(90),
+    },
+    retention: { succeeded: hours(1) },
+  })
+  const shown = {
+    policy_override: {
+      max_attempts: 7,
+      backoff: { first_seconds: 30, factor: 1, max_seconds: 600, jitter: 0.1 },
+      timeout_seconds: 90,
+    },
+    retention_seconds: { succeeded: 3600 },
+  }
+  expect((await ask('GET', `${path}/${body.id}`)).body).toMatchObject(shown)
+  expect((await ask('GET', path)).body.items).toMatchObject([shown])
+})
+
+test.each([
+  [{ queue: 'maill' }, 404, { code: 'unknown_queue' }],
+  [{ max_attempts: 0 }, 400, { code: 'bad_request', field: 'max_attempts' }],
+  [{ backoff: { first: 1 } }, 400, { code: 'bad_request', field: 'backoff.first' }],
+  [{ timeout_seconds: 0 }, 400, { code: 'bad_request', field: 'timeout_seconds' }],
+  [{ retention_seconds: { completed: 1 } }, 400, { code: 'bad_request' }],
+])('%o is refused, and makes no job and no queue', async (asked, status, error) => {
+  const { ask, engine } = await doorWith([send])
+  expect(await ask('POST', path, { body: { ...ana, ...asked } })).toMatchObject({ status, body: { error } })
+  expect((await engine.jobs.list()).items).toEqual([])
+  expect((await engine.queues.list()).map(each => each.queue)).toEqual(['mail'])
 })
 
 test('an input that is too large is 413, and its place among many is named', async () => {

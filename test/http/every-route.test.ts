@@ -34,7 +34,9 @@ function bodyOf(route: Route): Json | undefined {
   if (reported === undefined) return undefined
   const { schema } = (reported.content as Record<string, { schema: Json }>)['application/json']!
   const values = fc.sample(fitting(schema, components.schemas), { seed: 1, numRuns: 50 })
-  return values.find(each => route.body!.safeParse(each).success && typeof each === 'object') as Json
+  return values.find(
+    each => route.body!.safeParse(each).success && typeof each === 'object' && !Array.isArray(each),
+  ) as Json
 }
 
 const sending = (route: Route, body: unknown) => (route.method === 'get' ? {} : { body })

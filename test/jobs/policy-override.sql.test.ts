@@ -89,6 +89,39 @@ describe('an attempt that its worker does not end', () => {
   })
 })
 
+describe('an attempt of a job with a timeout of its own, that its worker does not end', () => {
+  const own = (id: string, policy: Partial<JobPolicy>) =>
+    store.sql(`update retoma.job set policy_override = $2 where id = $1`, [id, JSON.stringify(policy)])
+
+  test('is ended by that timeout, shorter or longer than the timeout of its kind', async () => {
+    await kind({ timeout: minutes(10) })
+    const [short, long] = [await put('running', null), await put('running', null)]
+    await own(short, { timeout: seconds(30), maxAttempts: 1 })
+    await own(long, { timeout: minutes(60) })
+    const plain = await put('running', null)
+    expect((await tick(89)).timedOut).toEqual([])
+    expect((await tick(90)).timedOut).toMatchObject([{ id: short, state: 'failed' }])
+    expect(ids((await tick(660)).timedOut)).toEqual([plain])
+    expect((await tick(3659)).timedOut).toEqual([])
+    expect(ids((await tick(3660)).timedOut)).toEqual([long])
+  })
+
+  test('backs off as its override says, and is slow and stalled as its kind says', async () => {
+    await kind({ timeout: minutes(1), expect: seconds(20), stallAfter: minutes(5) })
+    const backoff = { ...defaultPolicy.backoff, first: seconds(77) }
+    const patient = await put('running', null)
+    await own(patient, { timeout: minutes(60), backoff })
+    await tick(20)
+    expect(await viewFindings(store.db)).toMatchObject([{ verdict: 'slow', subject: `job:${patient}` }])
+    expect((await tick(299)).stalled).toEqual([])
+    expect((await tick(300)).stalled).toMatchObject([{ id: patient, state: 'stalled' }])
+    const hasty = await put('running', null)
+    await own(hasty, { timeout: seconds(30), backoff })
+    expect((await tick(90)).timedOut).toMatchObject([{ id: hasty, state: 'waiting' }])
+    expect(await store.job(hasty)).toMatchObject({ failures: 1, run_at: at(90 + 77) })
+  })
+})
+
 describe('an attempt without progress', () => {
   test('of a batch that asks for a stall becomes what that says, in its words', async () => {
     await kind({})

@@ -2,7 +2,13 @@
 import { describe, expect, test } from 'vitest'
 import { defineJob, defineSchedule, hours, type Schedule } from '../../src/index.ts'
 import { silentLog } from '../../src/lib/logging/log.ts'
-import { fireOccurrences } from '../../src/schedules/schedule.sql.ts'
+import { pruneExpiredRows } from '../../src/maintenance/sql/expired-rows.ts'
+import {
+  bringIntoForce,
+  fireOccurrences,
+  readSchedules,
+  type StoredSchedule,
+} from '../../src/schedules/schedule.sql.ts'
 import { createScheduler } from '../../src/schedules/scheduler.ts'
 import { faulty, linkLost } from '../support/faulty-db.ts'
 import { at, newJob, storeForFile } from '../support/store.ts'
@@ -127,4 +133,43 @@ test('a list of missed occurrences that is longer than one tick takes goes on at
   expect((await refs()).length).toBe(1000)
   expect(await tick(at(1500.5))).toBe(500)
   expect(new Set(await refs()).size).toBe(1500)
+})
+
+describe('the row of a schedule that no code has any more', () => {
+  const day = 86_400
+  const recurrence = { every: hours(1) }
+  const planned = (name: string): StoredSchedule => ({ name, kind: 'k', recurrence, catchUp: 'all' })
+  const left = async (now: number, watchedFrom: number | undefined) => {
+    await store.sql(`update retoma.periodic_lease set at = $1, since = $2 where name = 'watchdog'`, [
+      at(now),
+      watchedFrom === undefined ? '-infinity' : at(watchedFrom),
+    ])
+    const { schedules } = await pruneExpiredRows(store.db, 100, at(now))
+    const rows = await store.sql<{ name: string }>(`select name from retoma.schedule order by name`)
+    return { removed: schedules, left: rows.map(row => row.name) }
+  }
+
+  test('goes 7 days after the last process that has it, and never while an old or a new version has it', async () => {
+    for (const name of ['gone', 'kept', 'old']) await bringIntoForce(store.db, planned(name), at(3600), at(0))
+    // The new version has another recurrence for `old`; a process of the old version still runs.
+    await bringIntoForce(store.db, { ...planned('old'), recurrence: { every: hours(2) } }, at(7200), at(10))
+    const processes = [[planned('kept')], [planned('kept'), { ...planned('old'), recurrence: { every: hours(2) } }]]
+    for (const process of processes) await readSchedules(store.db, process, at(6.9 * day))
+    expect(await left(7 * day, 0)).toEqual({ removed: [], left: ['gone', 'kept', 'old'] })
+    expect(await left(7 * day + 1, 0)).toEqual({ removed: ['gone'], left: ['kept', 'old'] })
+    await readSchedules(store.db, processes[0]!, at(13 * day))
+    expect(await left(14 * day, 0)).toEqual({ removed: ['old'], left: ['kept'] })
+  })
+
+  test('stays after a time in which nothing ran, until the watchdogs have checked for an hour', async () => {
+    await bringIntoForce(store.db, planned('resting'), at(3600), at(0))
+    const start = 30 * day
+    expect(await left(start, undefined)).toEqual({ removed: [], left: ['resting'] })
+    expect(await left(start + 3599, start)).toEqual({ removed: [], left: ['resting'] })
+    // Within the hour a process with the schedule starts: the row and its missed occurrences stay.
+    const [seen] = await readSchedules(store.db, [planned('resting')], at(start + 3599))
+    expect(seen).toMatchObject({ due: true, nextAt: at(3600) })
+    expect(await left(start + 7200, start)).toEqual({ removed: [], left: ['resting'] })
+    expect(await left(start + 9 * day, start)).toEqual({ removed: ['resting'], left: [] })
+  })
 })

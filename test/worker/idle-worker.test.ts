@@ -22,7 +22,7 @@ test('a worker of an engine without jobs warns that it will run nothing', async 
 
 test('a worker of a queue that no job is in warns with the queue that was meant', async () => {
   expect(await warnings([send], { queues: { mial: 5 } })).toEqual([
-    'this worker serves queue "mial", but no job of this engine is in it, did you mean "mail"?',
+    'this worker serves queue "mial", but no kind of this engine is in it: only an enqueue with this queue puts jobs there, did you mean "mail"?',
   ])
 })
 

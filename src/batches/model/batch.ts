@@ -8,6 +8,7 @@ import { type AnyJob, isJob, type Job } from '../../jobs/model/job.ts'
 import { storedVersion } from '../../jobs/model/kind-version.ts'
 import type { JobPolicy, PolicyAction } from '../../jobs/model/policy.ts'
 import { actions, type ItemOptions, itemPolicy } from '../../jobs/model/policy-options.ts'
+import { type OwnRetention, ownRetention, type Retention } from '../../jobs/model/retention.ts'
 import { type Duration, longestDuration } from '../../lib/values/duration.ts'
 import { namePattern, nameRule } from '../../lib/values/name.ts'
 import { type BatchAbout, checkAbout } from './batch-display.ts'
@@ -53,13 +54,15 @@ export interface BatchPolicy {
   onStall: PolicyAction
   maxResumes: number
   stopAfter: StopAfter | null
-  onComplete: { kind: string; queue: string; version: number | null } | null
+  onComplete: { kind: string; queue: string; version: number | null; retention?: OwnRetention } | null
   /** Default: all. */
   notify?: readonly BatchNotice[]
   /** Policy override for the items; absent: the policy of the kind applies. Default: none. */
   items?: Partial<JobPolicy>
   /** Name of the batch for people. Default: none. */
   about?: BatchAbout
+  /** The retention by final state; a missing state: the retention of the engine. Default: none. */
+  retention?: OwnRetention
 }
 
 /** A batch definition, for `submit`. */
@@ -92,6 +95,11 @@ export interface BatchOptions<Input, End = any> {
   /** Policy override for the items: `items: { maxAttempts: 5 }`. Default: the policy of the job. */
   items?: ItemOptions
   /**
+   * The time a batch and its items stay after the end of the batch: a duration, or a duration for each final state; the duration of `failed`
+   * counts for `completed_with_failures` too. Default: `retention` of the engine, 90 days.
+   */
+  retention?: Retention
+  /**
    * Enqueued once per completion with a `BatchEnd` as input: a job with such an input, or without input. Default:
    * none.
    */
@@ -120,11 +128,21 @@ export interface BatchOverrides {
   stopAfter?: StopAfter | null
   /** Policy override for the items. Default: the option of the definition. */
   items?: ItemOptions
+  /** The time the batch and its items stay after the end of the batch. Default: the option of the definition. */
+  retention?: Retention
   /** Name of the batch for people, for the notices. Default: the name of the definition. */
   about?: BatchAbout
 }
 
-export const batchOverrides = ['stallAfter', 'onStall', 'maxResumes', 'stopAfter', 'items', 'about'] as const
+export const batchOverrides = [
+  'stallAfter',
+  'onStall',
+  'maxResumes',
+  'stopAfter',
+  'items',
+  'retention',
+  'about',
+] as const
 // `about` belongs to a single batch, not to the definition.
 const known = ['name', 'job', ...batchOverrides.filter(each => each !== 'about'), 'onComplete', 'notify']
 
@@ -159,7 +177,12 @@ export function defineBatch<Input, End = undefined>(given: BatchOptions<Input, E
     onComplete:
       onComplete === undefined
         ? null
-        : { kind: onComplete.kind, queue: onComplete.queue, version: storedVersion(onComplete.version) },
+        : {
+            kind: onComplete.kind,
+            queue: onComplete.queue,
+            version: storedVersion(onComplete.version),
+            ...(onComplete.retention === null ? {} : { retention: onComplete.retention }),
+          },
     ...(notify === undefined ? {} : { notify }),
   }
   return {
@@ -211,9 +234,17 @@ function layOver(
     stopAfter:
       stopAfter === undefined ? below.stopAfter : stopAfter === null ? null : checkStop(stopAfter, refuse('stopAfter')),
     ...(items === undefined || Object.keys(items).length === 0 ? {} : { items }),
+    ...(given.retention === undefined
+      ? {}
+      : { retention: { ...below.retention, ...ownRetention(given.retention, retentionRefusal(refuse)) } }),
     ...(given.about === undefined ? {} : { about: checkAbout(given.about, refuse('about')) }),
   }
 }
+
+const retentionRefusal =
+  (refuse: (option: string) => Refuse): Refuse =>
+  (en, pt) =>
+    refuse('retention')(`retention: ${en}`, `retention: ${pt}`)
 
 function checkStop(stop: StopAfter, refuse: Refuse): StopAfter {
   if (stop === null || typeof stop !== 'object')

@@ -250,23 +250,66 @@ async function retryBite(db: Db, id: string, now: Date | null): Promise<CascadeC
 
 const whatFollows = { name: 'batch_cascade_read', text: `select cascade from retoma.batch where id = $1` }
 
+const marked = (ids: string, now: string) => `
+    update retoma.batch
+    set cascade = 'prune', cascade_chunk = 0, cascade_at = ${now}, key_reserved = false
+    where id = any (array(${ids}))
+    returning id::text as id`
+
+/** The final state whose retention counts. */
+const retainedAs = `case state when 'completed_with_failures' then 'failed' else state end`
+const hasOwn = `coalesce(policy -> 'retention' ? ${retainedAs}, false)`
+
+// A batch with a key stays for a day, however short its retention: the key is taken until then.
 const mark = {
   name: 'batch_mark_expired',
-  text: `
-    update retoma.batch
-    set cascade = 'prune', cascade_chunk = 0, cascade_at = coalesce($3::timestamptz, now()), key_reserved = false
-    where id = any (array(
+  text: marked(
+    `
       select id from retoma.batch
       where finished_at < coalesce($3::timestamptz, now()) - make_interval(secs => $2 / 1000.0)
-        and state = any ($1::text[]) and cascade is null
+        and state = any ($1::text[]) and cascade is null and not ${hasOwn}
+        and (not key_reserved or finished_at < coalesce($3::timestamptz, now()) - interval '24 hours')
       order by finished_at, id
       limit $4
-      for update skip locked
-    ))
-    returning id::text as id`,
+      for update skip locked`,
+    'coalesce($3::timestamptz, now())',
+  ),
 }
 
-/** Begins to prune old batches. From this commit on no reader sees the batches; a tick deletes the jobs. */
+const epoch = `timestamptz '2000-01-01 00:00:00+00'`
+/** The expression of the index `batch_finished_own`: the end of the retention, as the time since the epoch. */
+const endOfRetention = `((greatest(finished_at, ${epoch}) - ${epoch})
+        + greatest(make_interval(secs => (policy -> 'retention' ->> ${retainedAs})::float8 / 1000),
+          case when key_reserved then interval '24 hours' end))`
+
+// `greatest` hides that finished_at is not null, so that no other index fits.
+const isPastOwn = (now: string) => `${endOfRetention} < ${now} - ${epoch} and ${hasOwn} and cascade is null`
+
+/** A condition: a batch is past a retention of its own. The order makes the planner read the index of these alone. */
+export const someBatchPastOwnRetention = (now: string): string => `coalesce((
+        select true from retoma.batch where ${isPastOwn(now)} order by ${endOfRetention}, id limit 1
+      ), false)`
+
+const markOwn = {
+  name: 'batch_mark_expired_own',
+  text: marked(
+    `
+      select id from retoma.batch
+      where ${isPastOwn('coalesce($1::timestamptz, now())')}
+      order by ${endOfRetention}, id
+      limit $2
+      for update skip locked`,
+    'coalesce($1::timestamptz, now())',
+  ),
+}
+
+/** Begins to prune batches past a retention of their own. From this commit on no reader sees the batches; a tick deletes the jobs. */
+export async function markBatchesWithOwnRetention(db: Db, limit: number, now: Date | null): Promise<string[]> {
+  const rows = await db.run<{ id: string }>(markOwn, [now, limit], 8000)
+  return rows.map(row => row.id)
+}
+
+/** The same for batches whose states have the retention of the engine. */
 export async function markOldBatches(
   db: Db,
   states: readonly string[],

@@ -56,14 +56,14 @@ const finish = {
       from locked h
       where b.id = any (array[h.id])
       returning b.id, h.state as was, b.state, b.reason, b.name, b.policy -> 'onComplete' ->> 'kind' as kind, b.policy -> 'onComplete' ->> 'queue' as queue,
-        (b.policy -> 'onComplete' ->> 'version')::int as version,
+        (b.policy -> 'onComplete' ->> 'version')::int as version, b.policy -> 'onComplete' -> 'retention' as retention,
         b.complete_job, b.priority, b.completions, b.total, h.succeeded, h.failed, h.skipped, h.cancelled
     ), ${noteBatchStates('ended', now)}, completes as (
-      insert into retoma.job (id, queue, kind, ref, state, claim_rank, run_at, input, limited, limit_key, version, created_at)
+      insert into retoma.job (id, queue, kind, ref, state, claim_rank, run_at, input, limited, limit_key, version, retention, created_at)
       select e.complete_job, e.queue, e.kind, e.id::text, 'waiting', e.priority * 2 + 1, ${now},
         jsonb_build_object('batch', e.id::text, 'name', e.name, 'total', e.total, 'succeeded', e.succeeded, 'failed', e.failed,
           'skipped', e.skipped, 'cancelled', e.cancelled, 'end', e.completions),
-        coalesce((select limited from retoma.queue where name = e.queue), false), '', e.version, ${now}
+        coalesce((select limited from retoma.queue where name = e.queue), false), '', e.version, e.retention, ${now}
       from ended e
       where e.complete_job is not null
     )

@@ -35,7 +35,7 @@ export interface ClaimedJob {
   version: number | null
   /** Crash suspicion of a job that may crash the process (jobs/model/crash-suspicion.ts). */
   crash_suspicion: Partial<CrashSuspicion> | null
-  /** Policy override of the batch (claiming/batch-overrides.ts). */
+  /** Policy override of the job, or of its batch (claiming/batch-overrides.ts). */
   override: Partial<JobPolicy> | null
   /** Trace context of the enqueue (lib/trace.ts). */
   trace: string | null
@@ -68,7 +68,7 @@ export interface ClaimRequest {
 
 /** The input comes as text, which the server produces anyway, so its size is known at no cost. See `unpack`. */
 export const claimedColumns = `
-  j.id, j.attempt, j.queue, j.kind, j.input::text as input, j.failures, j.crashes, j.ref, j.batch_id, j.group_key, j.limit_key, j.claim_rank, j.checkpoint_data, j.version, j.crash_suspicion, j.trace,
+  j.id, j.attempt, j.queue, j.kind, j.input::text as input, j.failures, j.crashes, j.ref, j.batch_id, j.group_key, j.limit_key, j.claim_rank, j.checkpoint_data, j.version, j.crash_suspicion, j.trace, j.policy_override as override,
   case when j.id = any (array(select probe_job from retoma.provider where probe_job is not null and starts_with(name, 'batch ')))
     then 'batch ' || j.batch_id end as tries_for,
   extract(epoch from j.started_at)::float8 * 1000 as started_ms, (j.run_at at time zone 'UTC')::text as run_at`
@@ -141,7 +141,6 @@ export function unpackClaimed(row: ClaimedJob): ClaimedJob {
   row.input = JSON.parse(text)
   row.input_marked = isMarked(text)
   row.input_bytes = text.length
-  row.override = null
   return row
 }
 

@@ -40,7 +40,8 @@ async function run(context: Context, name: string): Promise<void> {
     const { word } = output
     const first = created ? word.schedules.ran(name, id) : word.jobs.held(id, options.key ?? '')
     output.answer({ name, id, created }, [first, word.jobs.see(id)])
-    if (!(await isTaken(job, engine))) output.note(word.jobs.noWorker(job.queue))
+    const queue = options.queue ?? job.queue
+    if (!(await isTaken({ kind: job.kind, queue }, engine))) output.note(word.jobs.noWorker(queue))
   })
 }
 

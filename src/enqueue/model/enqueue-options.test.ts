@@ -1,7 +1,11 @@
 import { expect, test } from 'vitest'
 import { englishIn } from '../../../test/support/portuguese.ts'
-import { days, minutes, seconds } from '../../lib/values/duration.ts'
-import { checkEnqueueOptions } from './enqueue-options.ts'
+import { defineJob } from '../../jobs/model/job.ts'
+import { days, hours, minutes, seconds } from '../../lib/values/duration.ts'
+import { checkEnqueueOptions as checkOptions, type EnqueueOptions } from './enqueue-options.ts'
+
+const job = defineJob({ kind: 'mail', run: () => {}, backoff: { first: seconds(7) }, retention: { failed: days(7) } })
+const checkEnqueueOptions = (options: EnqueueOptions) => checkOptions(options, job)
 
 const refusal = (options: object): string => {
   try {
@@ -22,6 +26,32 @@ test('nothing asked for is priority 4, now, no key', () => {
     delayMs: 0,
     groupKey: null,
     ref: null,
+    queue: null,
+    policyOverride: null,
+    retention: { failed: days(7) },
+  })
+})
+
+test('a policy override has the given options only, each complete by the policy of the kind', () => {
+  expect(checkEnqueueOptions({ maxAttempts: 9, timeout: hours(1) }).policyOverride).toEqual({
+    maxAttempts: 9,
+    timeout: hours(1),
+  })
+  expect(checkEnqueueOptions({ backoff: { factor: 3 } }).policyOverride).toEqual({
+    backoff: { ...job.policy.backoff, first: seconds(7), factor: 3 },
+  })
+})
+
+test('the retention of a job is laid over the retention of the kind, state by state', () => {
+  expect(checkEnqueueOptions({ retention: { succeeded: hours(1) } }).retention).toEqual({
+    succeeded: hours(1),
+    failed: days(7),
+  })
+  expect(checkEnqueueOptions({ retention: hours(2) }).retention).toEqual({
+    succeeded: hours(2),
+    failed: hours(2),
+    skipped: hours(2),
+    cancelled: hours(2),
   })
 })
 
@@ -74,6 +104,15 @@ test.each([
   [{ groupKey: null }, /groupKey.*not null/],
   [{ keyUntil: 'final' }, /keyUntil.*goes with key/],
   [{ key: 'a', keyUntil: 'week' }, /keyUntil.*'day' or 'final', not "week"/],
+  [{ queue: 'my queue' }, /queue.*1 to 100 letters.*not "my queue"/],
+  [{ queue: '' }, /queue.*not ""/],
+  [{ maxAttempts: 0 }, /maxAttempts must be a whole number from 1, not 0/],
+  [{ backoff: { frist: 1 } }, /backoff.*there is no option "backoff.frist"/],
+  [{ backoff: seconds(5) }, /backoff takes \{ first, factor, max, jitter \}/],
+  [{ timeout: '5m' }, /timeout must be a duration above zero/],
+  [{ retention: 0 }, /retention.*a duration above zero/],
+  [{ retention: '7d' }, /retention.*a duration, such as days\(90\), or a duration for each final state/],
+  [{ retention: { done: days(1) } }, /retention.*there is no final state "done"/],
 ])('%o is refused', (options, message) => {
   expect(refusal(options)).toMatch(message)
 })

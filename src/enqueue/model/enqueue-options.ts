@@ -1,8 +1,13 @@
 /** Checks the options of an enqueued job. */
 import { type LocalizedText, localized } from '../../errors/errors.ts'
 import { refuseOption, refuseUnknownOptions } from '../../errors/invalid-option.ts'
+import type { AnyJob } from '../../jobs/model/job.ts'
+import type { JobPolicy } from '../../jobs/model/policy.ts'
+import { type JobPolicyOptions, jobPolicy } from '../../jobs/model/policy-options.ts'
+import { type OwnRetention, ownRetention, type Retention } from '../../jobs/model/retention.ts'
 import { type Duration, longestDuration } from '../../lib/values/duration.ts'
 import { asText, isStorableText } from '../../lib/values/json.ts'
+import { namePattern, nameRule } from '../../lib/values/name.ts'
 
 /** Options of `enqueue`. */
 export interface EnqueueOptions {
@@ -23,7 +28,25 @@ export interface EnqueueOptions {
   groupKey?: string
   /** Your own code for the job, such as the code of a document; shown wherever the job is shown. Default: none. */
   ref?: string
+  /** The queue of this job. Only workers of the queue run the job. Default: the queue of the kind. */
+  queue?: string
+  /** Attempts in total for this job. Default: `maxAttempts` of the kind. */
+  maxAttempts?: number
+  /** The delays between the attempts of this job. A part that is left out is as for the kind. Default: `backoff` of the kind. */
+  backoff?: NonNullable<JobPolicyOptions['backoff']>
+  /** The longest duration of an attempt of this job. Default: `timeout` of the kind. */
+  timeout?: Duration
+  /**
+   * The time this job stays after its end: a duration, or a duration for each final state. A state that is left out is as for the
+   * kind. Default: `retention` of the kind, otherwise of the engine.
+   */
+  retention?: Retention
 }
+
+/** The options that a single item of a batch cannot have; a submit has them for all items. */
+export const optionsOfWholeBatch = ['queue', 'maxAttempts', 'backoff', 'timeout', 'retention'] as const
+/** Options of a single item of a batch. */
+export type BatchItemOptions = Omit<EnqueueOptions, (typeof optionsOfWholeBatch)[number]>
 
 /** The checked options of an enqueue, with their defaults. */
 export interface CheckedEnqueueOptions {
@@ -34,15 +57,25 @@ export interface CheckedEnqueueOptions {
   delayMs: number
   groupKey: string | null
   ref: string | null
+  /** null: the queue of the kind. */
+  queue: string | null
+  /** null: the policy of the kind. */
+  policyOverride: Partial<JobPolicy> | null
+  /** null: the retention of the engine. */
+  retention: OwnRetention | null
 }
 
-const names = ['key', 'keyUntil', 'priority', 'runAt', 'delay', 'groupKey', 'ref']
+const names = ['key', 'keyUntil', 'priority', 'runAt', 'delay', 'groupKey', 'ref', ...optionsOfWholeBatch]
 
-export function checkEnqueueOptions(options: EnqueueOptions): CheckedEnqueueOptions {
+/** `job`: the job whose policy and retention the options override. */
+export function checkEnqueueOptions(
+  options: EnqueueOptions,
+  job: Pick<AnyJob, 'policy' | 'retention'>,
+): CheckedEnqueueOptions {
   if (options === null || typeof options !== 'object')
     refuseOption('options', 'it is an object, or left out', 'é um objeto, ou nada')
   refuseUnknownOptions(options, names)
-  const { key, keyUntil, priority = 4, runAt, delay = 0, groupKey, ref } = options
+  const { key, keyUntil, priority = 4, runAt, delay = 0, groupKey, ref, queue } = options
   if (keyUntil !== undefined && keyUntil !== 'day' && keyUntil !== 'final')
     refuseValue('keyUntil', keyUntil, `it is 'day' or 'final'`, `é 'day' ou 'final'`)
   if (keyUntil !== undefined && key === undefined) refuseOption('keyUntil', 'it goes with key', 'vai com key')
@@ -74,7 +107,22 @@ export function checkEnqueueOptions(options: EnqueueOptions): CheckedEnqueueOpti
     delayMs: delay,
     groupKey: textOption('groupKey', groupKey),
     ref: textOption('ref', ref),
+    queue: queueOption(queue),
+    policyOverride: jobPolicy(options, job.policy, option => (en, pt) => refuseOption(option, en, pt)),
+    retention: retentionOption(options.retention, job.retention),
   }
+}
+
+function queueOption(queue: string | undefined): string | null {
+  if (queue === undefined) return null
+  if (typeof queue !== 'string' || !namePattern.test(queue))
+    refuseValue('queue', queue, `it is ${nameRule.en}`, `tem ${nameRule.pt}`)
+  return queue
+}
+
+function retentionOption(given: Retention | undefined, ofKind: OwnRetention | null): OwnRetention | null {
+  if (given === undefined) return ofKind
+  return { ...ofKind, ...ownRetention(given, (en, pt) => refuseOption('retention', en, pt)) }
 }
 
 /** Checks the options that `each` returns for an item: a promise or a missing value would silently mean no options. */

@@ -95,7 +95,7 @@ const queue = {
           limit 3
         ) h
       ) as hung,
-      ${providerOf('p.kinds && array(select k.name from retoma.kind k where k.queue = $2)')} as provider,
+      ${providerOf('p.kinds && array(select k.name from retoma.kind k where k.queue = $2 union select s.kind from retoma.job_count_sample s where s.queue = $2)')} as provider,
       case when q.limited then ${limitsOf('q')} else '[]' end as limits,
       ${eligibleWorkersOf('$2')} as "eligibleWorkers",
       ${watch} as watch

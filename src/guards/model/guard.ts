@@ -35,7 +35,7 @@ export interface Guard {
   readonly enqueue: {
     readonly job: AnyJob
     readonly input: (row: GuardedRow) => unknown
-    readonly options: (row: GuardedRow) => EnqueueOptions
+    readonly options: (row: GuardedRow) => Omit<EnqueueOptions, 'queue'>
   } | null
 }
 
@@ -62,7 +62,7 @@ export interface GuardOptions<Input = unknown> {
     job: Job<Input, unknown>
     input: (row: GuardedRow) => NoInfer<Input>
     /** Options of the job of a row. Default: none. */
-    options?: (row: GuardedRow) => EnqueueOptions
+    options?: (row: GuardedRow) => Omit<EnqueueOptions, 'queue'>
   }
   /** Only rows with these values; a list matches any of its values. Default: all rows. */
   where?: Readonly<Record<string, GuardValue | readonly GuardValue[]>>

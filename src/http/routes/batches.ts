@@ -7,6 +7,7 @@ import { localized, RetomaError } from '../../errors/errors.ts'
 import type { BatchView } from '../../index.ts'
 import { batchWire } from '../../json-views.ts'
 import { seconds } from '../../lib/values/duration.ts'
+import { policyFields, policyOf, retentionOf, retentionSeconds } from '../policy-schemas.ts'
 import { keyOf } from '../request/idempotency-key.ts'
 import { refuseWideInput } from '../request/input-width.ts'
 import { refuseInternal } from '../request/internal-kinds.ts'
@@ -34,6 +35,14 @@ const submit = z.strictObject({
   group_key: text.optional(),
   run_at: anyInstant.optional(),
   delay_seconds: z.number().min(0).max(3_155_760_000).optional(),
+  queue: z
+    .string()
+    .min(1)
+    .max(100)
+    .optional()
+    .meta({ description: 'an existing queue, in place of the queue of the kind' }),
+  ...policyFields,
+  retention_seconds: retentionSeconds.optional(),
 })
 
 const submitted = z.object({
@@ -60,10 +69,14 @@ function optionsOf(body: z.output<typeof submit>) {
     refuse('refs', 'it has one for each item, or is left out', 'tem um para cada item, ou fica de fora')
   if (runAt !== undefined && delay !== undefined)
     refuse('delay_seconds', 'give either run_at or delay_seconds, not both', 'use run_at ou delay_seconds, um só')
+  const items = policyOf(body)
   return omitUndefined({
     key,
     priority,
     groupKey,
+    queue: body.queue,
+    items: Object.keys(items).length === 0 ? undefined : items,
+    retention: retentionOf(body.retention_seconds),
     runAt: runAt === undefined ? undefined : new Date(runAt),
     delay: delay === undefined ? undefined : seconds(delay),
     ref: refs && ((_: unknown, index: number) => refs[index]!),
@@ -85,6 +98,7 @@ export const batchRoutes: readonly Route[] = [
     makes: true,
     errors: [
       'unknown_batch',
+      'unknown_queue',
       'internal_kind',
       'bad_input',
       'input_too_large',
@@ -108,6 +122,7 @@ export const batchRoutes: readonly Route[] = [
         body.items.map(input => ({ job, input })),
         true,
       )
+      if (body.queue !== undefined) await internalsOf(engine).findQueue(body.queue)
       const made = await engine.submit(definition, body.items, options)
       // With a key derived from the idempotent request, an existing batch was created by the same request, whose response never arrived.
       return ownKey ? { ...made, created: true } : made

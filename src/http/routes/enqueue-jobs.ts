@@ -8,6 +8,7 @@ import type { Engine, EnqueuedJob, JobRequest, StoredResponse } from '../../engi
 import { internalsOf } from '../../engine/internals.ts'
 import { isRetomaError, localized, RetomaError } from '../../errors/errors.ts'
 import { longestDuration, seconds } from '../../lib/values/duration.ts'
+import { policyFields, policyOf, retentionOf, retentionSeconds } from '../policy-schemas.ts'
 import { answerExactly } from '../request/idempotency-key.ts'
 import { refuseWideInput } from '../request/input-width.ts'
 import { refuseInternal } from '../request/internal-kinds.ts'
@@ -35,6 +36,14 @@ const order = z.strictObject({
     .optional(),
   group_key: text.optional().meta({ description: 'the tenant or user it belongs to' }),
   ref: text.optional().meta({ description: 'your own code for it' }),
+  queue: z
+    .string()
+    .min(1)
+    .max(100)
+    .optional()
+    .meta({ description: 'an existing queue, in place of the queue of the kind' }),
+  ...policyFields,
+  retention_seconds: retentionSeconds.optional(),
 })
 
 const orders = z.array(order).min(1).max(most)
@@ -48,7 +57,18 @@ const madeMany = z.object({ items: z.array(made), created: z.number().int(), dup
 
 /** `at`: the path of the job in the body. */
 function orderOf(engine: Engine, asked: z.output<typeof order>, at: string): JobRequest {
-  const { kind, input, key, key_until: keyUntil, priority, run_at, delay_seconds, group_key: groupKey, ref } = asked
+  const {
+    kind,
+    input,
+    key,
+    key_until: keyUntil,
+    priority,
+    run_at,
+    delay_seconds,
+    group_key: groupKey,
+    ref,
+    queue,
+  } = asked
   const refuse = (field: string, en: string, pt: string) => {
     throw new RetomaError('bad_request', { field: at + field, problem: localized(en, pt) })
   }
@@ -60,7 +80,8 @@ function orderOf(engine: Engine, asked: z.output<typeof order>, at: string): Job
   refuseWideInput(input)
   const runAt = run_at === undefined ? undefined : new Date(run_at)
   const delay = delay_seconds === undefined ? undefined : seconds(delay_seconds)
-  return { job, input, options: omitUndefined({ key, keyUntil, priority, runAt, delay, groupKey, ref }) }
+  const options = { key, keyUntil, priority, runAt, delay, groupKey, ref, queue, ...policyOf(asked) }
+  return { job, input, options: omitUndefined({ ...options, retention: retentionOf(asked.retention_seconds) }) }
 }
 
 /** For many jobs, adds the path of the refused input in the body. */
@@ -92,7 +113,16 @@ export const enqueueRoutes: readonly Route[] = [
     answer: z.union([made, madeMany]),
     status: 201,
     makes: 'exactly',
-    errors: ['unknown_kind', 'internal_kind', 'bad_input', 'input_too_large', 'bad_option', 'queue_full', 'key_locked'],
+    errors: [
+      'unknown_kind',
+      'unknown_queue',
+      'internal_kind',
+      'bad_input',
+      'input_too_large',
+      'bad_option',
+      'queue_full',
+      'key_locked',
+    ],
     async run({ engine, body, once, headers }) {
       const isOne = !Array.isArray(body) && !('jobs' in body)
       const list = Array.isArray(body) ? body : 'jobs' in body ? body.jobs : [body]

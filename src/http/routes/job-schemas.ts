@@ -1,7 +1,7 @@
 /** Schemas of jobs in requests and responses. */
 import { z } from 'zod'
 import { localized } from '../../errors/errors.ts'
-import { states } from '../../jobs/model/state.ts'
+import { finalStates, states } from '../../jobs/model/state.ts'
 import { instant } from '../shared-schemas.ts'
 
 export const jobState = z.enum(states)
@@ -28,6 +28,23 @@ export const omitted = z
   .nullable()
   .meta({ description: 'what this list leaves out or cuts because it is large; null: nothing' })
 
+const durationSeconds = z.number().min(0)
+
+const policyOverride = z
+  .object({
+    max_attempts: z.number().int(),
+    backoff: z.object({
+      first_seconds: durationSeconds,
+      factor: z.number(),
+      max_seconds: durationSeconds,
+      jitter: z.number(),
+    }),
+    timeout_seconds: durationSeconds,
+  })
+  .partial()
+  .nullable()
+  .meta({ description: 'options of the enqueue in place of the options of the kind; null: none' })
+
 export const job = z
   .object({
     id: z.string(),
@@ -47,6 +64,11 @@ export const job = z
     restarts: z.number().int(),
     crash_suspicion: z.unknown(),
     run_at: instant,
+    policy_override: policyOverride,
+    retention_seconds: z
+      .partialRecord(z.enum(finalStates), durationSeconds)
+      .nullable()
+      .meta({ description: 'by final state, of the enqueue or of the kind; null: as the engine keeps jobs' }),
     input: z.unknown(),
     result: z.unknown(),
     progress: z.unknown(),

@@ -130,6 +130,7 @@ function jobOf({ job, input }: ChildTask, work: Handler): AnyJob {
     ...job,
     oldestVersion: 1,
     policy: { ...job.policy, isolation: 'inline' },
+    retention: null,
     parse: async () => ({ value: decodeText(input) }),
     run: async (context, value) => work(context, value),
     handler: null,

@@ -9,6 +9,7 @@ import { moduleAddress } from './module-address.ts'
 import type { Skip, Snooze } from './outcome.ts'
 import { defaultPolicy, type JobPolicy } from './policy.ts'
 import { kindPolicy, type PolicyOptions, policyOptions } from './policy-options.ts'
+import { type OwnRetention, ownRetention, type Retention } from './retention.ts'
 
 /** Options of `defineJob` besides the input and the handler. */
 export interface JobOptions extends PolicyOptions {
@@ -34,6 +35,11 @@ export interface JobOptions extends PolicyOptions {
   internal?: boolean
   /** The oldest version whose jobs this code runs; older jobs wait for a worker with older code. Default 1. */
   oldestVersion?: number
+  /**
+   * The time a job of the kind stays after its end: a duration, or a duration for each final state. Counts for jobs that are enqueued
+   * afterwards; the items of a batch stay as long as the batch. Default: `retention` of the engine, 90 days.
+   */
+  retention?: Retention
 }
 
 /** The parsed input, or the problem in the words of the schema. */
@@ -46,6 +52,8 @@ export interface Job<Input = never, Output = unknown> {
   readonly version: number
   readonly oldestVersion: number
   readonly policy: JobPolicy
+  /** null: the retention of the engine. */
+  readonly retention: OwnRetention | null
   /** Returns the parsed input, or the problem in the words of the schema. */
   readonly parse: (input: unknown) => ParsedInput | Promise<ParsedInput>
   /** null: the handler is in a module. */
@@ -201,6 +209,10 @@ export function defineJob(
     version,
     oldestVersion,
     policy,
+    retention:
+      options.retention === undefined
+        ? null
+        : ownRetention(options.retention, (en, pt) => refuse(`retention: ${en}`, `retention: ${pt}`)),
     parse,
     run: run === undefined ? null : async (context, input) => run(context, input),
     handler,
@@ -222,6 +234,7 @@ const knownOptions = [
   'handler',
   'env',
   'internal',
+  'retention',
   ...policyOptions,
 ]
 

@@ -100,6 +100,24 @@ export function itemPolicy(given: ItemOptions, kind: JobPolicy, refuse: Refuse):
   return policyGiven(given, kind, refuse, 'items.', true)
 }
 
+/** Options of the policy that a single job may override. */
+export type JobPolicyOptions = Pick<PolicyOptions, (typeof ofTheJob)[number]>
+const ofTheJob = ['maxAttempts', 'backoff', 'timeout'] as const
+
+/** Returns the policy override of a job, relative to the policy of the kind; null: none. `refuse`: by option. */
+export function jobPolicy(
+  given: JobPolicyOptions,
+  kind: JobPolicy,
+  refuse: (option: string) => Refuse,
+): Partial<JobPolicy> | null {
+  const own = ofTheJob.filter(option => given[option] !== undefined)
+  if (own.length === 0) return null
+  return Object.assign(
+    {},
+    ...own.map(option => policyGiven({ [option]: given[option] }, kind, refuse(option), '', false)),
+  ) as Partial<JobPolicy>
+}
+
 /** `within`: prefix of the option names. `mayBeOff`: null may switch off an option of the policy below. */
 function policyGiven(
   given: PolicyOptions | ItemOptions,

@@ -37,3 +37,25 @@ export async function registerKinds(
     now,
   ])
 }
+
+const registerOne = {
+  name: 'queue_register',
+  text: `insert into retoma.queue (name) values ($1) on conflict do nothing`,
+}
+
+export async function registerQueue(db: Db, queue: string): Promise<void> {
+  await db.run(registerOne, [queue])
+}
+
+const find = {
+  name: 'queue_find',
+  text: `
+    select exists (select from retoma.queue where name = $1) as known,
+      array(select name from retoma.queue order by name limit 1000) as names`,
+}
+
+/** `names`: the known queues, for a hint. */
+export async function hasQueue(db: Db, queue: string): Promise<{ known: boolean; names: string[] }> {
+  const [row] = await db.run<{ known: boolean; names: string[] }>(find, [queue])
+  return row!
+}

@@ -5,6 +5,8 @@ import { mark, readableValue, viewValue } from '../../lib/values/value-codec.ts'
 import type { QueueLimits } from '../../limits/model/queue-limits.ts'
 import type { CrashSuspicion } from '../model/crash-suspicion.ts'
 import type { StoredResult } from '../model/job-handle.ts'
+import type { JobPolicy } from '../model/policy.ts'
+import type { OwnRetention } from '../model/retention.ts'
 import type { JobState } from '../model/state.ts'
 import { inOpenLane, leasedByWorker } from './job-floor.ts'
 
@@ -46,6 +48,10 @@ export interface JobView<Input = unknown, Output = unknown> {
   /** Large values that a list leaves out or cuts, with their stored size in bytes; null: none. */
   omitted: OmittedFields | null
   runAt: Date
+  /** Options of the enqueue in place of the options of the kind; null: none. */
+  policyOverride: Partial<JobPolicy> | null
+  /** Retention by final state, of the enqueue or of the kind; null: the retention of the engine. */
+  retention: OwnRetention | null
   input: Input
   /** null until the job has succeeded. */
   result: StoredResult<Output> | null
@@ -73,7 +79,7 @@ export interface FailureView {
 
 export const jobColumns = `
   id, queue, kind, coalesce(version, 1) as version, key, ref, batch_id as "batchId", group_key as "groupKey", state, claim_rank / 2 as priority, attempt, attempt - uncounted_attempts as starts, failures, crashes,
-  restarts, crash_suspicion as "crashSuspicion", null::jsonb as omitted, run_at as "runAt", input, result, progress, checkpoint, error, coalesce(worker_id, last_worker) as worker,
+  restarts, crash_suspicion as "crashSuspicion", null::jsonb as omitted, run_at as "runAt", policy_override as "policyOverride", retention, input, result, progress, checkpoint, error, coalesce(worker_id, last_worker) as worker,
   created_at as "createdAt", started_at as "startedAt", finished_at as "finishedAt"`
 
 /** Maximum number of characters of a value in a list. */
@@ -91,7 +97,7 @@ const sizeUnless = (value: string) => `case when not ${isShort(value)} then pg_c
  */
 export const listColumns = (of: string): string => `
   ${of}.id, ${of}.queue, ${of}.kind, ${of}.version, ${of}.key, ${of}.ref, ${of}."batchId", ${of}."groupKey", ${of}.state, ${of}.priority, ${of}.attempt,
-  ${of}.starts, ${of}.failures, ${of}.crashes, ${of}.restarts, ${of}."crashSuspicion", ${of}."runAt",
+  ${of}.starts, ${of}.failures, ${of}.crashes, ${of}.restarts, ${of}."crashSuspicion", ${of}."runAt", ${of}."policyOverride", ${of}.retention,
   ${orNull(`${of}.input`)} as input, ${orNull(`${of}.result`)} as result, ${orNull(`${of}.progress`)} as progress, ${of}.checkpoint,
   case when ${isShort(`${of}.error`)} then ${of}.error else ${of}.error || jsonb_build_object(
     'message', left(${of}.error ->> 'message', ${shown}), 'stack', left(${of}.error ->> 'stack', ${shown})) end as error,

@@ -2,8 +2,8 @@
  * Reads the policy overrides of batches: for workers, and as SQL fragments for statements that check jobs without their
  * code.
  *
- * Invariant: the policy of a job is the kind's policy with `batch.policy -> 'items'` laid over it, option by option;
- * `items` has only the options of the override. An override never changes after the batch is created, so reading needs no
+ * Invariant: the policy of a job is the kind's policy with `batch.policy -> 'items'` or `job.policy_override` laid over it, option by
+ * option; an override has only the options that differ, and an item of a batch has no override of its own. An override of a batch never changes after the batch is created, so reading needs no
  * lock. The fragments find the batch by primary key, once per job or batch, never by a join: for a join the planner may
  * read all batches.
  */
@@ -15,7 +15,7 @@ const itemsOf = (batch: string): string => `(select policy -> 'items' from retom
 
 /** The policy of the row `job`. The row `kind` may be missing. */
 export const policyInForce = (kind: string, job: string): string =>
-  `(coalesce(${kind}.policy, '{}') || coalesce(${itemsOf(`${job}.batch_id`)}, '{}'))`
+  `(coalesce(${kind}.policy, '{}') || coalesce(${itemsOf(`${job}.batch_id`)}, ${job}.policy_override, '{}'))`
 
 /** Batches that may still have waiting or running jobs. */
 const isOpen = `(finished_at is null or cascade is not null)`

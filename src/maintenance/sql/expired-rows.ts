@@ -1,10 +1,13 @@
 /**
- * Prunes expired rows for the janitor: limit counters of groups, rate windows, login sessions, stored responses. A single
- * statement for all tables, so an idle system pays for one; in chunks with SKIP LOCKED, so any number of janitors may
- * run.
+ * Prunes expired rows for the janitor: limit counters of groups, rate windows, login sessions, stored responses, schedules that no
+ * process has. A single statement for all tables, so an idle system pays for one; in chunks with SKIP LOCKED, so any number of janitors
+ * may run.
  */
+import { someBatchPastOwnRetention } from '../../batches/sql/batch-cascade.ts'
 import type { Db } from '../../database/db.ts'
 import { unkeptMs } from '../../files/sql/file-removal.ts'
+import { someJobPastOwnRetention } from '../../jobs/sql/prune-jobs.ts'
+import { isForgotten } from '../../schedules/schedule.sql.ts'
 
 const now = 'coalesce($1::timestamptz, now())'
 const remove = (table: string, since: string, over: string) => `
@@ -20,13 +23,17 @@ const prune = {
     ), windows as (${remove('rate_window', 'expires_at', `expires_at < ${now}`)}
     ), log_ins as (${remove('session', 'expires_at', `expires_at <= ${now}`)}
     ), answers as (${remove('idempotency', 'at', `at <= ${now} - interval '24 hours'`)}
+    ), schedules as (
+      delete from retoma.schedule where ${isForgotten(now)} returning name
     )
     select greatest((select count(*) from gates), (select count(*) from windows), (select count(*) from log_ins),
       (select count(*) from answers))::int as most,
       exists (
         select from retoma.file
         where batch_id is null and job_id is null and created_at < ${now} - make_interval(secs => ${unkeptMs / 1000})
-      ) as files`,
+      ) as files,
+      ${someJobPastOwnRetention(now)} as jobs, ${someBatchPastOwnRetention(now)} as batches,
+      array(select name from schedules order by name) as schedules`,
 }
 
 export interface ExpiredRows {
@@ -34,6 +41,12 @@ export interface ExpiredRows {
   most: number
   /** Files without an owner exist; files/sql/file-removal.ts deletes them, because each may be large. */
   files: boolean
+  /** Jobs are past a retention of their own. */
+  jobs: boolean
+  /** Batches are past a retention of their own. */
+  batches: boolean
+  /** The removed schedules. */
+  schedules: string[]
 }
 
 /** Deletes at most `limit` rows of each table. */

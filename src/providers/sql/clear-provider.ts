@@ -7,6 +7,7 @@
  * by the next tick.
  */
 import type { Db } from '../../database/db.ts'
+import { queuesOfKinds } from '../../jobs/sql/kind-queues.ts'
 import { noteEvents } from '../../jobs/sql/transition.ts'
 import { clearedProvider } from './provider-state.ts'
 
@@ -61,7 +62,7 @@ const recall = {
     ), found as materialized (
       select j.id
       from due d
-        cross join lateral (select distinct k.queue from retoma.kind k where k.name = any (d.kinds)) q
+        cross join lateral (${queuesOfKinds('d.kinds')}) q
         cross join lateral (
           select r.id
           from generate_series(0, 19) as l (claim_rank)

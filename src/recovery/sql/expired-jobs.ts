@@ -10,6 +10,7 @@
 import type { Db } from '../../database/db.ts'
 import { fingerprintOf } from '../../jobs/model/error-fingerprint.ts'
 import type { JobPolicy } from '../../jobs/model/policy.ts'
+import { queuesOf } from '../../jobs/sql/kind-queues.ts'
 import { overriding } from '../../jobs/sql/policy-override.ts'
 import { countMoves, noteJobStates, releaseLimits } from '../../jobs/sql/transition.ts'
 
@@ -23,9 +24,9 @@ const own = overriding('maxAge', 'messages')
 const aged = {
   name: 'overdue_kinds',
   text: `
-    select name, queue, null as batch, policy from retoma.kind where policy ->> 'maxAge' is not null
+    select name, ${queuesOf('kind.name', 'kind.queue')} as queues, null as batch, policy from retoma.kind where policy ->> 'maxAge' is not null
     union all
-    select b.kind, b.queue, b.id::text, p.policy
+    select b.kind, array[b.queue], b.id::text, p.policy
     from (select id, kind, queue, policy, created_at from retoma.batch where ${own}) b
       left join retoma.kind k on k.name = any (array[b.kind])
       cross join lateral (select coalesce(k.policy, '{}') || (b.policy -> 'items') as policy) p
@@ -35,7 +36,7 @@ const aged = {
 
 interface Aged {
   name: string
-  queue: string
+  queues: string[]
   /** null: all jobs of the kind without a batch override. */
   batch: string | null
   policy: JobPolicy
@@ -47,23 +48,26 @@ const tooOld = `case when attempt = 0 then run_at else created_at end <= k.befor
 /** Matches jobs of the batch, or jobs of the kind outside of batches with an override. */
 const isOfIt = `kind = k.name and case when k.batch is null then batch_id is null or batch_id not in (select id from own) else batch_id = k.batch end`
 
+/** The queues of a row of `k`. */
+const eachQueue = `lateral (select jsonb_array_elements_text(k.queues) collate "C" as name) q`
+
 // Reads each state by its own index. Jobs that never started and are too old lie at the front of their lane.
 const fail = {
   name: 'overdue_jobs_fail',
   text: `
     with k as materialized (
-      select name, queue, batch, message, cause, ${now} - make_interval(secs => max_age / 1000) as before
-      from unnest((select $3::text[]), (select $4::text[]), (select $5::bigint[]), (select $6::float8[]), (select $7::text[]), (select $8::text[]))
-        as g (name, queue, batch, max_age, message, cause)
+      select name, queues, batch, message, cause, ${now} - make_interval(secs => max_age / 1000) as before
+      from unnest((select $3::text[]), (select $4::jsonb[]), (select $5::bigint[]), (select $6::float8[]), (select $7::text[]), (select $8::text[]))
+        as g (name, queues, batch, max_age, message, cause)
     ), own as materialized (
       select id from retoma.batch where ${own}
     ), found as materialized (
       (
         select j.id
-        from k cross join generate_series(1, 19, 2) as r (claim_rank)
+        from k cross join ${eachQueue} cross join generate_series(1, 19, 2) as r (claim_rank)
           cross join lateral (
             select id from retoma.job
-            where queue = k.queue and claim_rank = r.claim_rank and state = 'waiting' and not limited and run_at <= k.before and ${isOfIt} and ${tooOld}
+            where queue = q.name and claim_rank = r.claim_rank and state = 'waiting' and not limited and run_at <= k.before and ${isOfIt} and ${tooOld}
             order by run_at, id
             limit $2
           ) j
@@ -72,10 +76,10 @@ const fail = {
       union all
       (
         select j.id
-        from k cross join generate_series(0, 18, 2) as r (claim_rank)
+        from k cross join ${eachQueue} cross join generate_series(0, 18, 2) as r (claim_rank)
           cross join lateral (
             select id, kind, batch_id, attempt, run_at, created_at from retoma.job
-            where queue = k.queue and claim_rank = r.claim_rank and state = 'waiting' and not limited
+            where queue = q.name and claim_rank = r.claim_rank and state = 'waiting' and not limited
             order by run_at, id
             limit ${depth}
           ) j
@@ -85,10 +89,10 @@ const fail = {
       union all
       (
         select j.id
-        from k
+        from k cross join ${eachQueue}
           cross join lateral (
             select id from retoma.job
-            where queue = k.queue and state = 'waiting' and limited and ${isOfIt} and ${tooOld}
+            where queue = q.name and state = 'waiting' and limited and ${isOfIt} and ${tooOld}
             limit $2
           ) j
         limit $2
@@ -143,7 +147,7 @@ export async function failOverdue(db: Db, limit: number, now: Date | null): Prom
     ({ policy }) => policy.messages?.overdue ?? `overdue: not done within ${policy.maxAge! / 1000} s`,
   )
   return db.run<Overdue>(fail, [
-    now, limit, those.map(each => each.name), those.map(each => each.queue), those.map(each => each.batch),
+    now, limit, those.map(each => each.name), those.map(each => JSON.stringify(each.queues)), those.map(each => each.batch),
     those.map(each => each.policy.maxAge), messages,
     messages.map(message => fingerprintOf({ type: 'overdue', code: null, message })),
   ], tickMs) // biome-ignore format: the columns in their order

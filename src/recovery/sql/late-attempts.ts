@@ -24,12 +24,13 @@ const tickMs = 8000
 const now = 'coalesce($1::timestamptz, now())'
 const ms = (age: string) => `(extract(epoch from ${age}) * 1000)::float8`
 
+const timeoutOf = (policy: string): string =>
+  `make_interval(secs => (${policy} ->> 'timeout')::float8 / 1000 + ${timeoutGrace / 1000})`
+const expectOf = (policy: string): string => `make_interval(secs => (${policy} ->> 'expect')::float8 / 1000)`
+
 /** Time an attempt may run, and may be without progress, before a check. */
 const thresholds = (policy: string): string => `
-  least(
-    make_interval(secs => (${policy} ->> 'timeout')::float8 / 1000 + ${timeoutGrace / 1000}),
-    make_interval(secs => (${policy} ->> 'expect')::float8 / 1000)
-  ) as runs,
+  least(${timeoutOf(policy)}, ${expectOf(policy)}) as runs,
   make_interval(secs => (${policy} ->> 'stallAfter')::float8 / 1000) as stall`
 
 /**
@@ -48,7 +49,7 @@ export const kindClocks = (now: string): string => `
   ), own_by_id as materialized (
     select jsonb_object_agg(id, jsonb_build_array(extract(epoch from runs), extract(epoch from stall))) as clocks from own
   ), clock as materialized (
-    select k.name, k.policy, t.runs, t.stall, o.differs, least(t.runs, o.runs) as least_runs, least(t.stall, o.stall) as least_stall,
+    select k.name, k.policy, t.runs, t.stall, ${expectOf('k.policy')} as expects, o.differs, least(t.runs, o.runs) as least_runs, least(t.stall, o.stall) as least_stall,
       ${lastSweep(now, `coalesce((k.policy ->> 'sweepEvery')::float8, ${defaultPolicy.sweepEvery})`)} as swept_at
     from retoma.kind k
       cross join lateral (select ${thresholds('k.policy')}) t
@@ -62,17 +63,20 @@ const seconds = (at: number): string => `make_interval(secs => (o.clock ->> ${at
 /**
  * True if a job `j` of a kind `k` in `clock` may have a verdict. Exceptions in favour of the job are checked later. The
  * smallest threshold of the kind dismisses most jobs; if batches differ, the rest is compared with its own threshold. A
- * join with the batches would read all batches for each job if the planner expects few running jobs.
+ * join with the batches would read all batches for each job if the planner expects few running jobs. A job with a timeout of its own, which
+ * is never the item of a batch, is compared with that timeout alone.
  */
 export const isLate = (now: string): string => `(
-  ${isPast(now, 'k.least_runs', 'k.least_stall')}
+  case when j.policy_override ? 'timeout'
+    then ${isPast(now, `least(${timeoutOf('j.policy_override')}, k.expects)`, 'k.stall')}
+    else ${isPast(now, 'k.least_runs', 'k.least_stall')}
   and (not k.differs or case
     when j.batch_id is null or j.batch_id not in (select id from own) then ${isPast(now, 'k.runs', 'k.stall')}
     else (
       select ${isPast(now, seconds(0), seconds(1))}
       from (select (select clocks from own_by_id) -> j.batch_id::text as clock offset 0) o
     )
-  end)
+  end) end
 )`
 
 /** A running attempt with the facts and the policy for its verdict. */

@@ -76,7 +76,7 @@ const recoverCrashed = {
       select j.*, h.begun
       from (select * from chunk order by id) h
         cross join lateral (
-          select id, attempt, kind, batch_id, failures, crashes, crash_suspicion, started_at, progress_at
+          select id, attempt, kind, batch_id, policy_override, failures, crashes, crash_suspicion, started_at, progress_at
           from retoma.job j
           where j.id = h.id and j.attempt = h.attempt and j.worker_id = $2
           for update

@@ -107,7 +107,7 @@ export function defineSchedule<Input>(given: ScheduleOptions<Input>): Schedule {
     job,
     recurrence: recurrenceOf(given, refuse),
     catchUp,
-    options: optionsOf(given.options ?? {}, refuse),
+    options: optionsOf(given.options ?? {}, job, refuse),
     input: typeof input === 'function' ? (input as Schedule['input']) : () => input,
   }
 }
@@ -143,7 +143,7 @@ function recurrenceOf({ cron, every, timeZone }: When, refuse: Refuse): Recurren
   return { cron: pattern, timeZone: timeZone ?? 'UTC' }
 }
 
-function optionsOf(options: ScheduledJobOptions, refuse: Refuse): CheckedEnqueueOptions {
+function optionsOf(options: ScheduledJobOptions, job: AnyJob, refuse: Refuse): CheckedEnqueueOptions {
   if ('runAt' in options) refuse('options.runAt: the recurrence says when', 'options.runAt: a recorrência diz quando')
   if ('keyUntil' in options)
     refuse(
@@ -151,7 +151,7 @@ function optionsOf(options: ScheduledJobOptions, refuse: Refuse): CheckedEnqueue
       'options.keyUntil: a chave de um job agendado vale até o fim dele',
     )
   try {
-    return checkEnqueueOptions(options.key === undefined ? options : { ...options, keyUntil: 'final' })
+    return checkEnqueueOptions(options.key === undefined ? options : { ...options, keyUntil: 'final' }, job)
   } catch (error) {
     if (!isRetomaError(error, 'bad_option')) throw error
     const [en, pt] = [error.factsIn('en'), error.factsIn('pt')]

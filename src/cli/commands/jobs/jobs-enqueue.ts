@@ -1,6 +1,7 @@
 /** `retoma jobs enqueue KIND [JSON]`: enqueues a job of a kind of the config, and waits for the job on request. */
 import { text as textOf } from 'node:stream/consumers'
 import type { Command } from 'commander'
+import { internalsOf } from '../../../engine/internals.ts'
 import { nearest } from '../../../errors/did-you-mean.ts'
 import { RetomaError } from '../../../errors/errors.ts'
 import type { Engine } from '../../../index.ts'
@@ -23,6 +24,11 @@ interface EnqueueFlags {
   runAt?: Date
   ref?: string
   group?: string
+  queue?: string
+  maxAttempts?: number
+  backoff?: Duration
+  timeout?: Duration
+  retention?: Duration
   wait?: true
 }
 
@@ -39,6 +45,11 @@ export function enqueueCommand(jobs: Command, cli: Cli): void {
     .option('--run-at <instant>', help.runAt, instant('--run-at'))
     .option('--ref <ref>', help.ref)
     .option('--group <group>', help.group)
+    .option('--queue <queue>', help.inQueue)
+    .option('--max-attempts <n>', help.maxAttempts, wholeNumber('--max-attempts', 1, 1_000_000))
+    .option('--backoff <duration>', help.backoff, duration('--backoff'))
+    .option('--timeout <duration>', help.timeout, duration('--timeout'))
+    .option('--retention <duration>', help.retention, duration('--retention'))
     .option('--wait', help.wait)
     .action(cli.action(enqueue))
 }
@@ -50,7 +61,7 @@ async function enqueue(
   flags: EnqueueFlags,
 ): Promise<number> {
   const { output, settings } = context
-  const { group, wait, ...options } = flags
+  const { group, wait, backoff, ...options } = flags
   if (options.delay !== undefined && options.runAt !== undefined) throw wrongUse(word => word.wrong.runAtAndDelay)
   const loaded = await loadApps(context)
   const job = findJob(kind, loaded)
@@ -58,15 +69,19 @@ async function enqueue(
   // The embedded database belongs to this folder; a shared database is migrated only on request.
   const own = settings.DATABASE_URL === undefined
   return withEngine(context, { jobs: loaded.jobs, migrate: own }, async (engine, asked) => {
+    const { kind } = job
+    const { queue = job.queue } = options
+    if (options.queue !== undefined) await internalsOf(engine).findQueue(queue)
     const { id, created } = await engine.enqueue(job, input, {
       ...options,
       ...(group === undefined ? {} : { groupKey: group }),
+      ...(backoff === undefined ? {} : { backoff: { first: backoff } }),
     })
     const { jobs } = output.word
-    const first = created ? jobs.enqueued(id, job.kind, job.queue) : jobs.held(id, flags.key ?? '')
-    if (!wait) output.answer({ id, created, kind: job.kind, queue: job.queue }, [first, jobs.see(id)])
+    const first = created ? jobs.enqueued(id, kind, queue) : jobs.held(id, flags.key ?? '')
+    if (!wait) output.answer({ id, created, kind, queue }, [first, jobs.see(id)])
     else output.note(first)
-    if (!(await isTaken(job, engine))) output.note(jobs.noWorker(job.queue))
+    if (!(await isTaken({ kind, queue }, engine))) output.note(jobs.noWorker(queue))
     return wait ? waitFor(context, engine, id, asked) : 0
   })
 }

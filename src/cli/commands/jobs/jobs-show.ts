@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import { RetomaError } from '../../../errors/errors.ts'
 import type { JobDetail } from '../../../index.ts'
-import { jobDetailWire } from '../../../json-views.ts'
+import { jobDetailWire, policyWire } from '../../../json-views.ts'
 import { systemClock } from '../../../lib/clock.ts'
 import { readableValue } from '../../../lib/values/value-codec.ts'
 import type { Context } from '../../command-context.ts'
@@ -45,12 +45,15 @@ async function show(context: Context, id: string): Promise<void> {
 export function jobFields(job: JobDetail, { word, language }: Output): string[] {
   const now = systemClock.now()
   const isSkipped = job.state === 'skipped'
+  const { policy_override: policyOverride, retention_seconds: retention } = policyWire(job)
   const shown: Record<Label, unknown> = {
     ...job,
     version: job.version === 1 ? null : job.version,
     crashSuspicion: job.crashSuspicion === null ? null : word.jobs.crashSuspicionOf(job.crashSuspicion),
     error: isSkipped ? null : errorLine(job),
     skipped: isSkipped ? job.error?.message : null,
+    policyOverride,
+    retention,
   }
   const labels = Object.entries(word.jobs.labels) as [Label, string][]
   return fields(
