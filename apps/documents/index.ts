@@ -9,6 +9,7 @@ import { errors } from './errors.ts'
 import { createDocumentJob, type DocumentJobOptions, documentGuard, queue } from './jobs.ts'
 import { type OpenFinanceOptions, openFinance } from './open-finance/index.ts'
 import { pdfReader } from './pdf/reader.ts'
+import { drawThumbnail } from './pdf/thumbnail.ts'
 import { routesOf } from './routes/index.ts'
 import { type DocumentsSettings, readDocumentsSettings } from './settings.ts'
 
@@ -30,12 +31,13 @@ const migrations = new URL(import.meta.url.endsWith('.ts') ? './sql/' : '../sql/
 const perWorker = 4
 
 export function documents(options: DocumentsOptions = {}): System {
-  const { settings = readDocumentsSettings(), read = pdfReader(), draw = async () => null } = options
+  const { settings = readDocumentsSettings(), read = pdfReader() } = options
   let home: Engine | undefined
   const engine = () => {
     if (home === undefined) throw new Error('the documents have no engine: call attach first')
     return home
   }
+  const draw: DocumentJobOptions['draw'] = options.draw ?? ((ctx, path) => drawThumbnail(engine(), ctx, path))
   const all = createDocuments(createDocumentJob({ read, draw, engine }), documentGuard(), engine)
   const bank = openFinance(options.openFinance ?? {}, engine)
   return {

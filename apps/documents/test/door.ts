@@ -1,4 +1,4 @@
-/** The routes of the documents over an engine on the virtual clock; PDFs are read at once, without a process of their own. */
+/** The routes of the documents over an engine on the virtual clock; PDFs are read at once, without a process of their own, and have no picture. */
 import pg from 'pg'
 import { onTestFinished } from 'vitest'
 import { doorWith } from '../../../test/http/support.ts'
@@ -19,7 +19,7 @@ export const readAtOnce: PdfReader = async (_ctx, _path, name) => ({
 type More = Omit<Parameters<typeof doorWith>[1] & object, 'systems' | 'app'>
 
 export async function documentsDoor(options: DocumentsOptions = {}, more: More = {}) {
-  const system = documents({ settings: { concurrency: 16 }, read: readAtOnce, ...options })
+  const system = documents({ settings: { concurrency: 16 }, read: readAtOnce, draw: async () => null, ...options })
   const door = await doorWith([], { systems: [system], ...more, app: { routes: system.routes, cronSecret } })
   const { ask, clock, run, fetch } = door
 

@@ -24,7 +24,12 @@ const chosen = [
 ]
 
 test('hostile PDFs end DONE or FAILED with a reason, scripts and attachments stay where they are, and good ones are read', async () => {
-  const system = documents({ settings: { concurrency: 4 }, read: pdfReader(seconds(5)) })
+  // A file that computes for ever gets less time than a document that a person wants to have read.
+  const [usual, short] = [pdfReader(), pdfReader(seconds(5))]
+  const system = documents({
+    settings: { concurrency: 4 },
+    read: (ctx, path, name) => (name.startsWith('bomba') ? short : usual)(ctx, path, name),
+  })
   const { engine } = await liveEngine([], { systems: [system], rateLimits: 'off' })
   const { fetch, ask } = doorOf(engine, { routes: system.routes })
   const upload = uploader(fetch)
@@ -62,5 +67,8 @@ test('hostile PDFs end DONE or FAILED with a reason, scripts and attachments sta
   expect(of('bom.pdf')).toMatchObject({ status: 'DONE', pages: 2, language: 'pt', text_complete: true })
   expect(of('bom.pdf').title).toBe('Contrato de locação para as partes')
   expect((await ask('GET', `/api/documents/${of('bom.pdf').id}/text`)).body).toContain('que não se opõem')
+  const picture = await ask('GET', of('bom.pdf').thumbnail_url)
+  expect([picture.status, picture.headers.get('content-type')]).toEqual([200, 'image/webp'])
+  expect(picture.body.slice(0, 4)).toBe('RIFF')
   expect((await engine.workers.list()).map(({ id }) => id)).toEqual([worker.id])
 })
