@@ -12,7 +12,7 @@ import { everyStatement } from '../support/statements.ts'
 /** They grow with all that was ever done. */
 const growing = [
   'job', 'batch', 'batch_chunk', 'batch_count', 'event', 'checkpoint', 'failure', 'file', 'file_chunk',
-  'document', 'purchase', 'documents',
+  'document', 'purchase', 'documents', 'bank_transaction', 'bank_sync',
 ] // biome-ignore format: a list
 /** Of these indexes all may be read: they hold what is live, and whoever reads them means all of it. */
 const live = [
@@ -43,13 +43,22 @@ const fill = (count: number, state: 'succeeded' | 'running') => `
     select id, n, 'c' || n, '', ${id} from classifier.run, generate_series(1, 10) n on conflict do nothing;
   insert into documents.documents (id, user_id, filename, size, sha256, file_id, status, job_id, search, created_at, updated_at)
     select gen_random_uuid(), 'u' || n % 10, 'f', 1, '', 1, '${state === 'running' ? 'PROCESSING' : 'DONE'}', ${id}, 'a b', now(), now()
-    from generate_series(1, ${count}) n;`
+    from generate_series(1, ${count}) n;
+  insert into documents.bank_item (id, user_id, status, checked_at, simulated, created_at)
+    select 'i' || n, 'u' || n, 'UPDATED', now(), false, now() from generate_series(0, 9) n on conflict do nothing;
+  insert into documents.bank_account (item_id, id, user_id, name, type, currency, balance, balance_at, simulated, created_at, window_from, sync_id, is_read)
+    select id, 'a', user_id, 'n', 'BANK', 'BRL', 0, now(), false, now(), now(), gen_random_uuid(), true from documents.bank_item on conflict do nothing;
+  insert into documents.bank_transaction (item_id, account_id, id, user_id, occurred_at, day, description, amount, currency, type, status, sync_id, created_at, updated_at)
+    select 'i' || n % 10, 'a', ${id}, 'u' || n % 10, now(), current_date - n % 700, 'd', 1, 'BRL', 'CREDIT', 'POSTED', gen_random_uuid(), now(), now()
+    from generate_series(1, ${count}) n;
+  insert into documents.bank_sync (id, user_id, job_id, simulated, created_at)
+    select gen_random_uuid(), 'u' || n % 10, ${id}, false, now() from generate_series(1, ${count}) n;`
 
 const ofClassifier = ['purchase', 'document', 'run']
 const schemaOf = (table: string) =>
-  ofClassifier.includes(table) ? 'classifier' : table === 'documents' ? 'documents' : 'retoma'
+  ofClassifier.includes(table) ? 'classifier' : /^(?:documents$|bank_)/.test(table) ? 'documents' : 'retoma'
 const placeOf = (table: string) => `${schemaOf(table)}.${table}`
-const filled = [...growing, 'run', 'queue', 'limit_counter']
+const filled = [...growing, 'run', 'queue', 'limit_counter', 'bank_account', 'bank_item']
 const empty = [...ofClassifier, 'file', ...filled].map(table => `delete from ${placeOf(table)};`).join(' ')
 
 /** What the tables held when they were analysed, and what they hold now. */

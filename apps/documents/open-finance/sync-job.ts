@@ -76,7 +76,7 @@ export function createSyncJob(options: SyncJobOptions): SyncJob {
     maxAge: hours(24),
     stallAfter: minutes(10),
     onStall: 'fail',
-    messages: { stalled: 'Processing timeout (watchdog)' },
+    messages: { stalled: 'Processing timeout (watchdog)', overdue: 'a sincronização esperou por mais de 24 h' },
     run: ctx => new SyncRun(ctx, options).run(),
   })
 }

@@ -461,7 +461,12 @@ const lockForRemoval = `select i.id from documents.bank_item i where i.id = $1 a
 const lockAccounts = `select a.id from documents.bank_account a where a.item_id = $1 and a.user_id = $2 order by a.id for update`
 const removeItemText = `delete from documents.bank_item i where i.id = $1 and i.user_id = $2`
 
-/** Removes an item with its accounts and transactions. */
+const removeUser = `
+  delete from documents.bank_user u where u.user_id = $1
+    and not exists (select from documents.bank_item i where i.user_id = u.user_id)
+    and not exists (select from documents.bank_sync s where s.user_id = u.user_id)`
+
+/** Removes an item with its accounts and transactions, and the user who has nothing else. */
 export function removeItem(home: Pick<Engine, 'transaction'>, item: string, user: string): Promise<void> {
   return home.transaction(async tx => {
     await tx.query(lockForRemoval, [item, user])
@@ -470,5 +475,6 @@ export function removeItem(home: Pick<Engine, 'transaction'>, item: string, user
     await tx.query(removeTransactions, [item, user])
     await tx.query(removeAccounts, [item, user])
     await tx.query(removeItemText, [item, user])
+    await tx.query(removeUser, [user])
   })
 }
