@@ -1,4 +1,5 @@
 /** Defines the environment variables of the snaps, and reads them. */
+import { availableParallelism } from 'node:os'
 import { readSystemSettings, settingChecks } from 'retoma'
 
 const { oneOf, wholeNumber } = settingChecks
@@ -12,8 +13,9 @@ export const settings = {
     read: oneOf('api', 'own'),
   },
   SNAPS_CONCURRENCY: {
-    meaning: 'Snaps that a worker runs at the same time; each core decodes one image',
-    default: '4',
+    meaning:
+      'Snaps that a worker runs at the same time. More than the cores wait for a core, and may start out of order',
+    absent: 'one for each core',
     read: wholeNumber(1, 1000),
   },
 } as const
@@ -27,5 +29,6 @@ export interface SnapsSettings {
 /** Throws `bad_setting` with the name of an unusable variable. */
 export function readSnapsSettings(environment?: Readonly<Record<string, string | undefined>>): SnapsSettings {
   const read = readSystemSettings(settings, environment)
-  return { worker: read.SNAPS_WORKER, concurrency: read.SNAPS_CONCURRENCY }
+  // A worker decodes at most one image for each core; a further snap would start, wait and be given back.
+  return { worker: read.SNAPS_WORKER, concurrency: read.SNAPS_CONCURRENCY ?? availableParallelism() }
 }

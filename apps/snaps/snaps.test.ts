@@ -72,7 +72,7 @@ test('an image comes as a form or as the body itself; a turned photo has the siz
     })
 })
 
-test('duplicates are noted: the same bytes, and other bytes with the same perceptual hash', async () => {
+test('duplicates are noted: the same bytes, and the same perceptual hash', async () => {
   const t = await snapsDoor()
   const [one, smaller, other] = [await photo(3, { width: 640, height: 480 }), await photo(3), await photo(4)]
   const [white, black] = [await flat('white'), await flat('black')]
@@ -80,10 +80,10 @@ test('duplicates are noted: the same bytes, and other bytes with the same percep
   for (const bytes of [one, one, smaller, other, one, white, black]) ids.push(await t.send(bytes))
   await t.run()
   const found = await Promise.all(ids.map(t.read))
-  const [first, , third] = ids
+  const [first] = ids
   expect(found.map(each => each.duplicate_of)).toEqual([null, first, null, null, first, null, null])
   // Images without any structure have the same hash, which says nothing.
-  expect(found.map(each => each.similar_to)).toEqual([null, null, first, null, third, null, null])
+  expect(found.map(each => each.similar_to)).toEqual([null, first, first, null, first, null, null])
   expect(found[0].result.perceptual_hash).toBe(found[2].result.perceptual_hash)
   expect((await t.ask('DELETE', `/api/snaps/${first}`)).status).toBe(204)
   expect((await t.read(ids[4]!)).duplicate_of).toBe(ids[1])

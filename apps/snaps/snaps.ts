@@ -52,7 +52,7 @@ export function createSnaps(engine: () => Engine, limits: Limits = decodeLimits)
     backoff: { first: seconds(5), factor: 2, max: minutes(10), jitter: 0.1 },
     timeout: minutes(2),
     expect: seconds(10),
-    run: (ctx, { snap }) => process(ctx, snap, limits),
+    run: (ctx, { snap }) => measure(ctx, snap, limits),
   })
   const tidyJob = defineJob({
     kind: 'tidy_snaps',
@@ -72,7 +72,7 @@ export function createSnaps(engine: () => Engine, limits: Limits = decodeLimits)
   return { processSnap, tidy }
 }
 
-async function process(ctx: JobContext, id: string, limits: Limits) {
+async function measure(ctx: JobContext, id: string, limits: Limits) {
   const file = await readSnapFile(ctx, id)
   const path = file === undefined ? null : await ctx.files.path(file)
   if (path === null) throw refused(errors.snap_gone, { id })

@@ -25,7 +25,7 @@ const base = {
   similar_to: z
     .string()
     .nullable()
-    .meta({ description: 'the oldest snap with other bytes and the same perceptual hash' }),
+    .meta({ description: 'the oldest snap with the same perceptual hash, whatever its bytes' }),
 }
 
 const measured = {

@@ -16,7 +16,7 @@ const claim = `
   for update skip locked`
 const finish = `
   update public.snap_processing_job
-  set status = 'DONE', attempt_count = attempt_count + 1, claimed_by = $2, locked_at = now(), format = $3, width = $4, height = $5,
+  set status = 'DONE', attempt_count = attempt_count + 1, claimed_by = $2, locked_at = clock_timestamp(), format = $3, width = $4, height = $5,
     perceptual_hash = ('x' || $6::text)::bit(64), luminance_histogram = $7::int[], blur_score = $8, dominant_colors = $9::jsonb
   where id = $1`
 
@@ -25,8 +25,8 @@ await client.connect()
 for (let done = 0; ; ) {
   await client.query('begin')
   const { rows } = await client.query({ name: 'claim', text: claim, values: [batch] })
-  for (const { id, image } of rows) {
-    const { facts } = await analyse(image)
+  const analysed = await Promise.all(rows.map(async ({ id, image }) => ({ id, ...(await analyse(image)) })))
+  for (const { id, facts } of analysed) {
     const { format, width, height, perceptualHash, luminanceHistogram, blurScore, dominantColours } = facts
     const measured = [
       format,

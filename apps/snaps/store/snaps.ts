@@ -94,7 +94,8 @@ export interface SnapRow {
 /** Without the histogram. */
 export type ListedSnap = Omit<SnapRow, 'luminance_histogram'>
 
-// An image without any structure has the same perceptual hash as every other such image, which says nothing.
+// Each lookup reads the first entry of an index, however many snaps have the same hash. An image without any structure has the same
+// perceptual hash as every other such image, which says nothing.
 const listed = `
   v.id::text as id, v.status, v.attempt_count, v.next_retry_at, v.last_error, v.claimed_by, v.locked_at, v.created_at, v.completed_at,
   s.name, s.content_type, s.size, encode(s.sha256, 'hex') as sha256,
@@ -102,7 +103,7 @@ const listed = `
     as duplicate_of,
   case when s.perceptual_hash <> B'0'::bit(64) then (
     select o.id from snaps.snap o
-    where o.perceptual_hash = s.perceptual_hash and o.id < s.id and o.sha256 <> s.sha256 and o.deleted_at is null
+    where o.perceptual_hash = s.perceptual_hash and o.id < s.id and o.deleted_at is null
     order by o.id limit 1
   ) end::text as similar_to,
   s.format, s.width, s.height, lpad(to_hex(s.perceptual_hash::bigint), 16, '0') as perceptual_hash, s.blur_score, s.dominant_colors,

@@ -1,5 +1,6 @@
 /** SNAPS_WORKER: snaps are processed in the process of the API, or in a process of their own. */
 import { mkdirSync, writeFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
@@ -47,7 +48,7 @@ test('api, the default: the process of the API processes snaps itself', async ()
   const t = await up(['--no-supervise'], {})
   const id = await t.send(await flat('red'))
   await until(async () => (await t.read(id)).status === 'DONE')
-  expect(await t.sql(workers)).toMatchObject([{ queues: { snaps: 4 } }])
+  expect(await t.sql(workers)).toMatchObject([{ queues: { snaps: availableParallelism() } }])
 })
 
 test('own: another process processes snaps, and the API answers while that process is dead', async () => {
@@ -55,7 +56,7 @@ test('own: another process processes snaps, and the API answers while that proce
   await until(async () => (await t.sql(workers)).length === 2)
   const [api, other] = await t.sql<{ pid: number; queues: Record<string, number> }>(workers)
   expect(api!.queues).not.toHaveProperty('snaps')
-  expect(other!.queues).toEqual({ snaps: 4 })
+  expect(other!.queues).toEqual({ snaps: availableParallelism() })
   const before = await t.send(await flat('red'))
   await until(async () => (await t.read(before)).status === 'DONE')
   process.kill(other!.pid, 'SIGKILL')
