@@ -48,6 +48,7 @@ export { retryWhileDatabaseAway } from './engine/retry-while-database-away.ts'
 export type { Enqueued } from './enqueue/enqueue.sql.ts'
 export type { EnqueuedMany, EnqueueManyOptions, EnqueueTransaction } from './enqueue/enqueue.ts'
 export type { BatchItemOptions, CheckedEnqueueOptions, EnqueueOptions } from './enqueue/model/enqueue-options.ts'
+export type { JobUpdate, JobUpdater } from './enqueue/update-job.ts'
 export type { EraseResult } from './erasure/erase.ts'
 export { defineErrors, type OwnErrors } from './errors/app-errors.ts'
 export {
@@ -154,7 +155,7 @@ export type {
   QueueRate,
 } from './limits/model/queue-limits.ts'
 export type { LimitOptions, RateAllowance } from './limits/model/rate-window.ts'
-export type { QueueLimitsResult, QueuesApi } from './limits/queue-actions.ts'
+export type { QueueClearOptions, QueueClearResult, QueueLimitsResult, QueuesApi } from './limits/queue-actions.ts'
 export type { UpstashAccess } from './limits/upstash.ts'
 export type { MetricSource } from './metrics/metrics-registry.ts'
 export type { MetricDefinition, MetricFamily, MetricLabels, MetricSample } from './metrics/model/metric-table.ts'

@@ -23,6 +23,7 @@ import { createMixedEnqueuer } from '../enqueue/enqueue-mixed.ts'
 import { createInsertBatcher } from '../enqueue/insert-batcher.ts'
 import { KindRegistry } from '../enqueue/kind-registry.ts'
 import { QueueDepths } from '../enqueue/queue-depth.ts'
+import { createJobUpdater } from '../enqueue/update-job.ts'
 import { createEraser } from '../erasure/erase.ts'
 import { EventFeed } from '../events/event-feed.ts'
 import { createEvents } from '../events/events.ts'
@@ -355,14 +356,15 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     jobs: checked(
       {
         ...jobs,
-        ...createBulkActions({ db, clock, batchMoved, wake, leasesEnded }),
+        ...createBulkActions({ db, clock, batchMoved, wake, leasesEnded, erase: eraser.jobs }),
+        ...createJobUpdater({ db, clock, registry, wake }),
         recoverOrphans: createOrphanRecovery({ db, clock, wake }),
         erase: eraser.job,
       },
       parameters.jobs,
     ),
     batches: checked({ ...batches, erase: eraser.batch }, parameters.batches),
-    queues: checked(createQueues({ db, clock, wake: wakeUnblocked }), parameters.queues),
+    queues: checked(createQueues({ db, clock, wake: wakeUnblocked, batchMoved }), parameters.queues),
     schedules: checked(scheduleActions, parameters.schedules),
     guards: checked(createGuardActions({ db, clock, guards, wake, closing: closing.signal }), parameters.guards),
     providers: checked(createProviders({ db, clock, goOn: () => workerPool.providerAnswered() }), parameters.providers),

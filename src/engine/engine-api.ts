@@ -8,6 +8,7 @@ import type { BatchActions, BatchReads } from '../batches/batch-actions.ts'
 import type { BatchSubmitter } from '../batches/submit-batch.ts'
 import type { AppTransactions } from '../database/app-transaction.ts'
 import type { Enqueuer } from '../enqueue/enqueue.ts'
+import type { JobUpdater } from '../enqueue/update-job.ts'
 import type { EraseResult } from '../erasure/erase.ts'
 import type { Events } from '../events/events.ts'
 import type { Explainer } from '../explain/explain.ts'
@@ -84,7 +85,7 @@ export interface Engine
 }
 
 /** The namespace `engine.jobs`. */
-export interface JobsApi extends JobActions, BulkActions {
+export interface JobsApi extends JobActions, BulkActions, JobUpdater {
   /**
    * Recovers the orphans of a kind now, without the wait for the next sweep of the kind (`sweepEvery`). An orphan is a running job
    * whose worker is dead since the kind's `orphanAfter`; `onOrphan` decides what happens to the job. Returns the ids of the jobs.

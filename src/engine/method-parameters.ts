@@ -16,6 +16,7 @@ import type { ItemFilter } from '../batches/sql/batch-items.ts'
 import type { SubmitOptions } from '../batches/submit-batch.ts'
 import type { EnqueueManyOptions } from '../enqueue/enqueue.ts'
 import type { EnqueueOptions } from '../enqueue/model/enqueue-options.ts'
+import type { JobUpdate } from '../enqueue/update-job.ts'
 import { refuseOption, refuseUnknownOptions } from '../errors/invalid-option.ts'
 import type { EventsFilter } from '../events/model/event.ts'
 import type { FileHome } from '../files/file-streams.ts'
@@ -32,6 +33,7 @@ import { asText, isStorableText } from '../lib/values/json.ts'
 import type { ListPageOptions } from '../lib/values/page.ts'
 import type { QueueLimits } from '../limits/model/queue-limits.ts'
 import type { LimitOptions } from '../limits/model/rate-window.ts'
+import type { QueueClearOptions } from '../limits/queue-actions.ts'
 import { checkMaxMs, type RunUntilEmptyOptions } from '../worker/run-until-empty.ts'
 import { checkMemory, type WorkOptions } from '../worker/work-options.ts'
 import type { Engine } from './engine-api.ts'
@@ -336,6 +338,12 @@ const namespaces: { readonly [Name in Namespace]: ParametersOf<Engine[Name]> } =
     cancelMany: [allOf, object<BulkOptions>('options', { by: left, dryRun: bool })],
     retryMany: [allOf, object<BulkOptions & { after?: string }>('options', { by: left, dryRun: bool, after: text })],
     recoverOrphans: [job],
+    eraseMany: [allOf, object<{ dryRun?: boolean; after?: string }>('options', { dryRun: bool, after: text })],
+    update: [
+      id,
+      object<JobUpdate>('changes', { runAt: left, delay: left, priority: left, input: left }, { required: true }),
+      by,
+    ],
     erase: [id],
   },
   batches: {
@@ -365,6 +373,7 @@ const namespaces: { readonly [Name in Namespace]: ParametersOf<Engine[Name]> } =
       ),
       by,
     ],
+    clear: [named('queue'), object<QueueClearOptions>('options', { by: left, dryRun: bool })],
   },
   schedules: {
     list: [],

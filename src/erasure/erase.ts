@@ -14,7 +14,7 @@ import { finalStates } from '../jobs/model/state.ts'
 import type { Clock } from '../lib/clock.ts'
 import { isId } from '../lib/values/id.ts'
 import { markBatchErased } from './sql/erase-batch.ts'
-import { eraseJob } from './sql/erase-job.ts'
+import { eraseJob, eraseJobs } from './sql/erase-job.ts'
 
 /** `erased`: this call erased the batch or the job. */
 export interface EraseResult {
@@ -35,6 +35,8 @@ export interface Eraser {
    * erased. Throws `wrong_state`.
    */
   job(id: string): Promise<EraseResult>
+  /** Erases the jobs among `ids` that are in a final state; answers their number. */
+  jobs(ids: readonly string[]): Promise<number>
 }
 
 /** Retries while the cascade of an earlier action must finish first. */
@@ -61,6 +63,12 @@ export function createEraser({ db, clock }: { db: Db; clock: Clock }): Eraser {
       }
       await removeFiles()
       return { id, erased }
+    },
+
+    async jobs(ids) {
+      const erased = await eraseJobs(db, ids, clock.instant())
+      if (erased > 0) await removeFiles()
+      return erased
     },
 
     async job(id) {

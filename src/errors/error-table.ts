@@ -697,6 +697,11 @@ export const errorTable = define({
     en: 'job {id} is {state}; {action} is not possible then',
     pt: 'o job {id} está em {state}; {action} não é possível nesse estado',
   },
+  steps_saved: {
+    status: 409,
+    en: 'job {id} has saved steps that belong to its present input; cancel the job and enqueue another job with the new input',
+    pt: 'o job {id} já tem etapas salvas que pertencem à entrada atual; cancele o job e crie outro com a entrada nova',
+  },
   job_failed: {
     status: 500,
     en: 'job {id} of kind "{kind}" failed: {problem}; engine.jobs.retry("{id}") runs it again',

@@ -1,5 +1,5 @@
 /**
- * Applies an action (cancel, retry) to all jobs that match a filter, in chunks (jobs/sql/bulk-actions.ts), for a few seconds at most; the
+ * Applies an action (cancel, retry, erase) to all jobs that match a filter, in chunks (jobs/sql/bulk-actions.ts), for a few seconds at most; the
  * caller repeats the call for the rest.
  *
  * Invariant: an action affects only jobs that existed when the call began; a retry changes each job at most once. If a crash, a
@@ -15,7 +15,7 @@ import type { Clock } from '../lib/clock.ts'
 import { isId } from '../lib/values/id.ts'
 import { isStorableText } from '../lib/values/json.ts'
 import { type ActedBy, checkActor } from './model/actor.ts'
-import type { JobState } from './model/state.ts'
+import { finalStates, type JobState } from './model/state.ts'
 import { type BulkChunk, cancelSome, retrySome, someItems } from './sql/bulk-actions.ts'
 import { type JobFilter, listIds, topOfList } from './sql/job-list.ts'
 
@@ -23,7 +23,7 @@ import { type JobFilter, listIds, topOfList } from './sql/job-list.ts'
 export interface BulkFilter extends Pick<JobFilter, 'kind' | 'queue' | 'groupKey' | 'createdBefore'> {
   /**
    * For cancel: `waiting`, `running` or `stalled`; default all three. For retry: `failed`, `skipped` or `cancelled`; default
-   * `failed`.
+   * `failed`. For erase: a final state; default all four.
    */
   state?: JobState | undefined
   /** Only jobs of this batch. Default: any. */
@@ -42,7 +42,7 @@ export interface BulkActionResult {
   changed: number
   /** Retry only: jobs left unchanged because another job has their unique key now. */
   conflicts: number
-  /** false: more jobs may match; call again, for a retry with `after: next`. */
+  /** false: more jobs may match; call again, for a retry or an erase with `after: next`. */
   done: boolean
   next: string | null
 }
@@ -58,6 +58,19 @@ export interface BulkActions {
   retryMany(
     filter: BulkFilter,
     options?: BulkOptions & {
+      /** `next` of the call before, to continue. Default: from the first job. */
+      after?: string | undefined
+    },
+  ): Promise<BulkActionResult>
+  /**
+   * Erases the matching jobs in a final state, as `erase` does, items of batches included. The jobs are gone for good; the batches still
+   * count the items.
+   */
+  eraseMany(
+    filter: BulkFilter,
+    options?: {
+      /** Counts the jobs that match and erases nothing. Default false. */
+      dryRun?: boolean | undefined
       /** `next` of the call before, to continue. Default: from the first job. */
       after?: string | undefined
     },
@@ -80,8 +93,10 @@ export function createBulkActions(given: {
   wake: (queue: string) => void
   /** Tells all workers of the queue: running jobs were cancelled. */
   leasesEnded: (queue: string) => void
+  /** Erases the jobs that are in a final state; answers their number. */
+  erase: (ids: readonly string[]) => Promise<number>
 }): BulkActions {
-  const { db, clock, batchMoved, wake, leasesEnded } = given
+  const { db, clock, batchMoved, wake, leasesEnded, erase } = given
 
   async function checked(filter: BulkFilter, states: readonly JobState[], otherwise: readonly JobState[]) {
     const { state, batchId, kind, queue, groupKey, createdBefore } = filter
@@ -159,6 +174,22 @@ export function createBulkActions(given: {
       return { changed, conflicts: 0, done: true, next: null }
     },
 
+    async eraseMany(filter, options = {}) {
+      const states = await checked(filter, finalStates, finalStates)
+      const until = clock.elapsed() + longestMs
+      const top = filter.batchId === undefined ? await topOfList(db) : undefined
+      const begin = placeOf(options.after)
+      let changed = 0
+      for (const state of states.slice(begin === undefined ? 0 : states.indexOf(begin.state))) {
+        for await (const { ids: some, next } of ids(filter, state, state === begin?.state ? begin.after : top)) {
+          changed += options.dryRun ? some.length : some.length === 0 ? 0 : await erase(some)
+          if (next !== null && clock.elapsed() >= until)
+            return { changed, conflicts: 0, done: false, next: `${state}:${next}` }
+        }
+      }
+      return { changed, conflicts: 0, done: true, next: null }
+    },
+
     async retryMany(filter, options = {}) {
       const by = checkActor(options)
       const states = await checked(filter, retryable, ['failed'])
@@ -184,4 +215,14 @@ export function createBulkActions(given: {
       return { ...sum, done: true, next: null }
     },
   }
+}
+
+/** The place of an erase among the final states: `failed:123`. */
+function placeOf(after: string | undefined): { state: JobState; after: string } | undefined {
+  if (after === undefined) return undefined
+  const [, name, id] = /^([a-z]+):(-?\d{1,19})$/.exec(after) ?? []
+  const state = finalStates.find(each => each === name)
+  if (state === undefined || id === undefined)
+    return refuseOption('after', 'it is the next of an earlier call', 'é o next de uma chamada anterior')
+  return { state, after: id }
 }

@@ -3,6 +3,8 @@
 import type { Db } from '../database/db.ts'
 import { localized, RetomaError } from '../errors/errors.ts'
 import { type ActedBy, checkActor } from '../jobs/model/actor.ts'
+import { cancelSome, waitingOfQueue } from '../jobs/sql/bulk-actions.ts'
+import { topOfList } from '../jobs/sql/job-list.ts'
 import { type QueueView, viewQueues } from '../jobs/sql/job-view.ts'
 import type { Clock } from '../lib/clock.ts'
 import { namePattern } from '../lib/values/name.ts'
@@ -24,6 +26,21 @@ export interface QueueLimitsResult {
   changed: boolean
 }
 
+/** The result of `engine.queues.clear`. */
+export interface QueueClearResult {
+  queue: string
+  /** Number of jobs this call cancelled; with `dryRun`, number of waiting jobs. */
+  cancelled: number
+  /** false: more jobs may wait; call again. */
+  done: boolean
+}
+
+/** Options of `engine.queues.clear`. */
+export interface QueueClearOptions extends ActedBy {
+  /** Counts the waiting jobs and cancels none. Default false. */
+  dryRun?: boolean
+}
+
 /** The namespace `engine.queues`. */
 export interface QueuesApi {
   /** All queues with their counts and limits. */
@@ -37,10 +54,28 @@ export interface QueuesApi {
    * created with `limits` for this queue sets these limits again.
    */
   setLimits(name: string, limits: QueueLimits, options?: ActedBy): Promise<QueueLimitsResult>
+  /**
+   * Cancels the waiting jobs of a queue, jobs for later and items of batches included, for a few seconds at most. Running jobs continue, and
+   * jobs that are enqueued after the call stay. The batches continue without the items. Throws `not_found`.
+   *
+   * @example
+   * while (!(await engine.queues.clear('bulk')).done);
+   */
+  clear(name: string, options?: QueueClearOptions): Promise<QueueClearResult>
 }
 
-export function createQueues(given: { db: Db; clock: Clock; wake: (queue: string) => void }): QueuesApi {
-  const { db, clock, wake } = given
+const clearedAtOnce = 1000
+/** A call clears for so long before it answers. */
+const longestClearMs = 5000
+
+export function createQueues(given: {
+  db: Db
+  clock: Clock
+  wake: (queue: string) => void
+  /** Jobs of the batch ended. */
+  batchMoved: (batch: string) => Promise<unknown>
+}): QueuesApi {
+  const { db, clock, wake, batchMoved } = given
 
   async function applyAction(queue: string, paused: boolean, given: ActedBy | undefined): Promise<QueueActionResult> {
     const by = checkActor(given)
@@ -53,6 +88,22 @@ export function createQueues(given: { db: Db; clock: Clock; wake: (queue: string
     list: () => viewQueues(db, clock.instant()),
     pause: (name, options) => applyAction(name, true, options),
     resume: (name, options) => applyAction(name, false, options),
+    async clear(name, { dryRun, ...options } = {}) {
+      const by = checkActor(options)
+      const found = (await viewQueues(db, clock.instant())).find(each => each.queue === name)
+      if (found === undefined) throw noSuchQueue(name)
+      if (dryRun) return { queue: name, cancelled: found.ready + found.scheduled, done: true }
+      const until = clock.elapsed() + longestClearMs
+      const top = await topOfList(db)
+      for (let cancelled = 0; ; ) {
+        const ids = await waitingOfQueue(db, name, top, clearedAtOnce)
+        if (ids.length === 0) return { queue: name, cancelled, done: true }
+        const moved = await cancelSome(db, { ids, states: ['waiting'], by }, clock.instant())
+        cancelled += moved.changed
+        for (const batch of moved.batches) await batchMoved(batch)
+        if (clock.elapsed() >= until) return { queue: name, cancelled, done: false }
+      }
+    },
     async setLimits(name, limits, options) {
       const by = checkActor(options)
       if (!namePattern.test(name)) throw noSuchQueue(name)

@@ -119,3 +119,29 @@ describe.runIf(hasTerminal)('in a terminal', () => {
     expect(await count('sync', 'waiting')).toBe(0)
   })
 })
+
+test('a waiting job is changed, final jobs are erased, a queue is cleared', async () => {
+  const { items } = await here.engine.jobs.list({ kind: 'sync', state: 'waiting' })
+  const { id } = items[0]!
+  expect(await answer(['jobs', 'update', id, '--priority', '0', '--delay', '1h'], at)).toMatchObject({
+    id,
+    changed: true,
+  })
+  expect(await here.engine.job(id)).toMatchObject({ priority: 0 })
+  expect(await run(['jobs', 'update', id], at)).toMatchObject({ code: 2 })
+  expect(await run(['queues', 'clear', 'default'], at)).toMatchObject({ code: 2 })
+  expect(await run(['queues', 'clear', 'default', '--dry-run'], at)).toMatchObject({
+    stdout: 'queue default: 2 jobs would be cancelled; nothing was changed\n',
+  })
+  expect(await run(['queues', 'clear', 'default', '--yes'], at)).toMatchObject({
+    code: 0,
+    stdout: 'queue default: 2 jobs cancelled\n',
+  })
+  expect(await run(['jobs', 'erase', id], at)).toMatchObject({ code: 0, stdout: `job ${id} is erased\n` })
+  expect(await run(['jobs', 'erase', '--kind', 'mail', '--state', 'failed', '--dry-run'], at)).toMatchObject({
+    stdout: '5 jobs would be erased; nothing was changed\n',
+  })
+  expect(await answer(['jobs', 'erase', '--kind', 'mail', '--state', 'failed', '--yes'], at)).toMatchObject({
+    changed: 5,
+  })
+})

@@ -51,6 +51,7 @@ const right: Record<string, unknown> = {
   wait: { job: '1' },
   explain: { job: '1' },
   filter: { kind: 'work' },
+  changes: { priority: 4 },
   once: { who: 'ana', route: 'post /x', key: 'k', hash: new Uint8Array(1) },
   limits: { concurrency: 1 },
   limit: { bucket: 'b', who: 'ana', limit: 1, per: minutes(1) },
@@ -107,9 +108,9 @@ test('an engine has the methods of its type and no others', async () => {
   expect(Object.keys(engine).sort()).toEqual([...new Set([...flat.split(' '), ...namespaces])].sort())
   const names = Object.fromEntries(namespaces.map(name => [name, Object.keys(engine[name]).sort().join(' ')]))
   expect(names).toEqual({
-    jobs: 'cancel cancelMany erase fail list recoverOrphans rerun resume retry retryMany skip',
+    jobs: 'cancel cancelMany erase eraseMany fail list recoverOrphans rerun resume retry retryMany skip update',
     batches: 'cancel erase failures items list pause resume retryFailed setPriority',
-    queues: 'list pause resume setLimits',
+    queues: 'clear list pause resume setLimits',
     schedules: 'list run',
     guards: 'list run',
     providers: 'clear list',

@@ -248,3 +248,48 @@ test('how the whole is goes by queue and kind', async () => {
   expect(status).toBe(200)
   expect(body).toMatchObject({ queues: expect.any(Array), kinds: expect.any(Array), workers: 0 })
 })
+
+test('a waiting job is changed, its new input checked; one that has started is 409', async () => {
+  const { ask, engine, run } = await doorWith([send])
+  const { id } = await engine.enqueue(send, { to: 'ana' }, { priority: 9 })
+  const path = `/api/v1/jobs/${id}`
+  const body = { run_at: '2040-01-01T00:00:00Z', priority: 0, input: { to: 'eva' } }
+  expect(await ask('PATCH', path, { body })).toMatchObject({
+    status: 200,
+    body: { id, state: 'waiting', changed: true },
+  })
+  expect((await ask('GET', path)).body).toMatchObject({
+    run_at: '2040-01-01T00:00:00.000Z',
+    priority: 0,
+    input: { to: 'eva' },
+  })
+  expect(await ask('PATCH', path, { body: { input: { to: 5 } } })).toMatchObject({
+    status: 400,
+    body: { error: { code: 'bad_input' } },
+  })
+  expect(await ask('PATCH', path, { body: {} })).toMatchObject({ status: 400, body: { error: { code: 'bad_option' } } })
+  await ask('PATCH', path, { body: { delay_seconds: 0 } })
+  await run()
+  expect(await ask('PATCH', path, { body: { priority: 1 } })).toMatchObject({
+    status: 409,
+    body: { error: { code: 'wrong_state' } },
+  })
+})
+
+test('final jobs are erased by filter, and a queue is cleared', async () => {
+  const { ask, engine, run } = await doorWith([send])
+  await engine.enqueueMany(send, [{ to: 'ana' }, { to: 'eva' }])
+  await run()
+  const { id } = await engine.enqueue(send, { to: 'bia' })
+  const erase = '/api/v1/jobs/erase'
+  expect((await ask('POST', erase, { body: { kind: 'send', dry_run: true } })).body).toMatchObject({ changed: 2 })
+  expect((await ask('POST', erase, { body: { kind: 'send' } })).body).toMatchObject({ changed: 2, done: true })
+  expect((await ask('POST', erase, { body: {} })).status).toBe(400)
+  expect((await engine.jobs.list()).items).toMatchObject([{ id }])
+  expect(await ask('POST', '/api/v1/queues/mail/clear')).toMatchObject({
+    status: 200,
+    body: { queue: 'mail', cancelled: 1, done: true },
+  })
+  expect(await engine.job(id)).toMatchObject({ state: 'cancelled' })
+  expect((await ask('POST', '/api/v1/queues/male/clear')).status).toBe(404)
+})

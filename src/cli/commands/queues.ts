@@ -1,9 +1,11 @@
-/** `retoma queues …`: lists the queues with their counts and limits; pauses and resumes queues. */
+/** `retoma queues …`: lists the queues with their counts and limits; pauses, resumes and clears queues. */
 import type { Command } from 'commander'
-import type { QueueActionResult } from '../../index.ts'
+import type { QueueActionResult, QueueClearResult } from '../../index.ts'
 import { queueWire } from '../../json-views.ts'
+import { wrongUse } from '../arguments.ts'
 import type { Context } from '../command-context.ts'
 import { refuseWithoutData, withEngine } from '../command-database.ts'
+import { canAsk, confirm } from '../confirm.ts'
 import type { CliMessages } from '../messages/index.ts'
 import { osUser } from '../os-user.ts'
 import type { Cli } from '../program.ts'
@@ -22,6 +24,13 @@ export function queuesCommand(program: Command, cli: Cli): void {
       .action(cli.action((context: Context, names: string[]) => applyToEach(context, names, name === 'pause')))
   subcommand('pause', help.queuesPause)
   subcommand('resume', help.queuesResume)
+  queues
+    .command('clear')
+    .description(help.queuesClear)
+    .argument('<queues...>', help.queueNames)
+    .option('--yes', help.clearYes)
+    .option('--dry-run', help.clearDryRun)
+    .action(cli.action(clear))
 }
 
 async function list(context: Context): Promise<void> {
@@ -45,6 +54,45 @@ async function applyToEach(context: Context, names: readonly string[], pause: bo
     items.map(item => line(item, output.word)),
   )
 }
+
+/** Counts, asks and cancels. Returns the exit code. */
+async function clear(
+  context: Context,
+  names: readonly string[],
+  { yes, dryRun }: { yes?: true; dryRun?: true },
+): Promise<number> {
+  const { output } = context
+  const { status } = output.word
+  await refuseWithoutData(context)
+  return withEngine(context, {}, async (engine, asked) => {
+    const items: { queue: string; cancelled: number }[] = []
+    for (const name of names) items.push(countOf(await engine.queues.clear(name, { dryRun: true })))
+    const waiting = items.reduce((sum, each) => sum + each.cancelled, 0)
+    const answer = (lines: string[]) => output.answer({ items, next: null, dry_run: dryRun === true }, lines)
+    if (dryRun) {
+      answer(items.map(each => status.queueWaiting(each.queue, each.cancelled)))
+      return 0
+    }
+    if (!yes && (output.json || !canAsk())) throw wrongUse(word => word.status.clearNeedsYes(waiting))
+    if (!yes && !(await confirm(status.askClear(waiting), asked))) {
+      for (const each of items) each.cancelled = 0
+      answer([output.word.jobs.bulk.declined])
+      return 1
+    }
+    for (const each of items) {
+      each.cancelled = 0
+      for (let done = false; !done && !asked.aborted; ) {
+        const some = await engine.queues.clear(each.queue, osUser())
+        each.cancelled += some.cancelled
+        done = some.done
+      }
+    }
+    answer(items.map(each => status.queueCleared(each.queue, each.cancelled)))
+    return 0
+  })
+}
+
+const countOf = ({ queue, cancelled }: QueueClearResult) => ({ queue, cancelled })
 
 function line({ queue, paused, changed }: QueueActionResult, { status }: CliMessages): string {
   if (paused) return changed ? status.queuePaused(queue) : status.queuePausedAlready(queue)

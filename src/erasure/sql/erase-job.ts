@@ -1,5 +1,5 @@
 /**
- * Erases a job in a final state, with its steps, failures, events, files, incidents and findings, and its name in the
+ * Erases jobs in a final state, each with its steps, failures, events, files, incidents and findings, and its name in the
  * batch.
  *
  * Invariant: a single statement under the job's lock, so either the job exists with everything or nothing is left. A job
@@ -15,19 +15,24 @@ const erase = {
   name: 'job_erase',
   text: `
     with erased as materialized (
-      select id, batch_id, ref from retoma.job where id = $1 and state = any ($2::text[]) for update
+      select id, batch_id, ref from retoma.job where id = any ($1::bigint[]) and state = any ($2::text[]) order by id for update
     ), unnamed as (
       update retoma.batch_count c
       set last_ref = null
       from erased e
       where c.batch_id = any (array[e.batch_id]) and c.last_ref = e.ref
     ), ${eraseIncidents({
-      incidents: `i.subject = (select 'job:' || id from erased)`,
-      findings: `f.subject = (select 'job:' || id from erased)`,
+      incidents: `i.subject = any (array(select 'job:' || id from erased))`,
+      findings: `f.subject = any (array(select 'job:' || id from erased))`,
       also: 'select id from erased',
       now: 'coalesce($3::timestamptz, now())',
     })}
     select id from erased`,
+}
+
+/** Erases the jobs that are in a final state; returns their number. */
+export async function eraseJobs(db: Db, ids: readonly string[], now: Date | null): Promise<number> {
+  return (await db.run(erase, [ids, finalStates, now])).length
 }
 
 /**
@@ -35,7 +40,7 @@ const erase = {
  * now.
  */
 export async function eraseJob(db: Db, id: string, now: Date | null): Promise<'erased' | string | undefined> {
-  if ((await db.run(erase, [id, finalStates, now])).length > 0) return 'erased'
+  if ((await eraseJobs(db, [id], now)) > 0) return 'erased'
   const [found] = await db.run<{ state: string }>(state, [id])
   return found?.state
 }

@@ -3,6 +3,9 @@ import { z } from 'zod'
 import type { Engine } from '../../engine/create-engine.ts'
 import type { ErrorCode } from '../../errors/errors.ts'
 import type { ActedBy, JobActionResult, JobState } from '../../index.ts'
+import { finalStates } from '../../jobs/model/state.ts'
+import { longestDuration, seconds } from '../../lib/values/duration.ts'
+import { refuseWideInput } from '../request/input-width.ts'
 import { refuseInternalKind } from '../request/internal-kinds.ts'
 import { omitUndefined } from '../request/omit-undefined.ts'
 import { type Route, route } from '../route.ts'
@@ -92,6 +95,65 @@ export const jobActionRoutes: readonly Route[] = [
     answer: bulkActionResult,
     errors: ['not_found', 'bad_option'],
     run: ({ engine, body, who }) => engine.jobs.retryMany(asFilter(body), { by: who.user, after: body.after }),
+  }),
+  route({
+    method: 'post',
+    path: '/api/v1/jobs/erase',
+    name: 'eraseJobs',
+    tag: 'jobs',
+    summary:
+      'Erases all that the filter names and that are final, with everything about them, for some seconds; again until it is done',
+    role: 'admin',
+    body: z.strictObject({
+      state: z.enum(finalStates).optional(),
+      ...filter,
+      after: z.string().max(200).optional().meta({ description: 'the `next` of the request before' }),
+      dry_run: z.boolean().optional().meta({ description: 'true: counts, and erases nothing' }),
+    }),
+    answer: bulkActionResult,
+    errors: ['not_found', 'bad_option'],
+    run: ({ engine, body }) => engine.jobs.eraseMany(asFilter(body), { after: body.after, dryRun: body.dry_run }),
+  }),
+  route({
+    method: 'patch',
+    path: '/api/v1/jobs/{id}',
+    name: 'updateJob',
+    tag: 'jobs',
+    summary: 'Changes a job that waits: its earliest start, its priority, its whole input; one that has started is 409',
+    role: 'operator',
+    params: idParams,
+    body: z.strictObject({
+      run_at: anyInstant.optional(),
+      delay_seconds: z.number().min(0).max(longestDuration / 1000).optional(), // biome-ignore format: one line
+      priority: z.int().min(0).max(9).optional(),
+      input: z.unknown().optional(),
+    }),
+    largest: 16 * 1024 * 1024,
+    answer: jobActionResult,
+    errors: [
+      'not_found',
+      'wrong_state',
+      'steps_saved',
+      'unknown_kind',
+      'internal_kind',
+      'bad_input',
+      'input_too_large',
+      'bad_option',
+    ],
+    async run({ engine, params, body, who }) {
+      const { run_at: runAt, delay_seconds: delay, priority, input } = body
+      if (input !== undefined) {
+        refuseInternalKind(engine, (await jobOf(engine, params.id)).kind)
+        refuseWideInput(input)
+      }
+      const changes = omitUndefined({
+        runAt: runAt === undefined ? undefined : new Date(runAt),
+        delay: delay === undefined ? undefined : seconds(delay),
+        priority,
+        input,
+      })
+      return engine.jobs.update(params.id, changes, { by: who.user })
+    },
   }),
   actionRoute('cancel', 'cancelJob', 'Ends it; a running attempt loses its lease at once', (engine, id, by) =>
     engine.jobs.cancel(id, by),

@@ -106,6 +106,22 @@ export const queueRoutes: readonly Route[] = [
     run: ({ engine, params, who }) => engine.queues.resume(params.name, { by: who.user }),
   }),
   route({
+    method: 'post',
+    path: '/api/v1/queues/{name}/clear',
+    name: 'clearQueue',
+    tag: 'queues',
+    summary: 'Cancels what waits in it, for some seconds; again until it is done',
+    role: 'operator',
+    params: nameParams,
+    answer: z.object({
+      queue: z.string(),
+      cancelled: count.meta({ description: 'how many this request cancelled' }),
+      done: z.boolean().meta({ description: 'false: there may be more; send it again' }),
+    }),
+    errors: ['not_found'],
+    run: ({ engine, params, who }) => engine.queues.clear(params.name, { by: who.user }),
+  }),
+  route({
     method: 'put',
     path: '/api/v1/queues/{name}/limits',
     name: 'setQueueLimits',

@@ -141,6 +141,39 @@ export async function retrySome(db: Db, { ids, states, by }: BulkRequest, now: D
   }
 }
 
+const waiting = {
+  name: 'bulk_waiting_of_queue',
+  text: `
+    select w.id::text as id
+    from (
+      (
+        select j.id
+        from generate_series(0, 19) as r (claim_rank)
+          cross join lateral (
+            select id from retoma.job
+            where queue = $1 and claim_rank = r.claim_rank::smallint and state = 'waiting' and not limited and id + 0 < $2
+            order by run_at, id
+            limit $3
+          ) j
+        limit $3
+      )
+      union all
+      (
+        select id from retoma.job
+        where queue = $1 and state = 'waiting' and limited and id + 0 < $2
+        order by claim_rank, limit_key, run_at, id
+        limit $3
+      )
+    ) w
+    limit $3`,
+}
+
+/** Returns the ids of at most `limit` waiting jobs of a queue with an id below `top`. */
+export async function waitingOfQueue(db: Db, queue: string, top: string, limit: number): Promise<string[]> {
+  const rows = await db.run<{ id: string }>(waiting, [queue, top, limit])
+  return rows.map(row => row.id)
+}
+
 const items = {
   name: 'bulk_items',
   text: `

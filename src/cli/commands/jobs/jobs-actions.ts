@@ -1,5 +1,5 @@
 /**
- * `retoma jobs retry|cancel ID…`: acts on each id separately, so that a failing id does not affect the others. With a filter in place of
+ * `retoma jobs retry|cancel|erase ID…`: acts on each id separately, so that a failing id does not affect the others. With a filter in place of
  * ids, jobs-bulk.ts acts on all jobs that match.
  */
 import type { Command } from 'commander'
@@ -43,6 +43,27 @@ export function cancelCommand(jobs: Command, cli: Cli): void {
   const command = jobs.command('cancel').description(help.jobsCancel).argument('[ids...]', help.idsOrFilter)
   addBulkOptions(command, cli).action(cli.action(run))
 }
+
+export function eraseCommand(jobs: Command, cli: Cli): void {
+  const { help } = cli.output.word
+  const run = async (context: Context, ids: string[], flags: BulkFlags) => {
+    const filter = filterOf(ids, flags)
+    return filter === undefined
+      ? applyToEach(context, ids, eraseJob, eraseLine)
+      : applyToAll(context, 'erase', filter, flags)
+  }
+  const command = jobs.command('erase').description(help.jobsErase).argument('[ids...]', help.idsOrFilter)
+  addBulkOptions(command, cli).action(cli.action(run))
+}
+
+async function eraseJob(engine: Engine, id: string): Promise<JobActionResult> {
+  const job = await engine.job(id)
+  if (job === null) throw new RetomaError('not_found', { what: 'job', id })
+  const { erased } = await engine.jobs.erase(id)
+  return { id, state: job.state, changed: erased }
+}
+
+const eraseLine = ({ id }: JobActionResult, { jobs }: CliMessages) => jobs.erased(id)
 
 /** On the command line, `retry` also resumes a stalled job. */
 async function again(engine: Engine, id: string): Promise<JobActionResult> {

@@ -1,5 +1,5 @@
 /**
- * `retoma jobs retry|cancel` with a filter in place of ids: counts the jobs that match, asks, and applies the action in calls of a few
+ * `retoma jobs retry|cancel|erase` with a filter in place of ids: counts the jobs that match, asks, and applies the action in calls of a few
  * seconds until no matching job is left.
  *
  * Invariant: nothing changes before a person has confirmed the count, or without `--yes`. A program without a terminal is refused.
@@ -25,7 +25,7 @@ export interface BulkFlags {
   dryRun?: true
 }
 
-type BulkAction = 'retry' | 'cancel'
+type BulkAction = 'retry' | 'cancel' | 'erase'
 
 export function addBulkOptions(command: Command, { output }: Cli): Command {
   const { help } = output.word
@@ -98,5 +98,7 @@ function apply(
 ): Promise<BulkActionResult> {
   const options = { ...osUser(), ...(dryRun ? { dryRun } : {}) }
   if (action === 'cancel') return engine.jobs.cancelMany(filter, options)
+  if (action === 'erase')
+    return engine.jobs.eraseMany(filter, { ...(dryRun ? { dryRun } : {}), ...(after === undefined ? {} : { after }) })
   return engine.jobs.retryMany(filter, { ...options, ...(after === undefined ? {} : { after }) })
 }
