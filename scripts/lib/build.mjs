@@ -8,12 +8,14 @@ import { createHash } from 'node:crypto'
 import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { run } from './children.mjs'
+import { joinModules } from './join-modules.mjs'
 import { inRoot, root } from './paths.mjs'
 import { Trouble } from './trouble.mjs'
 
 /** The package itself first: the others are compiled against its types; then the packages in apps/ that others of apps/ depend on. */
 const packages = () => [
-  { folder: root, project: 'tsconfig.build.json' },
+  // The compiler checks the package and writes its declarations; join-modules.mjs writes its modules.
+  { folder: root, project: 'tsconfig.build.json', options: ['--emitDeclarationOnly'] },
   ...apps().map(name => ({ folder: inRoot('apps', name), project: `apps/${name}/tsconfig.build.json` })),
 ]
 
@@ -50,13 +52,14 @@ export async function build({ say, started }) {
   for (const each of all) for (const folder of [fresh(each), previous(each)]) remove(folder)
   const tsc = inRoot('node_modules', 'typescript', 'bin', 'tsc')
   for (const each of all) {
-    const args = [tsc, '-p', each.project, '--outDir', fresh(each), '--pretty', 'false']
+    const args = [tsc, '-p', each.project, '--outDir', fresh(each), '--pretty', 'false', ...(each.options ?? [])]
     const { ok, how, output } = await run(process.execPath, args, { cwd: root, started })
     if (!ok) {
       for (const made of all) remove(fresh(made))
       throw new Trouble(`${output}\nbuilding failed (tsc, ${how}); dist/ was left as it was`)
     }
   }
+  await joinModules({ source: inRoot('src'), target: inRoot('.dist-new') })
   const main = inRoot('.dist-new', 'cli', 'main.js')
   if (existsSync(main)) chmodSync(main, 0o755)
   writeFileSync(inRoot('.dist-new', '.stamp'), hash)
@@ -70,7 +73,7 @@ export async function build({ say, started }) {
 
 const remove = folder => rmSync(folder, { recursive: true, force: true })
 
-const described = ['package.json', 'tsconfig.json', 'tsconfig.build.json']
+const described = ['package.json', 'tsconfig.json', 'tsconfig.build.json', 'scripts/lib/join-modules.mjs']
 
 function sourceHash() {
   const hash = createHash('sha256')

@@ -5,10 +5,11 @@
 import { fileURLToPath } from 'node:url'
 import { localized, RetomaError } from '../errors/errors.ts'
 import { type Handler, type Loader, loadHandler } from '../isolation/handler-module.ts'
+import { moduleFolder } from '../lib/package-root.ts'
 import { loadApps } from './load-apps.ts'
 
 /** The folder of Retoma's own modules, which Node loads directly: a loader would compile their imports again in every child. */
-const ours = new URL('..', import.meta.url).href
+const ours = moduleFolder.href
 
 export const importModule: Loader['importModule'] = async href =>
   href.startsWith(ours) ? import(href) : (await import('../module-loader.ts')).importModule(fileURLToPath(href))

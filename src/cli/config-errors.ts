@@ -2,6 +2,7 @@
 import { dirname, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isRetomaError, type LocalizedText, RetomaError } from '../errors/errors.ts'
+import { moduleFolder } from '../lib/package-root.ts'
 import { both } from './messages/index.ts'
 
 export const badConfig = (file: string, problem: LocalizedText, cause?: unknown): RetomaError =>
@@ -24,7 +25,7 @@ function title(error: Error): string {
   return /^\w*Error: /.test(text) ? text : `${error.name}: ${text}`
 }
 
-const own = fileURLToPath(new URL('..', import.meta.url))
+const own = fileURLToPath(moduleFolder)
 
 /** `jobs/hello.ts:12`: the first position in the error below the config's folder, without packages and Retoma itself. */
 function placeOf(error: Error, below: string, folder: string): string | undefined {

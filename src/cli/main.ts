@@ -4,6 +4,7 @@
  * the check.
  */
 import { fileURLToPath } from 'node:url'
+import { builtModule } from '../lib/package-root.ts'
 import { languageOf, messagesIn } from './messages/index.ts'
 
 const language = languageOf(process.env)
@@ -14,7 +15,7 @@ if (major < 20 || (major === 20 && minor < 12)) {
 }
 const argv = process.argv.slice(2)
 const { superviseIfAsked } = await import('./supervise.ts')
-const ended = await superviseIfAsked(fileURLToPath(import.meta.url), argv, language)
+const ended = await superviseIfAsked(fileURLToPath(builtModule('cli/main.js')), argv, language)
 if (ended !== undefined) process.exit(ended)
 const { main } = await import('./program.ts')
 process.exit(await main(argv))

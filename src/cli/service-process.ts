@@ -12,6 +12,7 @@ import { internalsOf } from '../engine/internals.ts'
 import { isRetomaError, RetomaError } from '../errors/errors.ts'
 import { createApp } from '../http/index.ts'
 import { systemClock } from '../lib/clock.ts'
+import { builtModule } from '../lib/package-root.ts'
 import { megabytes } from '../lib/values/bytes.ts'
 import { days } from '../lib/values/duration.ts'
 import { connectionShare, type DatabaseShare } from '../maintenance/index.ts'
@@ -29,7 +30,7 @@ import { StartingServer } from './starting-server.ts'
 import { notifyOf } from './webhook-settings.ts'
 
 /** The module with which a child of a worker loads the config. */
-const childLoader = new URL(`./child-loader.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
+const childLoader = builtModule('cli/child-loader.js')
 
 export interface ServiceParts {
   /** Reserves the data folder, so that a second process gets the address of the first. */

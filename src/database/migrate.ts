@@ -10,6 +10,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { RetomaError } from '../errors/errors.ts'
 import { lockKeys } from '../lib/lock-keys.ts'
+import { packageRoot } from '../lib/package-root.ts'
 import type { Db, Queryable } from './db.ts'
 import { sqlState } from './pg-errors.ts'
 import { defaultSchema } from './schema-name.ts'
@@ -35,7 +36,7 @@ export interface Migrated {
   ran: string[]
 }
 
-const sqlFolder = fileURLToPath(new URL('../../sql/', import.meta.url))
+const sqlFolder = fileURLToPath(new URL('sql/', packageRoot))
 const oldestPostgres = 140_000
 const deadlineMs = 10 * 60_000
 

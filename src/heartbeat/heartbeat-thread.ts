@@ -9,6 +9,7 @@ import { type ConnectionTarget, passwordOf, threadConnectionOf } from '../databa
 import { beatEvery } from '../jobs/model/policy.ts'
 import { sharedElapsed } from '../lib/clock.ts'
 import { type Log, styleOf } from '../lib/logging/log.ts'
+import { builtModule } from '../lib/package-root.ts'
 import { withDeadline } from '../lib/with-deadline.ts'
 import { newSharedState, type SharedState, slot } from './shared-state.ts'
 import type { FromHeartbeatThread, HeartbeatThreadData, ToHeartbeatThread } from './thread-messages.ts'
@@ -130,10 +131,6 @@ export class HeartbeatThread {
   }
 }
 
-/** Only our own tests run the TypeScript sources, and Node 20 cannot load TypeScript: tests start the built file. */
-const entry = new URL(
-  import.meta.url.endsWith('.ts') ? '../../dist/heartbeat/thread-main.js' : './thread-main.js',
-  import.meta.url,
-)
+const entry = builtModule('heartbeat/thread-main.js')
 
 const startThread = (task: HeartbeatThreadData): Worker => new Worker(entry, { workerData: task, resourceLimits })

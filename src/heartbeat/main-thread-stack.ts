@@ -5,6 +5,7 @@
  * Invariant: the main thread always continues: the inspector session ends within the deadline, and its end resumes the main thread.
  */
 import type { Session } from 'node:inspector'
+import { moduleFolder } from '../lib/package-root.ts'
 import { withDeadline } from '../lib/with-deadline.ts'
 import { hookName, type RunningJob } from './current-job-hook.ts'
 
@@ -85,7 +86,7 @@ export function worthTelling<F>(frames: readonly F[], fileOf: (frame: F) => stri
   return last < 0 ? frames : frames.slice(0, last + 1)
 }
 
-const ours = new URL('..', import.meta.url).href
+const ours = moduleFolder.href
 
 const fileOf = ({ url, location }: Frame, urls: ReadonlyMap<string, string>): string =>
   url || urls.get(location.scriptId) || 'eval'

@@ -1,10 +1,8 @@
 /** Gives the entry file of a child, and the Node options for a child process. */
 
-// Only our own tests run the TypeScript sources, and Node 20 cannot load TypeScript: tests start the built file.
-export const childEntry = new URL(
-  import.meta.url.endsWith('.ts') ? '../../dist/isolation/child/entry.js' : './child/entry.js',
-  import.meta.url,
-)
+import { builtModule } from '../lib/package-root.ts'
+
+export const childEntry = builtModule('isolation/child/entry.js')
 
 /** The Node options of this process, so that a child has the same loader; without options that concern this process only. */
 export function processArguments(memoryBytes: number | null): string[] {

@@ -137,15 +137,15 @@ test("a child that died while it was idle is nobody else's crash, though its dea
 test('a transaction whose child died in it is rolled back, and its next attempt applies it once', async () => {
   const job = jobIn('process')
   const { ends, sql } = await workingOn(job)
-  await sql(`create table shown (note text)`)
+  await sql(`create table reported (note text)`)
   try {
     expect(await ends(job, { do: 'halfway', note: 'once' })).toMatchObject({
       state: 'succeeded',
       attempt: 2,
       crashes: 1,
     })
-    expect(await sql(`select note from shown`)).toEqual([{ note: 'once' }])
+    expect(await sql(`select note from reported`)).toEqual([{ note: 'once' }])
   } finally {
-    await sql(`drop table shown`)
+    await sql(`drop table reported`)
   }
 })

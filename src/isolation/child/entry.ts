@@ -3,6 +3,7 @@
  * `process.exit` in a handler. Stop signals are ignored, because the parent handles stop signals.
  */
 import { isMainThread, Worker } from 'node:worker_threads'
+import { builtModule } from '../../lib/package-root.ts'
 import { crashReportFolderVariable } from '../../supervisor/suspected-job-file.ts'
 import type { Nature } from '../child-protocol.ts'
 import { packError } from '../error-wire.ts'
@@ -34,7 +35,7 @@ channel.send({ type: 'ready' })
 
 /** Resolves once the watch thread runs, which a blocked loop cannot stop. */
 async function watched(nature: Nature): Promise<void> {
-  const watch = new Worker(new URL('./memory-watch.js', import.meta.url), {
+  const watch = new Worker(builtModule('isolation/child/memory-watch.js'), {
     workerData: { nature, parent: process.ppid },
   })
   watch.unref()
