@@ -7,12 +7,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync } from 'node:fs'
-import { cp, mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest'
 import { createTestDatabase } from '../src/testing/index.ts'
 import { until } from '../test/support/engine.ts'
+import { isClosed, isOpen, withAccess } from './behind-proxy.ts'
 import { answersAsItShould, listening, tellsWhatHappens, workersIn } from './mounted.ts'
 import { here, root } from './support.ts'
 
@@ -68,6 +69,8 @@ describe.skipIf(!isInstalled)('the example with Next.js', () => {
       recursive: true,
       filter: source => !/[/\\](node_modules|\.next)$/.test(source),
     })
+    const file = join(folder, 'retoma.ts')
+    await writeFile(file, withAccess(await readFile(file, 'utf8')))
     await installRetoma()
     const { child, end } = await script('build', '')
     endBuild = end
@@ -133,5 +136,12 @@ describe.skipIf(!isInstalled)('the example with Next.js', () => {
       ['a.pdf', 'DONE', 19, null],
     ])
     expect(await asked('SIGTERM')).toMatchObject({ code: 0, workers: [] })
+  })
+
+  test('behind a proxy, answers 401 until a token exists or `open: true` was written', async () => {
+    const closed = await started({ ACCESS: 'none' })
+    await isClosed(`${closed.origin}/retoma`, closed.url)
+    const open = await started({ ACCESS: 'open' })
+    await isOpen(`${open.origin}/retoma`, open.url)
   })
 })

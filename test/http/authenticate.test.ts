@@ -104,6 +104,16 @@ test.each(['Forwarded', 'X-Forwarded-For', 'X-Forwarded-Proto', 'X-Forwarded-Wha
   },
 )
 
+test('a mounted app answers 401 with and without the headers of a proxy while no token exists', async () => {
+  const { ask } = await doorWith()
+  const peer = { address: '127.0.0.1' }
+  for (const headers of [{}, { 'X-Forwarded-For': '127.0.0.1', 'X-Forwarded-Host': 'localhost' }])
+    expect(await ask('GET', me, { headers, peer })).toMatchObject({
+      status: 401,
+      body: { error: { code: 'unauthorized' } },
+    })
+})
+
 test('health, ready and log-in are open always', async () => {
   const { ask, engine, tick } = await doorWith()
   await tick()

@@ -14,23 +14,11 @@ const places = ['node_modules', 'examples/node_modules', 'test/runtimes/node_mod
 export const toolFolder = (name: string): string | undefined =>
   places.map(place => join(place, name)).find(folder => existsSync(join(folder, 'package.json')))
 
-interface Parts {
-  /** A folder to copy. */
-  from?: URL
-  files?: Record<string, string>
-  tools?: readonly string[]
-  type?: 'module' | 'commonjs'
-}
-
-/** Makes a project, which lasts until `remove` is called. */
-export async function project({ from, files = {}, tools = [], type = 'module' }: Parts) {
+/** Makes a project of a copy of `from` with these tools. The project lasts until `remove` is called. */
+export async function project({ from, tools }: { from: URL; tools: readonly string[] }) {
   const folder = await mkdtemp(join(inject('packed').folder, 'project-'))
-  if (from !== undefined) await cp(fileURLToPath(from), folder, { recursive: true })
-  await writeFile(join(folder, 'package.json'), JSON.stringify({ name: 'app', private: true, type }))
-  for (const [name, text] of Object.entries(files)) {
-    await mkdir(dirname(join(folder, name)), { recursive: true })
-    await writeFile(join(folder, name), text)
-  }
+  await cp(fileURLToPath(from), folder, { recursive: true })
+  await writeFile(join(folder, 'package.json'), JSON.stringify({ name: 'app', private: true, type: 'module' }))
   for (const tool of tools) {
     const link = join(folder, 'node_modules', tool)
     await mkdir(dirname(link), { recursive: true })

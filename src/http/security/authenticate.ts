@@ -89,9 +89,11 @@ export function createAuthenticator(engine: Engine, options: AuthenticateOptions
   async function openly(request: Request, place: ClientAddress): Promise<Principal | undefined> {
     if (who !== undefined || (await internalsOf(engine).anyToken())) return undefined
     if (open !== true) {
+      // An app in another server needs a token with and without a proxy, and some servers, such as Next.js, add these headers themselves.
+      if (open === false || !place[ownLoopback]) return undefined
       const header = [...request.headers.keys()].find(name => /^(?:forwarded|via|x-forwarded-.*)$/.test(name))
       if (header !== undefined) throw new RetomaError('proxy_without_token', { header })
-      if (open === false || !place[ownLoopback] || !isLoopback(place.address ?? '')) return undefined
+      if (!isLoopback(place.address ?? '')) return undefined
       refuseForeignHost(place, options)
     }
     if (changesSomething(request)) refuseForeignOrigin(request, place, options)
