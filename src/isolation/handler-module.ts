@@ -11,6 +11,7 @@ import { type LocalizedText, localized, RetomaError } from '../errors/errors.ts'
 import { refuseDefinition } from '../errors/invalid-option.ts'
 import type { AnyJob } from '../jobs/model/job.ts'
 import type { JobContext, JobLog } from '../jobs/model/job-context.ts'
+import { builtModule } from '../lib/package-root.ts'
 import { asText } from '../lib/values/json.ts'
 
 export type Handler = (context: JobContext, input: never) => unknown
@@ -40,11 +41,8 @@ const nodeImport: Importer = async href => {
   }
 }
 
-// By address, because the loader imports the whole library. Only our own tests run the TypeScript sources.
-const compilingLoader = new URL(
-  import.meta.url.endsWith('.ts') ? '../../dist/module-loader.js' : '../module-loader.js',
-  import.meta.url,
-)
+// By address, because the loader imports the whole library.
+const compilingLoader = builtModule('module-loader.js')
 
 const isTypeScript = (href: string): boolean => /\.[cm]?ts$/.test(new URL(href).pathname)
 
