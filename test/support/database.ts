@@ -10,7 +10,7 @@ import type { TestDatabase } from '../../src/testing/index.ts'
 
 export async function migratedDatabase(tables?: 'with systems'): Promise<TestDatabase> {
   const name = randomName('retoma_test').replace('-', '_')
-  const withSystems = tables !== undefined || ofApplication()
+  const withSystems = tables !== undefined || isOfApplication()
   await tell(`create database ${name} template ${inject(withSystems ? 'systemsTemplate' : 'template')}`)
   const url = new URL(inject('serverUrl'))
   url.pathname = `/${name}`
@@ -18,7 +18,7 @@ export async function migratedDatabase(tables?: 'with systems'): Promise<TestDat
 }
 
 /** Whether the current test file is one of apps/. `expect.getState()` names the previous file until the first test of a file starts. */
-function ofApplication(): boolean {
+export function isOfApplication(): boolean {
   const { __vitest_worker__: worker } = globalThis as { __vitest_worker__?: { filepath?: string } }
   return worker?.filepath?.includes('/apps/') === true
 }

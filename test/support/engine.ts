@@ -3,7 +3,7 @@ import pg from 'pg'
 import { type AnyJob, createEngine, type Engine, type EngineOptions, seconds } from '../../src/index.ts'
 import { silentLog } from '../../src/lib/logging/log.ts'
 import { type TestEngine, type TestEngineOptions, testEngine, type VirtualClock } from '../../src/testing/index.ts'
-import { migratedDatabase } from './database.ts'
+import { isOfApplication, migratedDatabase } from './database.ts'
 import { emptyTables } from './store.ts'
 import { onTestFinished } from './together.ts'
 
@@ -43,10 +43,12 @@ export async function shareDatabase(): Promise<string> {
   return url
 }
 
-const spare: string[] = []
+/** Databases of earlier tests of this process, perhaps of other files; those of applications have further tables. */
+const spareDatabases = { engine: [] as string[], application: [] as string[] }
 
 /** Making a database takes some hundred files and as many milliseconds; emptying one takes one. Gone with the server. */
 export async function borrowDatabase(): Promise<{ url: string; giveBack: () => Promise<void> }> {
+  const spare = spareDatabases[isOfApplication() ? 'application' : 'engine']
   const url = spare.pop() ?? (await migratedDatabase()).url
   const giveBack = async () => {
     const client = new pg.Client({ connectionString: url })
