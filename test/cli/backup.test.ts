@@ -5,12 +5,12 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
-import { oddRows, place } from '../maintenance/support.ts'
+import { oddRows, place, systemNames } from '../maintenance/support.ts'
 import { until } from '../support/engine.ts'
 import { answer, folderWith, run, start } from './support.ts'
 
 /** Names the systems whose tables the databases of these tests have. */
-const systems = ['classifier', 'quotes', 'documents'].map(name => {
+const systems = systemNames.map(name => {
   const migrations = new URL(`../../apps/${name}/sql/`, import.meta.url).href
   return `{ name: '${name}', routes: [], migrations: new URL('${migrations}') }`
 })

@@ -13,7 +13,8 @@ import { createTestDatabase } from '../../src/testing/index.ts'
 import { migratedDatabase } from '../support/database.ts'
 
 /** Systems with tables of their own, whose rows are in a backup too. */
-const systems = ['classifier', 'quotes', 'documents', 'snaps', 'planner'].map(name => ({
+export const systemNames = ['classifier', 'quotes', 'documents', 'snaps', 'planner']
+const systems = systemNames.map(name => ({
   name,
   migrations: new URL(`../../apps/${name}/sql/`, import.meta.url),
 }))
@@ -49,7 +50,7 @@ export async function place(migrations?: Migration[] | 'ours'): Promise<Place> {
 async function digestOf(sql: Place['sql']): Promise<Record<string, string>> {
   const tables = await sql<{ name: string }>(
     `select nspname || '.' || relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
-     where nspname in ('retoma', 'classifier', 'quotes', 'documents', 'snaps', 'planner') and relkind = 'r' and relname not in ('migration', 'system_migration')
+     where nspname in (${['retoma', ...systemNames].map(name => `'${name}'`)}) and relkind = 'r' and relname not in ('migration', 'system_migration')
      order by 1`,
   )
   const digests: Record<string, string> = {}
@@ -127,6 +128,16 @@ export const oddRows = `
   insert into quotes.turn (name, slot, holder, until) values ('provider:fipe', 1, 'h', 'infinity');
   insert into documents.documents (id, user_id, filename, size, sha256, file_id, status, job_id, text, search, created_at, updated_at)
   values ('01890000-0000-7000-8000-000000000001', 'ana', E'ação "1"\\n.pdf', 3, '\\x00ff', 1, 'DONE', 1, E'linha\\n2', to_tsvector('portuguese', 'ação'), now(), now());
+  insert into documents.bank_user (user_id, group_key) values ('ana', '01890000-0000-7000-8000-000000000002');
+  insert into documents.bank_item (id, user_id, institution, status, checked_at, simulated, created_at)
+  values ('item "1"', 'ana', E'Banco\\n1', 'UPDATED', now(), true, now());
+  insert into documents.bank_sync (id, user_id, item_id, job_id, simulated, created_at)
+  values ('01890000-0000-7000-8000-000000000003', 'ana', 'item "1"', 1, true, now());
+  insert into documents.bank_account (item_id, id, user_id, name, type, currency, balance, balance_at, simulated, created_at, window_from, sync_id, position, is_read)
+  values ('item "1"', 'a', 'ana', 'Conta', 'BANK', 'BRL', -0.10, now(), true, now(), '2030-01-01', '01890000-0000-7000-8000-000000000003', '{"page": 1}', false);
+  insert into documents.bank_transaction (item_id, account_id, id, user_id, occurred_at, day, description, amount, currency, type, status, sync_id, created_at, updated_at)
+  values ('item "1"', 'a', 't', 'ana', now(), '2030-01-01', E'PIX, "x"\\n', 1234567890123456.78, 'BRL', 'DEBIT', 'POSTED', '01890000-0000-7000-8000-000000000003', now(), 'infinity');
+  insert into documents.pluggy_key (client, generation, sealed, expires_at) values ('c', 1, '\\x00ff', now());
   insert into snaps.snap (job_id, file_id, name, content_type, size, sha256, created_by, created_at, format, width, height, perceptual_hash,
     luminance_histogram, blur_score, dominant_colors, taken_at, taken_at_offset)
   values (1, 1, E'a\\n"b".jpg', 'image/jpeg', 3, '\\x00ff', 'ana', now(), 'jpeg', 2, 1, 'x80000000000000ff'::bit(64), '{0,2}', 0.1,
