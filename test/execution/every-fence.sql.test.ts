@@ -105,6 +105,9 @@ beforeEach(async () => {
   right = { id, attempt: 2, worker: 'w' }
 })
 
+/** Statements over the table of the documents, fenced by job and attempt: the tests of apps/documents run them. */
+const ofDocuments = ['begin', 'fail', 'finish', 'touch'].map(name => `documents processing.${name}`)
+
 const calls = Object.entries({ ...fenced, 'the checkpoint of a transaction': keepInTransaction })
 
 describe.each(calls)('%s', (_, call) => {
@@ -137,5 +140,6 @@ test('every statement with a fence is one of those', async () => {
   const compares = /\bj\.attempt = |\battempt = \$|\bj\.worker_id = [$gfh]|\bworker_id = \$\d+(?! and state)/
   const sets = /worker_id = \$\d+, started_at/g
   const found = (await everyStatement()).filter(({ text }) => compares.test(text.replace(sets, '')))
-  expect(found.map(each => each.name).sort()).toEqual([...Object.keys(fenced), ...findTheirOwn, ...noFence].sort())
+  const known = [...Object.keys(fenced), ...findTheirOwn, ...noFence, ...ofDocuments]
+  expect(found.map(each => each.name).sort()).toEqual(known.sort())
 })

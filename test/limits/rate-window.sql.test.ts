@@ -138,9 +138,9 @@ test('two who ask for the same of many, in opposite order, do not wait for each 
 test('when nothing counts any more its row goes, in chunks, and not before', async () => {
   for (const who of ['a', 'b', 'c']) await take(1, at(0), { who, per: seconds(10) })
   await take(1, at(15), { who: 'c', per: seconds(10) })
-  expect(await pruneExpiredRows(store.db, 1000, at(10))).toEqual({ most: 0, files: false })
-  expect(await pruneExpiredRows(store.db, 1, at(21))).toEqual({ most: 1, files: false })
-  expect(await pruneExpiredRows(store.db, 1000, at(21))).toEqual({ most: 1, files: false })
+  expect(await pruneExpiredRows(store.db, 1000, at(10))).toMatchObject({ most: 0, files: false })
+  expect(await pruneExpiredRows(store.db, 1, at(21))).toMatchObject({ most: 1, files: false })
+  expect(await pruneExpiredRows(store.db, 1000, at(21))).toMatchObject({ most: 1, files: false })
   expect(await store.sql(`select who from retoma.rate_window`)).toEqual([{ who: 'c' }])
 })
 

@@ -4,7 +4,6 @@ import { expect, onTestFinished, test } from 'vitest'
 import { shareDatabase } from '../../../test/support/engine.ts'
 import { decodeLimits, type Limits } from '../image/index.ts'
 import { goodImages, hostileImages, png } from './hostile.ts'
-import { photo } from './images.ts'
 import { liveSnaps } from './live.ts'
 
 async function working(limits?: Limits) {
