@@ -42,7 +42,7 @@ describe('of a batch', () => {
       ...db,
       async run<Row>(statement: Statement, values: unknown[], deadlineMs?: number) {
         const rows = await db.run<Row>(statement, values, deadlineMs)
-        if (slow && statement.name === 'claim_look_ahead') {
+        if (slow && statement.name === 'claim_lookahead') {
           checked.open()
           await reported.passed
         }
