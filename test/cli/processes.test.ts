@@ -97,7 +97,8 @@ describe('three worker processes', () => {
     const after = await alive()
     expect(before.filter(pid => !after.includes(pid))).toEqual([rows[0].pid])
     expect(await program.noted('died')).toMatch(
-      /worker process [123] died: SIGKILL; at most 1 job was running; restarting in 0.2 s/,
+      // A job is running in the database before its handler begins.
+      /worker process [123] died: SIGKILL; .*(no|1) job.*; restarting in 0.2 s/,
     )
   })
 

@@ -138,7 +138,8 @@ test('data that may not be written is named with the way out', async context => 
 })
 
 const smallDisk = (folder: string, size: string, before = 'true') => [
-  ...['unshare', ...(isRoot ? ['-m'] : ['-rm']), 'sh', '-c'],
+  // Not as root of the namespace: PostgreSQL refuses root, and the namespace has no other user.
+  ...['unshare', ...(isRoot ? ['-m'] : ['-Um', '--map-current-user', '--keep-caps']), 'sh', '-c'],
   `mount -t tmpfs -o size=${size},mode=755 tmpfs ${quoted(folder)} && ${before} && exec "$@"`,
   'sh',
 ]

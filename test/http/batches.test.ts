@@ -84,6 +84,7 @@ test('what cannot be a submit is refused by the name of what is wrong', async ()
     code: 'unknown_batch',
     message: expect.stringContaining('did you mean "letters"?'),
   })
+  expect(await refused({ ...good, queue: 'nowhere' })).toMatchObject({ code: 'unknown_queue' })
 })
 
 test('batches are listed newest first, by state and by name, a page at a time', async () => {

@@ -276,6 +276,19 @@ test('a waiting job is changed, its new input checked; one that has started is 4
   })
 })
 
+test('a new input is refused beside saved steps, and for a kind that the server does not know', async () => {
+  const { ask, engine, databaseUrl } = await doorWith([send])
+  const sql = await sqlOf({ databaseUrl })
+  const body = { input: { to: 'eva' } }
+  const change = async (id: string) => (await ask('PATCH', `/api/v1/jobs/${id}`, { body })).body.error.code
+  const { id: begun } = await engine.enqueue(send, { to: 'ana' })
+  await sql(`insert into retoma.checkpoint (job_id, name, attempt, value, at) values (${begun}, 'a', 1, '1', now())`)
+  expect(await change(begun)).toBe('steps_saved')
+  const { id: foreign } = await engine.enqueue(send, { to: 'ana' })
+  await sql(`update retoma.job set kind = 'gone' where id = ${foreign}`)
+  expect(await change(foreign)).toBe('unknown_kind')
+})
+
 test('final jobs are erased by filter, and a queue is cleared', async () => {
   const { ask, engine, run } = await doorWith([send])
   await engine.enqueueMany(send, [{ to: 'ana' }, { to: 'eva' }])
