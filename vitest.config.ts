@@ -23,6 +23,12 @@ const packages = [
 ]
 
 /**
+ * Files of the applications that kill processes at every step or read hostile files: minutes of CPU in sum. `npm run test:packages` runs
+ * them.
+ */
+const applicationProofs = ['apps/*/test/**/{kill,hostile,extract}.test.ts']
+
+/**
  * Files that share a process, one after the other: pure ones, and those that do nothing to their process but ask the database and
  * the app in it. Our own modules are evaluated anew for each; packages are not, nor is there another process to start, which
  * together is half a second of a core for each file.
@@ -109,7 +115,7 @@ export default defineConfig({
         test: {
           name: 'alone',
           include: ['apps/**/*.test.ts', 'test/**/*.test.ts'],
-          exclude: ['**/node_modules/**', ...sharing, ...packages, ...fromSource],
+          exclude: ['**/node_modules/**', ...sharing, ...packages, ...applicationProofs, ...fromSource],
         },
       },
       {
@@ -121,6 +127,11 @@ export default defineConfig({
           exclude: ['**/node_modules/**', ...packages, ...fromSource],
           isolate: false,
         },
+      },
+      {
+        extends: true,
+        plugins: [built],
+        test: { name: 'application-proofs', include: applicationProofs, exclude: ['**/node_modules/**'] },
       },
       { extends: true, test: { name: 'from-source', include: fromSource } },
       {

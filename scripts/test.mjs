@@ -3,8 +3,8 @@
  * this shell (a DATABASE_URL above all) reaches a test, and the temporary folder is private, so that two runs at once do
  * not meet and whatever a test leaves behind is found. The last line is `N passed, N failed`.
  *
- * With `--packages` (`npm run test:packages`) the tests of the package and the examples run instead: their set-up installs several
- * hundred megabytes. With `--durations` the run writes test/support/durations.json, the order of the files.
+ * With `--packages` (`npm run test:packages`) the tests of the package and the examples run instead, whose set-up installs several
+ * hundred megabytes, and the longest proofs of the applications. With `--durations` the run writes test/support/durations.json, the order of the files.
  */
 import { spawn } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
@@ -23,7 +23,7 @@ const settings =
 const given = process.argv.slice(2)
 const ofPackages = given.includes('--packages')
 const writesDurations = given.includes('--durations')
-const projects = [ofPackages ? 'packages' : '!packages']
+const projects = ofPackages ? ['packages', 'application-proofs'] : ['alone', 'sharing', 'from-source']
 
 await setup({
   build: true,
