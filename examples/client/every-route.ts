@@ -125,6 +125,12 @@ const table: Record<JsonRoute, Line> = {
   'POST /api/v1/jobs/{id}/explain': { good: async () => retoma.POST('/api/v1/jobs/{id}/explain', on(await waiting())) },
   'POST /api/v1/jobs/cancel': { good: () => retoma.POST('/api/v1/jobs/cancel', { body: { kind: 'none' } }) },
   'POST /api/v1/jobs/retry': { good: () => retoma.POST('/api/v1/jobs/retry', { body: { kind: 'none' } }) },
+  'POST /api/v1/jobs/erase': { good: () => retoma.POST('/api/v1/jobs/erase', { body: { kind: 'none' } }) },
+  'PATCH /api/v1/jobs/{id}': {
+    body: { priority: 1 },
+    good: async () => retoma.PATCH('/api/v1/jobs/{id}', { ...on(await waiting()), body: { priority: 1 } }),
+    wrongState: async () => retoma.PATCH('/api/v1/jobs/{id}', { ...on(await ended()), body: { priority: 1 } }),
+  },
   'POST /api/v1/jobs/{id}/cancel': {
     good: async () => retoma.POST('/api/v1/jobs/{id}/cancel', on(await waiting())),
     wrongState: async () => retoma.POST('/api/v1/jobs/{id}/cancel', on(await ended())),
@@ -216,6 +222,7 @@ const table: Record<JsonRoute, Line> = {
   'GET /api/v1/queues': { good: () => retoma.GET('/api/v1/queues') },
   'POST /api/v1/queues/{name}/pause': { good: () => retoma.POST('/api/v1/queues/{name}/pause', named('drawer')) },
   'POST /api/v1/queues/{name}/resume': { good: () => retoma.POST('/api/v1/queues/{name}/resume', named('drawer')) },
+  'POST /api/v1/queues/{name}/clear': { good: () => retoma.POST('/api/v1/queues/{name}/clear', named('drawer')) },
   'PUT /api/v1/queues/{name}/limits': {
     body: { concurrency: 5 },
     good: () => retoma.PUT('/api/v1/queues/{name}/limits', { ...named('drawer'), body: { concurrency: 5 } }),

@@ -66,7 +66,7 @@ test('every source map comes with its sources', async () => {
     const { sources, sourcesContent } = JSON.parse(readFileSync(file, 'utf8')) as Record<string, (string | null)[]>
     return sourcesContent?.length !== sources!.length || sourcesContent.includes(null)
   })
-  expect({ some: maps.length > 100, without }).toEqual({ some: true, without: [] })
+  expect({ some: maps.length > 50, without }).toEqual({ some: true, without: [] })
 })
 
 test('neither the tarball nor what it needs has anything of an application', async () => {
