@@ -67,7 +67,8 @@ try {
   console.log(`the temporary folder of this run stays: ${error.message}`)
 }
 
-for (const problem of results.problems) console.error(problem)
+for (const failure of results.failures) console.log(`failed: ${failure}`)
+for (const problem of results.problems) console.log(`failed: ${problem}`)
 console.log(`\n${closingLine(results)}`)
 process.exitCode = results.failed > 0 ? 1 : 0
 

@@ -3,8 +3,14 @@
  * closing line and the exit status cannot disagree.
  */
 import { readFileSync } from 'node:fs'
+import { relative } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
+import { root } from './paths.mjs'
 
-/** `{ passed, failed, skipped, problems }`; each problem is a sentence and counts as one failure. */
+/**
+ * `{ passed, failed, skipped, problems, failures }`. Each problem is a sentence and counts as one failure; `failures` names each failed test
+ * and each broken file with the first line of its error, for the end of a long output.
+ */
 export function resultsOf(file, { status, signal }) {
   const json = read(file)
   if (json === undefined) {
@@ -13,6 +19,7 @@ export function resultsOf(file, { status, signal }) {
       failed: 1,
       skipped: 0,
       problems: [`vitest ended without a result (${signal ?? `exit ${status}`})`],
+      failures: [],
     }
   }
   const passed = json.numPassedTests
@@ -27,8 +34,23 @@ export function resultsOf(file, { status, signal }) {
   else if (status !== 0 && failedTests + brokenFiles === 0) {
     problems.push(`every test passed, but vitest ended with ${signal ?? `exit ${status}`}: see the errors above`)
   }
-  return { passed, failed: failedTests + brokenFiles + problems.length, skipped, problems }
+  return {
+    passed,
+    failed: failedTests + brokenFiles + problems.length,
+    skipped,
+    problems,
+    failures: json.testResults.filter(suite => suite.status === 'failed').flatMap(failuresOf),
+  }
 }
+
+function failuresOf(suite) {
+  const file = relative(root, suite.name)
+  const failed = suite.assertionResults.filter(test => test.status === 'failed')
+  if (failed.length === 0) return [`${file}: ${firstLine(suite.message)}`]
+  return failed.map(test => `${file} > ${test.fullName}: ${firstLine(test.failureMessages[0])}`)
+}
+
+const firstLine = text => stripVTControlCharacters(String(text ?? '')).split('\n', 1)[0].slice(0, 300)
 
 function read(file) {
   try {
