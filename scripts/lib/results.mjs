@@ -50,7 +50,10 @@ function failuresOf(suite) {
   return failed.map(test => `${file} > ${test.fullName}: ${firstLine(test.failureMessages[0])}`)
 }
 
-const firstLine = text => stripVTControlCharacters(String(text ?? '')).split('\n', 1)[0].slice(0, 300)
+const firstLine = text =>
+  stripVTControlCharacters(String(text ?? ''))
+    .split('\n', 1)[0]
+    .slice(0, 300)
 
 function read(file) {
   try {
