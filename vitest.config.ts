@@ -42,9 +42,11 @@ const sharing = [
   'test/{providers,recovery,schedules,simulation,worker}/**/*.test.ts',
   // trace.test.ts registers an SDK for the whole process.
   'test/execution/**/!(trace).test.ts',
-  'test/{docs,incidents}/**/*.test.ts',
+  // curl.test.ts and which-database.test.ts start the program in folders that hooks of test/cli/support.ts remove.
+  'test/docs/**/!(curl).test.ts',
+  'test/incidents/**/*.test.ts',
   // invalid-options.test.ts changes the environment.
-  'test/engine/**/!(invalid-options).test.ts',
+  'test/engine/**/!(invalid-options|which-database).test.ts',
   // Files in the folder test of an application kill processes, count children or change the environment.
   // pdf-page has another version of a package that the PDF reader of the classifier brings.
   'apps/!(pdf-page)/*.test.ts',

@@ -35,6 +35,11 @@ const program = new URL('../../dist/cli/program.js', import.meta.url).href
 
 /** A folder with these files in it; `keep` gives it to the whole file instead of one test. */
 export function folderWith(files: Record<string, string> = {}, keep: 'test' | 'file' = 'test'): string {
+  if (expect.getState().testPath !== hooksOf) {
+    throw new Error(
+      'the hooks below belong to another test file: this file must not share a process (vitest.config.ts)',
+    )
+  }
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'retoma-cli-')))
   for (const [name, text] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, name)), { recursive: true })
@@ -44,6 +49,8 @@ export function folderWith(files: Record<string, string> = {}, keep: 'test' | 'f
   return folder
 }
 
+/** The test file for which the hooks below are registered: in a process that test files share, a module is evaluated for the first only. */
+const hooksOf = expect.getState().testPath
 const folders = { test: [] as string[], file: [] as string[] }
 const remove = (which: 'test' | 'file') => {
   for (const folder of folders[which].splice(0)) {

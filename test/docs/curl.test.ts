@@ -40,15 +40,21 @@ const languages = [
   { language: 'English', pages: ['docs/try-the-classifier.md', 'docs/http-api.md', 'README.md'], least: 15 },
   {
     language: 'Portuguese',
-    pages: ['docs/experimente-o-classificador.md', 'docs/cotacoes.md', 'docs/snaps.md'],
-    least: 20,
+    pages: [
+      'docs/experimente-o-classificador.md',
+      'docs/cotacoes.md',
+      'docs/snaps.md',
+      'docs/planejador.md',
+      'docs/open-finance.md',
+    ],
+    least: 28,
   },
 ]
 
 test.each(languages)('$language: every curl is answered, and the CSV comes out', async ({ pages, least }) => {
   const { folder, said, address } = await started()
   expect(said).toContain('\nsimulado: openrouter, anthropic, serpapi, fipe, pluggy\n')
-  const lines = pages.flatMap(page => read(page).match(/^(?:curl|node examples\/) ?.*$/gm) ?? [])
+  const lines = pages.flatMap(page => read(page).match(/^(?:curl|printf|node examples\/) ?.*$/gm) ?? [])
   expect(lines.length).toBeGreaterThanOrEqual(least)
   let job = ''
   for (const line of lines) {

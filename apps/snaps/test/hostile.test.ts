@@ -46,8 +46,10 @@ test('an image beyond the time or the memory of its process is FAILED at once, w
     status: 'FAILED',
     code: 'image_timeout',
     last_error: 'a imagem não pôde ser analisada em 0.001 s',
-    attempt_count: 1,
   })
+  // A busy machine can take the millisecond from the process, which is not charged to the image: an attempt before the one that ends it.
+  const codes = "select array_agg(code order by attempt) as codes from retoma.failure where code <> 'isolated_starved'"
+  expect(await late.sql(codes)).toEqual([{ codes: ['image_timeout'] }])
   const large = await working({ ...decodeLimits, timeout: seconds(20), memory: megabytes(128) })
   expect(await large.ended(await large.send(whole, 'a.png'))).toMatchObject({
     status: 'FAILED',

@@ -5,7 +5,15 @@
 import type { OpenFile } from '../../files/model/file.ts'
 
 /** Content types that are sent as declared; every other file is sent as plain bytes. */
-export const downloadTypes = ['application/octet-stream', 'application/pdf', 'text/plain', 'image/png', 'image/webp']
+export const downloadTypes = [
+  'application/octet-stream',
+  'application/pdf',
+  'text/plain',
+  'image/gif',
+  'image/jpeg',
+  'image/png',
+  'image/webp',
+]
 
 /**
  * Sends a file as a response. With the `request`, on a route with `ranges`, the response has an ETag, and honours Range, If-Range and
