@@ -25,7 +25,7 @@ import { type Answer, type Bought, judge } from './providers/answer.ts'
 import { classifyLocally, localModel } from './providers/local.ts'
 import { askOpenRouter, defaultModel, type OpenRouter } from './providers/openrouter.ts'
 import type { Reply } from './providers/reply.ts'
-import { type Document, findReusable, reserveCost } from './store/answers.ts'
+import { type Document, findReusable, type Reusable, reserveCost, takeTurnOfQuestion } from './store/answers.ts'
 
 export const providerName = 'openrouter'
 /** The name for people. */
@@ -55,7 +55,7 @@ export interface Question {
 export async function answerFor(ctx: JobContext, question: Question, signal: AbortSignal): Promise<Kept> {
   const { document, excerpt, paid, home } = question
   const asked = { attempt: ctx.attempt, settingsHash: document.settingsHash }
-  const found = document.reuse ? await findReusable(ctx, document, paid === undefined) : undefined
+  const found = document.reuse ? await reusedFor(ctx, home, document, paid === undefined) : undefined
   if (found !== undefined) {
     const { from, model, ...reply } = found
     return { is: 'ok', ...asked, reply, model, simulated: paid === undefined, reusedFrom: from, bought: null }
@@ -72,6 +72,24 @@ export async function answerFor(ctx: JobContext, question: Question, signal: Abo
     if (answer.is === 'busy') throw providerWait(answer.said)
     return answer
   })
+}
+
+/**
+ * Finds an answer to the same bytes. Without an answer, a single document at a time asks the AI: the others are deferred, without any
+ * cost, and find the answer of the first. A simulated answer costs nothing, so nobody waits for a simulated answer.
+ */
+async function reusedFor(
+  ctx: JobContext,
+  home: Engine,
+  document: Document,
+  simulated: boolean,
+): Promise<Reusable | undefined> {
+  const found = await findReusable(ctx, document, simulated)
+  if (found !== undefined || simulated) return found
+  if (!(await patiently(() => takeTurnOfQuestion(home, document, ctx))))
+    throw providerWait({ retryAfter: seconds(1), message: 'the answer to the same bytes' })
+  // The question may have ended with an answer since the first search.
+  return findReusable(ctx, document, simulated)
 }
 
 /**

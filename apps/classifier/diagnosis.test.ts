@@ -30,6 +30,8 @@ const execution = (status: Status, more: Partial<Execution> = {}): Execution => 
   custo_permitido_usd: '1.255000',
   reaproveitar: false,
   modelo: 'errado/x',
+  prioridade: 4,
+  peso: 1,
   lote_id: '9',
   criado_por: 'ana',
   criado_em: now,
@@ -91,6 +93,24 @@ const situations: [string, Status, Partial<Execution>, Partial<Situation>][] = [
   ['itens travados', 'EM_ANDAMENTO', {}, { explained: explained('stalled') }],
   ['lenta, ou logo depois de um início', 'EM_ANDAMENTO', {}, { explained: explained('slow') }],
   ['limite ao mesmo tempo', 'EM_ANDAMENTO', {}, { explained: explained('limited') }],
+  [
+    'espera a vez atrás de outras',
+    'PENDENTE',
+    { total: 5, concluidos: 0, erros: 0 },
+    { explained: explained('limited', { turn: { batches: 50, jobs: 250, seconds: 14 } }) },
+  ],
+  [
+    'espera a vez, velocidade desconhecida',
+    'PENDENTE',
+    one,
+    { explained: explained('waiting', { ready: 1, turn: { batches: 1, jobs: 1, seconds: null } }) },
+  ],
+  [
+    'em andamento ao lado de outra',
+    'EM_ANDAMENTO',
+    {},
+    { explained: explained('ok', { turn: { batches: 1, jobs: 920, seconds: 92 } }) },
+  ],
   ['na fila', 'PENDENTE', one, { explained: explained('waiting', { ready: 3 }) }],
   [
     'próxima tentativa',

@@ -127,17 +127,21 @@ function atWork({ execution, explained, waiting, requestsPerMinute, now }: Situa
         `os documentos em andamento demoram mais que o normal: aguarde; se o status ficar TRAVADO, pressione retomar; ${progress(execution).pt}`,
       )
     case 'limited':
-      return localized(
-        `as many documents as may be at work at the same time are: ${itWaits.en}; ${progress(execution).en}`,
-        `já está em andamento o máximo de documentos ao mesmo tempo: ${itWaits.pt}; ${progress(execution).pt}`,
+      return (
+        inTurn(execution, facts) ??
+        localized(
+          `as many documents as may be at work at the same time are: ${itWaits.en}; ${progress(execution).en}`,
+          `já está em andamento o máximo de documentos ao mesmo tempo: ${itWaits.pt}; ${progress(execution).pt}`,
+        )
       )
     case 'waiting':
       return typeof facts.dueAt === 'string' && facts.ready === 0
         ? nextTry(new Date(facts.dueAt), now, execution, requestsPerMinute)
-        : localized(
-            `it waits in line for a free worker: ${itWaits.en}; ${progress(execution).en}`,
-            `espera na fila por um worker livre: ${itWaits.pt}; ${progress(execution).pt}`,
-          )
+        : (inTurn(execution, facts) ??
+            localized(
+              `it waits in line for a free worker: ${itWaits.en}; ${progress(execution).en}`,
+              `espera na fila por um worker livre: ${itWaits.pt}; ${progress(execution).pt}`,
+            ))
     default:
       return goes(execution, facts)
   }
@@ -204,11 +208,44 @@ function nextTry(due: Date, now: Date, execution: Execution, perMinute: number |
   )
 }
 
-function goes(execution: Execution, { etaSeconds }: Explanation['facts']): LocalizedText {
-  const left = typeof etaSeconds === 'number' ? span(etaSeconds) : null
+/** The documents of other executions that start before the last document of this execution. */
+function othersBefore({ turn }: Explanation['facts']): { words: LocalizedText; seconds: number | null } | null {
+  const given = turn as { batches: number; jobs: number; seconds: number | null } | null | undefined
+  if (!given || given.jobs === 0 || given.batches === 0) return null
+  const { jobs, batches, seconds } = given
+  const [en, pt] =
+    batches === 1
+      ? ['1 other execution', '1 outra execução']
+      : [`${number(batches)} other executions`, `${number(batches)} outras execuções`]
+  return {
+    words: localized(
+      `behind about ${count(jobs, 'document')} of ${en}`,
+      `atrás de cerca de ${count(jobs, 'documento')} de ${pt}`,
+    ),
+    seconds,
+  }
+}
+
+/** Executions of a priority take turns; null: there is no other execution. */
+function inTurn(execution: Execution, facts: Explanation['facts']): LocalizedText | null {
+  const others = othersBefore(facts)
+  if (others === null) return null
+  const { words, seconds } = others
+  const time =
+    seconds === null ? localized('', '') : localized(`, about ${span(seconds)}`, `, cerca de ${span(seconds)}`)
   return localized(
-    `it goes on: ${progress(execution).en}${left === null ? '' : `, about ${left} left`}: wait`,
-    `em andamento: ${progress(execution).pt}${left === null ? '' : `, faltam cerca de ${left}`}: aguarde`,
+    `it waits for its turns, ${words.en}${time.en}: ${itWaits.en}; ${progress(execution).en}`,
+    `espera a vez, ${words.pt}${time.pt}: ${itWaits.pt}; ${progress(execution).pt}`,
+  )
+}
+
+function goes(execution: Execution, facts: Explanation['facts']): LocalizedText {
+  const others = othersBefore(facts)
+  const seconds = typeof facts.etaSeconds === 'number' ? facts.etaSeconds : (others?.seconds ?? null)
+  const left = seconds === null ? null : span(seconds)
+  return localized(
+    `it goes on${others === null ? '' : `, ${others.words.en}`}: ${progress(execution).en}${left === null ? '' : `, about ${left} left`}: wait`,
+    `em andamento${others === null ? '' : `, ${others.words.pt}`}: ${progress(execution).pt}${left === null ? '' : `, faltam cerca de ${left}`}: aguarde`,
   )
 }
 

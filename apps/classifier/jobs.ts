@@ -26,7 +26,14 @@ import { answerFor, type Kept, type Paid, providerName, providerShown } from './
 import { errors } from './errors.ts'
 import { type Extracted, extractText, readBefore } from './extract/index.ts'
 import { failed } from './failed.ts'
-import { type Document, readDocument, saveAnswer, savePurchase, saveUseless } from './store/answers.ts'
+import {
+  type Document,
+  endTurnOfQuestion,
+  readDocument,
+  saveAnswer,
+  savePurchase,
+  saveUseless,
+} from './store/answers.ts'
 
 export interface OpenRouterOptions {
   /** Without a key the local classifier answers, and the answers are marked simulado. */
@@ -87,8 +94,8 @@ export function createJobs({ openRouter }: { openRouter: OpenRouterOptions }): J
   return {
     classify,
     classification,
-    // Documents with the same bytes, in an execution with reuse, share a group: the first document buys the answer.
-    limits: { [queue]: { concurrency, perGroup: { concurrency: 1 } } },
+    // Executions take turns: the first documents of a small execution do not wait for the last of a large one.
+    limits: { [queue]: { concurrency, fair: 'batch' } },
     queues: { [queue]: concurrency },
     jobs: [classify],
     attach: given => {
@@ -118,6 +125,7 @@ async function classifyDocument(ctx: JobContext, id: string, paid: Paid, home: E
       if (bought !== null) await savePurchase(tx, document, providerName, { attempt, bought, usable, settingsHash })
       if (kept.is === 'ok') await saveAnswer(tx, id, { ...kept.reply, ...kept, ...tokensOf(kept) })
       else await saveUseless(tx, id, kept.written)
+      if (document.reuse) await endTurnOfQuestion(tx, document, settingsHash)
     })
     if (kept.is === 'ok') return { category: kept.reply.category, confidence: kept.reply.confidence }
     // An earlier attempt bought this useless answer. This attempt asks again.

@@ -18,13 +18,14 @@ test('a project is made with the limits of the seed, listed, changed and removed
     max_retries_execucao: 3,
     max_retries_documento: 2,
     limite_custo_usd: null,
+    peso: 1,
     moeda: 'USD',
     simulado: false,
     criado_em: instant,
     atualizado_em: instant,
   }
   expect(made).toEqual(project)
-  const change = { limite_custo_usd: 2.5, max_retries_documento: 8, modelo: 'a/b' }
+  const change = { limite_custo_usd: 2.5, max_retries_documento: 8, modelo: 'a/b', peso: 3 }
   const changed = { ...project, ...change, limite_custo_usd: '2.50' }
   expect((await ask('PATCH', `/projetos/${made.id}`, { body: change })).body).toEqual(changed)
   expect((await ask('GET', `/projetos/${made.id}`)).body).toEqual(changed)
@@ -40,6 +41,8 @@ test('a project is made with the limits of the seed, listed, changed and removed
 })
 
 const bad = [
+  ['peso', { peso: 0 }],
+  ['peso', { peso: 101 }],
   ['nome', { nome: '' }],
   ['nome', { nome: ' \n ' }],
   ['nome', { nome: 'x'.repeat(201) }],

@@ -69,7 +69,11 @@ export interface Asked {
   reuse: boolean
   documents: readonly Sent[]
   by: string
+  /** 0 (first) to 9; default 4. */
+  priority?: number | undefined
 }
+
+const defaultPriority = 4
 
 export function createRuns(options: RunOptions): Runs {
   let home: Engine | undefined
@@ -113,7 +117,7 @@ const openAfter = seconds(10)
 export async function makeRun(engine: Engine, tx: JobTransaction, runs: Runs, asked: Asked): Promise<string> {
   const project = await readProject(tx, asked.project)
   if (project === undefined) throw noProject(asked.project)
-  const { name, categories, instructions, maxResumes, maxRetries, costLimitUsd } = project
+  const { name, categories, instructions, maxResumes, maxRetries, costLimitUsd, weight } = project
   const model = project.model ?? runs.model ?? null
   const settings: Settings = {
     name,
@@ -123,6 +127,8 @@ export async function makeRun(engine: Engine, tx: JobTransaction, runs: Runs, as
     max_resumes: maxResumes,
     max_retries: maxRetries,
     cost_limit_usd: costLimitUsd,
+    priority: asked.priority ?? defaultPriority,
+    weight,
   }
   const { reuse, by: createdBy } = asked
   const settingsHash = hashOf(settings, runs)
@@ -172,7 +178,7 @@ function withDuplicates(documents: readonly Sent[]): NewDocument[] {
 export async function submitRun(engine: Engine, classification: RunOptions['classification'], id: string) {
   const found = await readUnsubmitted(engine, id)
   if (found === undefined) return
-  const { documents, maxResumes, maxRetries, reuse } = found
+  const { documents, maxResumes, maxRetries, priority, weight } = found
   const submitting = engine.submit(
     classification,
     documents.map(each => ({ document: each.id })),
@@ -182,8 +188,8 @@ export async function submitRun(engine: Engine, classification: RunOptions['clas
       maxResumes,
       about: { label: localized(`execution ${id}`, `execução ${id}`), path: `/execucoes/${id}/status-detalhado` },
       items: { maxAttempts: maxRetries + 1 },
-      // Documents with the same bytes run one at a time: the first buys the answer, the others reuse the answer.
-      ...(reuse ? { each: (_: unknown, index: number) => ({ groupKey: documents[index]!.hash }) } : {}),
+      priority,
+      weight,
     },
   )
   const batch = await submitting.then(made => made.id, endedMeanwhile)

@@ -32,6 +32,13 @@ export const modelNow = z
   .nullable()
   .meta({ description: 'the model that documents which are not done are asked of; null: the one of OPENROUTER_MODEL' })
 
+export const prioridade = z
+  .int()
+  .min(0)
+  .max(9)
+  .meta({ description: '0 (first) to 9: executions of a priority take turns' })
+const turns = { prioridade, peso: count.meta({ description: 'documents in one of its turns' }) }
+
 export const status = z.enum(statuses)
 const shown = z.string().meta({ description: 'the status for people, such as "Concluído com erros"' })
 
@@ -46,6 +53,7 @@ export const execution = z
     tentativas_retry: count,
     max_retries: count,
     reaproveitar: z.boolean(),
+    ...turns,
     modelo: modelNow,
     custo_usd: usd,
     custo_usd_exato: exactUsd,
@@ -72,6 +80,7 @@ export const detailed = z
     rota_origem: z.string(),
     diagnostico: z.string().meta({ description: 'one sentence: whether to wait, or which action to run' }),
     travado_motivo: z.string().nullable(),
+    ...turns,
     modelo: modelNow,
     custo_usd: usd,
     custo_usd_exato: exactUsd,
@@ -174,6 +183,8 @@ export const executionWire = (from: Execution, isSimulated: boolean) => ({
   tentativas_retry: from.tentativas_retry,
   max_retries: from.max_retries,
   reaproveitar: from.reaproveitar,
+  prioridade: from.prioridade,
+  peso: from.peso,
   modelo: from.modelo,
   ...costOf(from),
   simulado: from.simulado ?? isSimulated,
@@ -195,6 +206,8 @@ export const detailedWire = (from: Execution, isSimulated: boolean) => ({
   // An execution without resumes left is ERRO, not TRAVADO.
   pode_retomar: from.status === 'TRAVADO',
   rota_origem: '/classificador/',
+  prioridade: from.prioridade,
+  peso: from.peso,
   modelo: from.modelo,
   ...costOf(from),
   limite_custo_usd: dollars(from.custo_permitido_usd),

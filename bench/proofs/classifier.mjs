@@ -2,26 +2,19 @@
  * The document classifier as people run it, `retoma up`, with 2,000 documents over HTTP and a provider that misbehaves. What was
  * bought is known from the provider's own ledger.
  */
-import { execFileSync } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { createJiti } from 'jiti'
+import { final, openClassifier as open } from '../lib/classifier-server.mjs'
 import { grouped, round } from '../lib/figures.mjs'
-import { onLeash } from '../lib/leash.mjs'
 import { comesAbout, until } from '../lib/until.mjs'
 
 export const title =
   '2,000 documents: under a random storm, all killed at 80, without credit from the 50th call on, and 200 PDFs among 50 hostile ones; nothing kept is bought again'
 
 const jiti = createJiti(import.meta.url)
-const { openRouterServer } = await jiti.import('../../apps/classifier/test/openrouter-server.ts')
 const { hostilePdfs } = await jiti.import('../../apps/classifier/test/hostile.ts')
 const { goodPdf } = await jiti.import('../../apps/classifier/test/pdfs.ts')
 const { from, late, ok, refuses, storm } = await jiti.import('../../apps/classifier/test/behaviours.ts')
-const cli = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
-/** The config of this repository names the classifier. */
-const config = fileURLToPath(new URL('../../retoma.config.ts', import.meta.url))
-const final = ['CONCLUIDO', 'ERRO', 'CANCELADO']
 
 export async function prove(given) {
   const server = await given.room.server()
@@ -147,71 +140,3 @@ async function amongHostile(given) {
   hold(`lives of the worker: ${lives.length}`, lives.length === 1)
   await house.end()
 }
-
-/** A provider, a house that asks it, and a way to have an execution. */
-async function open({ room, database }) {
-  const ai = await openRouterServer()
-  room.atEnd(() => ai.close())
-  const start = () => startHouse(room, database, ai)
-  const house = await start()
-  const project = await house.ask('/projetos', {
-    method: 'POST',
-    body: { nome: 'Prova', categorias: ['Contrato', 'Petição', 'Outros'] },
-  })
-  const follow = ({ id }) => ({ id, status: (at = house) => at.ask(`/execucoes/${id}/status-detalhado`) })
-  async function execute(total) {
-    const documentos = Array.from({ length: total }, (_, n) => ({
-      codigo: `doc-${n + 1}.txt`,
-      texto: `D-${n + 1} é um contrato de locação.`,
-    }))
-    return follow(await house.ask('/execucoes', { method: 'POST', body: { projeto_id: project.id, documentos } }))
-  }
-  return { ai, house, start, project, follow, execute }
-}
-
-async function startHouse(room, database, ai) {
-  let reported = ''
-  const leash = onLeash(process.execPath, [cli, 'up', '--config', config], {
-    cwd: room.folder,
-    env: {
-      PATH: process.env.PATH,
-      HOME: room.folder,
-      LANG: 'en_US.UTF-8',
-      DATABASE_URL: database.url,
-      PORT: '0',
-      RETOMA_SUPERVISE: 'off',
-      RETOMA_LIMITS: 'off',
-      LOG_LEVEL: 'warn',
-      OPENROUTER_API_KEY: ai.key,
-      OPENROUTER_BASE_URL: ai.baseUrl,
-    },
-    output: text => {
-      reported += text
-    },
-  })
-  room.atEnd(() => leash.end())
-  await until(() => /http:\/\/[\d.]+:\d+/.test(reported), { seconds: 60, what: 'the address of the server' })
-  const [address] = /http:\/\/[\d.]+:\d+/.exec(reported)
-  return {
-    async ask(path, { method = 'GET', body } = {}) {
-      const isForm = body instanceof FormData
-      const response = await fetch(`${address}${path}`, {
-        method,
-        headers: isForm ? {} : { 'content-type': 'application/json' },
-        ...(body === undefined ? {} : { body: isForm ? body : JSON.stringify(body) }),
-      })
-      if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`)
-      return response.json()
-    },
-    kill() {
-      for (const pid of execFileSync('pgrep', ['-P', String(leash.pid)], { encoding: 'utf8' })
-        .trim()
-        .split('\n')) {
-        if (!isCat(pid)) process.kill(Number(pid), 'SIGKILL')
-      }
-    },
-    end: () => leash.end(),
-  }
-}
-
-const isCat = pid => /\bcat\b/.test(execFileSync('ps', ['-o', 'args=', '-p', pid], { encoding: 'utf8' }))

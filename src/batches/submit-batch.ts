@@ -46,7 +46,7 @@ import {
 
 /**
  * stallAfter, onStall, maxResumes, stopAfter, items and retention override the options of the definition for this batch; about: display
- * data of this batch.
+ * data of this batch; weight: its weight in fair turns.
  */
 export type SubmitOptions<Item> = Pick<EnqueueOptions, 'priority' | 'groupKey' | 'runAt' | 'delay'> &
   BatchOverrides & {
@@ -152,6 +152,7 @@ export function createBatchSubmitter(given: {
         items: ofItems,
         retention,
         about,
+        weight,
         ...asked
       } = options
       const { job, name } = batch

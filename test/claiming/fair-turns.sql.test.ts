@@ -192,6 +192,14 @@ test('batches take turns by the weight of their name, and jobs without a batch h
   expect(countBy(await worker()(40))).toEqual({ '': 10, 901: 10, 902: 20 })
 })
 
+test('the weight of a batch counts before the weight of its name', async () => {
+  await limit({ fair: 'batch', weights: { nightly: 2 } })
+  for (const id of [901, 902, 903]) await batch(id, 'nightly')
+  await store.sql(`update retoma.batch set policy = '{"weight":7}' where id = 903`)
+  for (const id of [901, 902, 903]) await item(await many(100, 'g'), id)
+  expect(countBy(await worker()(22))).toEqual({ 901: 4, 902: 4, 903: 14 })
+})
+
 test('a paused batch takes no turn', async () => {
   await limit({ fair: 'batch' })
   await batch(901, 'a', true)

@@ -1,4 +1,7 @@
-/** The documents as they are deployed: `serve` answers, and a worker for PDFs alone works, with nothing in common but the database. */
+/**
+ * The documents as they are deployed: `serve` answers, a worker for PDFs and a worker for syncs are processes of their own, and nothing
+ * is in common but the database.
+ */
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { goodPdf } from '../../apps/classifier/test/pdfs.ts'
@@ -10,7 +13,7 @@ const config = `import { documents } from '${documents}'
 export default { systems: [documents()] }
 `
 
-test('serve takes uploads while no worker runs, and retoma worker --queues documents:4 processes them', async () => {
+test('serve takes uploads and syncs while no worker runs; retoma worker --queues sync:10 runs syncs and no PDF, --queues documents:4 the PDFs', async () => {
   const database = await migratedDatabase()
   const env = { DATABASE_URL: database.url, PORT: '0' }
   const files = { 'retoma.config.ts': config }
@@ -30,11 +33,26 @@ test('serve takes uploads while no worker runs, and retoma worker --queues docum
       const { items } = (await (await fetch(`${address}/api/documents`)).json()) as { items: { status: string }[] }
       return items.map(({ status }) => status)
     }
+    const sync = await fetch(`${address}/api/open-finance/sync`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{}',
+    })
+    expect(sync.status).toBe(202)
+    const { id } = (await sync.json()) as { id: string }
+    const synced = async () =>
+      ((await (await fetch(`${address}/api/open-finance/syncs/${id}`)).json()) as { status: string }).status
+    expect([await list(), await synced()]).toEqual([['PENDING', 'PENDING'], 'PENDING'])
+    const work = async (queue: string, slots: number) => {
+      const args = ['worker', '--queues', `${queue}:${slots}`, '--no-supervise', '--json']
+      const worker = start(args, { folder: folderWith(files), env })
+      ending.push(worker)
+      expect(JSON.parse(await worker.said('}\n'))).toMatchObject({ queues: { [queue]: slots } })
+    }
+    await work('sync', 10)
+    await expect.poll(synced, { interval: 200 }).toBe('DONE')
     expect(await list()).toEqual(['PENDING', 'PENDING'])
-    const args = ['worker', '--queues', 'documents:4', '--no-supervise', '--json']
-    const worker = start(args, { folder: folderWith(files), env })
-    ending.push(worker)
-    expect(JSON.parse(await worker.said('}\n'))).toMatchObject({ queues: { documents: 4 } })
+    await work('documents', 4)
     await expect.poll(list, { interval: 200 }).toEqual(['DONE', 'DONE'])
   } finally {
     for (const each of ending) each.tell('SIGTERM')

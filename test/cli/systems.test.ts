@@ -45,12 +45,11 @@ test('the classifier is given what is set of OpenRouter', async () => {
     const { queues, limits } = await load(withClassifier())
     return { size: queues.classifier, limits: limits.classifier }
   }
-  const perGroup = { concurrency: 1 }
-  expect(await reported({})).toEqual({ size: 20, limits: { concurrency: 20, perGroup } })
+  expect(await reported({})).toEqual({ size: 20, limits: { concurrency: 20, fair: 'batch' } })
   // Requests per minute are counted where the AI is asked, not at the queue.
   expect(await reported({ OPENROUTER_CONCURRENCY: '7', OPENROUTER_REQUESTS_PER_MINUTE: '90' })).toEqual({
     size: 7,
-    limits: { concurrency: 7, perGroup },
+    limits: { concurrency: 7, fair: 'batch' },
   })
 })
 

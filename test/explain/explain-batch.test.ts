@@ -265,3 +265,31 @@ test('one whose last items are stalled waits for a person; one whose items have 
     sentence: `batch ${id} is at its end: every item has ended, and that is noted in about 5 s`,
   })
 })
+
+test('where batches take turns, it says how many jobs of others start before its last, and in about how long', async () => {
+  const t = await here()
+  await t.worker('w')
+  await t.engine.queues.setLimits('mail', { fair: 'batch' })
+  const many = (n: number) => Array.from({ length: n }, () => ({ do: 'ok' as const }))
+  const [small, heavy, urgent] = [
+    (await t.engine.submit(newsletter, many(5))).id,
+    (await t.engine.submit(newsletter, many(40), { weight: 3 })).id,
+    (await t.engine.submit(newsletter, many(7), { priority: 0 })).id,
+  ]
+  await t.engine.submit(newsletter, many(9), { priority: 9 })
+  expect((await t.engine.explain({ batch: small })).facts.turn).toEqual({ batches: 2, jobs: 22, seconds: null })
+  expect((await t.engine.explain({ batch: urgent })).facts.turn).toEqual({ batches: 0, jobs: 0, seconds: null })
+  // Two items a second ended since the sample.
+  await t.sql(
+    `update retoma.batch set throughput_at = array[$2::timestamptz - interval '10 seconds'], throughput_done = '{0}' where id = $1`,
+    [heavy, t.clock.now()],
+  )
+  await t.sql(`insert into retoma.batch_count (batch_id, shard, succeeded) values ($1, 0, 20)`, [heavy])
+  const { facts, sentence } = await t.engine.explain({ batch: small })
+  expect(facts.turn).toEqual({ batches: 2, jobs: 22, seconds: 14 })
+  expect(sentence).toContain(
+    '; it takes turns with 2 other batches: about 22 jobs of others start before its last, in about 14 s',
+  )
+  await t.engine.queues.setLimits('mail', {})
+  expect((await t.engine.explain({ batch: small })).facts.turn).toBeNull()
+})

@@ -15,7 +15,7 @@ import { errors } from '../errors.ts'
 import { eraseRun, makeRun, noProject, type Runs } from '../runs.ts'
 import { listExecutions } from '../store/executions.ts'
 import { readProject } from '../store/projects.ts'
-import { count, execution, executionWire, simulado, status } from '../wire.ts'
+import { count, execution, executionWire, prioridade, simulado, status } from '../wire.ts'
 import { executionOf, idParams, isId, mark, pageFrom, pageOf, pageQuery, placeOf, readHere, tag } from './shared.ts'
 
 /** Accepts a number or text; an unknown id is 404, whatever the form. */
@@ -24,6 +24,7 @@ const id = z.union([z.string().min(1).max(10_000), z.int()]).transform(String)
 const texts = z.strictObject({
   projeto_id: id,
   reaproveitar: z.boolean().default(false).meta({ description: 'a paid answer to the same bytes is used again' }),
+  prioridade: prioridade.optional(),
   documentos: z
     .array(z.strictObject({ codigo: z.string().min(1).max(1000), texto: z.string().max(largestTexts) }))
     .max(mostDocuments)
@@ -40,6 +41,12 @@ function yes(given: string | undefined): boolean {
   throw refuse('reaproveitar', 'it is true or false', 'é true ou false')
 }
 
+function priorityOf(given: string | undefined): number | undefined {
+  if (given === undefined || given === '') return undefined
+  if (/^\d$/.test(given)) return Number(given)
+  throw refuse('prioridade', 'it is a whole number from 0 to 9', 'é um número inteiro de 0 a 9')
+}
+
 async function refuseUnknown(engine: Engine, project: string): Promise<void> {
   if (!isId(project) || (await readProject(engine, project)) === undefined) throw noProject(project)
 }
@@ -48,7 +55,13 @@ async function refuseUnknown(engine: Engine, project: string): Promise<void> {
 async function received(call: Call<undefined, undefined, z.output<typeof texts>>) {
   const { engine, upload, body } = call
   if (upload === undefined)
-    return { documents: receiveTexts(body.documentos), project: body.projeto_id, reuse: body.reaproveitar, digest: '' }
+    return {
+      documents: receiveTexts(body.documentos),
+      project: body.projeto_id,
+      reuse: body.reaproveitar,
+      priority: body.prioridade,
+      digest: '',
+    }
   const { documents, fields } = await receiveFiles(engine, upload, async (field, value) => {
     if (field === 'projeto_id' && value.trim() !== '') await refuseUnknown(engine, value.trim())
   })
@@ -56,7 +69,8 @@ async function received(call: Call<undefined, undefined, z.output<typeof texts>>
     const project = fields.get('projeto_id')?.trim()
     if (!project) throw refuse('projeto_id', 'it is missing', 'está faltando')
     const reuse = yes(fields.get('reaproveitar')?.trim())
-    return { documents, project, reuse, digest: digestOf({ documents, fields }) }
+    const priority = priorityOf(fields.get('prioridade')?.trim())
+    return { documents, project, reuse, priority, digest: digestOf({ documents, fields }) }
   } catch (error) {
     await leave(engine, documents)
     throw error
@@ -78,7 +92,7 @@ export const executionRoutes = (runs: Runs): readonly Route[] => [
     largest: largestTexts,
     mostValues: 10 * mostDocuments,
     upload: {
-      fields: ['projeto_id', 'reaproveitar'],
+      fields: ['projeto_id', 'reaproveitar', 'prioridade'],
       files: ['arquivos'],
       required: ['projeto_id', 'arquivos'],
       mostFiles: mostDocuments,
@@ -91,11 +105,11 @@ export const executionRoutes = (runs: Runs): readonly Route[] => [
     errors: ['not_found', errors.too_many_documents, errors.document_too_large],
     async run(call) {
       const { engine, who } = call
-      const { documents, project, reuse, digest } = await received(call)
+      const { documents, project, reuse, priority, digest } = await received(call)
       let made: string | undefined
       const make = async (tx: JobTransaction) => {
         if (!isId(project)) throw noProject(project)
-        made = await makeRun(engine, tx, runs, { project, reuse, documents, by: who.user })
+        made = await makeRun(engine, tx, runs, { project, reuse, documents, by: who.user, priority })
         const value = { id: made, status: 'PENDENTE', total: documents.length, simulado: runs.isSimulated }
         return { status: 201, value }
       }

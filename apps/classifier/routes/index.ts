@@ -4,6 +4,7 @@ import type { Runs } from '../runs.ts'
 import { eventRoutes } from './events.ts'
 import { actionRoutes } from './execution-actions.ts'
 import { executionRoutes } from './executions.ts'
+import { priorityRoutes } from './priority.ts'
 import { projectRoutes } from './projects.ts'
 import { resultRoutes } from './results.ts'
 import { statusRoutes } from './status.ts'
@@ -14,5 +15,6 @@ export const routesOf = (runs: Runs): readonly Route[] => [
   ...statusRoutes(runs),
   ...resultRoutes(runs),
   ...actionRoutes(runs),
+  ...priorityRoutes(runs),
   ...eventRoutes(runs),
 ]

@@ -55,6 +55,7 @@ const fields = {
   max_retries_execucao: retries,
   max_retries_documento: retries,
   limite_custo_usd: limite.meta({ description: 'a text or a number of dollars above zero; null: no limit' }),
+  peso: z.int().min(1).max(100).meta({ description: 'documents of an execution in one of its turns' }),
 }
 
 const given = z.strictObject({
@@ -64,6 +65,7 @@ const given = z.strictObject({
   max_retries_execucao: retries.default(3),
   max_retries_documento: retries.default(2),
   limite_custo_usd: fields.limite_custo_usd.default(null),
+  peso: fields.peso.default(1),
 })
 
 const change = z.strictObject(fields).partial()
@@ -78,6 +80,7 @@ const project = z
     max_retries_execucao: z.number().int(),
     max_retries_documento: z.number().int(),
     limite_custo_usd: limitUsd,
+    peso: z.number().int(),
     moeda,
     simulado,
     criado_em: instant,
@@ -94,6 +97,7 @@ const projectWire = (row: ProjectRow, isSimulated: boolean) => ({
   max_retries_execucao: row.maxResumes,
   max_retries_documento: row.maxRetries,
   limite_custo_usd: dollars(row.costLimitUsd),
+  peso: row.weight,
   moeda: currency,
   simulado: isSimulated,
   criado_em: row.createdAt,
@@ -127,6 +131,7 @@ function fieldsOf(body: z.output<typeof change>): Partial<ProjectFields> {
     maxResumes: body.max_retries_execucao,
     maxRetries: body.max_retries_documento,
     costLimitUsd: body.limite_custo_usd,
+    weight: body.peso,
   }
   return Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined))
 }

@@ -2,4 +2,4 @@ drop view classifier.resultados_classificacao;
 drop view classifier.execucoes_classificacao;
 drop function classifier.reserved_usd(jsonb, numeric);
 drop function classifier.reserved(jsonb);
-drop table classifier.purchase, classifier.document, classifier.run, classifier.project;
+drop table classifier.question, classifier.purchase, classifier.document, classifier.run, classifier.project;

@@ -10,6 +10,7 @@ create table classifier.project (
   max_resumes integer not null default 3, -- resumes of a stalled execution
   max_retries integer not null default 2, -- retries of a document
   cost_limit_usd numeric(14, 6),          -- limit of an execution; null: none
+  weight integer not null default 1,      -- documents in one turn of an execution, beside the turns of other executions
   created_at timestamptz not null,
   updated_at timestamptz not null,
   deleted_at timestamptz                  -- hidden: executions keep the settings they were made with; the last erased execution removes the row
@@ -84,6 +85,17 @@ create table classifier.purchase (
   primary key (document_id, attempt, n)
 );
 
+-- The attempt that asks the AI about bytes that other executions may send too, with the same settings: a question at a time, so that the
+-- answer is bought once. A row counts while its attempt runs.
+create table classifier.question (
+  hash bytea not null,
+  settings_hash bytea not null,
+  document_id bigint not null,
+  job_id bigint not null,
+  attempt integer not null,
+  primary key (hash, settings_hash)
+);
+
 -- The reservations of attempts that still run: an attempt that dies or ends without a purchase returns its reservation. An attempt that
 -- this statement cannot see yet counts.
 create function classifier.reserved(reserved jsonb) returns jsonb
@@ -139,7 +151,9 @@ select
   r.created_by as criado_por,
   r.created_at as criado_em,
   b.finished_at as concluido_em,
-  r.settings ->> 'model' as modelo
+  r.settings ->> 'model' as modelo,
+  coalesce(b.priority, (r.settings ->> 'priority')::integer, 4)::integer as prioridade,
+  coalesce((r.settings ->> 'weight')::integer, 1) as peso
 from classifier.run r
   left join retoma.batch b on b.id = any (array[r.batch_id])
   cross join lateral (

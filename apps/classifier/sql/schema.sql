@@ -39,6 +39,7 @@ create table classifier.project (
   max_resumes integer not null default 3,
   max_retries integer not null default 2,
   cost_limit_usd numeric(14,6),
+  weight integer not null default 1,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   deleted_at timestamp with time zone,
@@ -59,6 +60,15 @@ create table classifier.purchase (
   at timestamp with time zone not null,
   constraint purchase_document_id_fkey FOREIGN KEY (document_id) REFERENCES classifier.document(id),
   constraint purchase_pkey PRIMARY KEY (document_id, attempt, n)
+);
+
+create table classifier.question (
+  hash bytea not null,
+  settings_hash bytea not null,
+  document_id bigint not null,
+  job_id bigint not null,
+  attempt integer not null,
+  constraint question_pkey PRIMARY KEY (hash, settings_hash)
 );
 
 create table classifier.run (
@@ -159,7 +169,9 @@ create view classifier.execucoes_classificacao as
     r.created_by AS criado_por,
     r.created_at AS criado_em,
     b.finished_at AS concluido_em,
-    r.settings ->> 'model'::text AS modelo
+    r.settings ->> 'model'::text AS modelo,
+    COALESCE(b.priority::integer, (r.settings ->> 'priority'::text)::integer, 4) AS prioridade,
+    COALESCE((r.settings ->> 'weight'::text)::integer, 1) AS peso
    FROM classifier.run r
      LEFT JOIN retoma.batch b ON b.id = ANY (ARRAY[r.batch_id])
      CROSS JOIN LATERAL ( SELECT COALESCE(sum(n.succeeded), 0::bigint)::integer AS succeeded,

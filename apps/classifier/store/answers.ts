@@ -63,6 +63,35 @@ export async function findReusable(
   return (await reader.query<Reusable>(reusable, [hash, settingsHash, simulated, id])).rows[0]
 }
 
+// The row belongs to the attempt in it while this attempt runs. Each caller sees the newest row behind its lock, so one caller wins. An
+// attempt that this statement cannot see yet runs.
+const takeQuestion = `
+  insert into classifier.question as q (hash, settings_hash, document_id, job_id, attempt)
+  values ($1, $2, $3, $4, $5)
+  on conflict (hash, settings_hash) do update
+  set document_id = excluded.document_id, job_id = excluded.job_id, attempt = excluded.attempt
+  where q.job_id = excluded.job_id
+    or not exists (
+      select from retoma.job j
+      where j.id = q.job_id and (j.attempt < q.attempt or j.attempt = q.attempt and j.state = 'running')
+    )`
+
+/** false: another document with the same bytes and settings is being asked about, and its answer can be reused afterwards. */
+export async function takeTurnOfQuestion(
+  home: Reader,
+  { id, hash, settingsHash }: Document,
+  by: { id: string; attempt: number },
+): Promise<boolean> {
+  return (await home.query(takeQuestion, [hash, settingsHash, id, by.id, by.attempt])).rowCount === 1
+}
+
+const endQuestion = `delete from classifier.question where hash = $1 and settings_hash = $2 and document_id = $3`
+
+/** Ends the question together with the answer: the next document with the same bytes finds the answer. */
+export async function endTurnOfQuestion(tx: Reader, { id, hash }: Document, settingsHash: Uint8Array): Promise<void> {
+  await tx.query(endQuestion, [hash, settingsHash, id])
+}
+
 // A single statement, so concurrent questions are checked one after the other: each check sees the earlier reservations in the row. While
 // the price is unknown, a single question is asked at a time.
 const reserve = `

@@ -15,6 +15,8 @@ export interface ProjectFields {
   maxResumes: number
   maxRetries: number
   costLimitUsd: string | null
+  /** Documents in one turn of an execution. */
+  weight: number
 }
 
 export interface ProjectRow extends ProjectFields {
@@ -27,7 +29,7 @@ type Home = Engine
 
 const columns = `
   id::text as id, name, categories, instructions, model, max_resumes as "maxResumes", max_retries as "maxRetries",
-  cost_limit_usd::text as "costLimitUsd", created_at as "createdAt", updated_at as "updatedAt"`
+  cost_limit_usd::text as "costLimitUsd", weight, created_at as "createdAt", updated_at as "updatedAt"`
 
 const valuesOf = ({
   name,
@@ -37,12 +39,13 @@ const valuesOf = ({
   maxResumes,
   maxRetries,
   costLimitUsd,
-}: ProjectFields): unknown[] => [name, categories, instructions, model, maxResumes, maxRetries, costLimitUsd]
+  weight,
+}: ProjectFields): unknown[] => [name, categories, instructions, model, maxResumes, maxRetries, costLimitUsd, weight]
 
 const insert = `
   insert into classifier.project
-    (name, categories, instructions, model, max_resumes, max_retries, cost_limit_usd, created_at, updated_at)
-  values ($1, $2, $3, $4, $5, $6, $7::numeric, coalesce($8::timestamptz, now()), coalesce($8::timestamptz, now()))
+    (name, categories, instructions, model, max_resumes, max_retries, cost_limit_usd, weight, created_at, updated_at)
+  values ($1, $2, $3, $4, $5, $6, $7::numeric, $8, coalesce($9::timestamptz, now()), coalesce($9::timestamptz, now()))
   returning ${columns}`
 
 export async function insertProject(tx: JobTransaction, fields: ProjectFields, now: Date | null): Promise<ProjectRow> {
@@ -74,8 +77,8 @@ const locked = `
 const update = `
   update classifier.project
   set name = $1, categories = $2, instructions = $3, model = $4, max_resumes = $5, max_retries = $6,
-    cost_limit_usd = $7::numeric, updated_at = coalesce($9::timestamptz, now())
-  where id = $8
+    cost_limit_usd = $7::numeric, weight = $8, updated_at = coalesce($10::timestamptz, now())
+  where id = $9
   returning ${columns}`
 
 /** Two concurrent changes of different fields both count. */

@@ -21,6 +21,10 @@ export interface Settings {
   max_resumes: number
   max_retries: number
   cost_limit_usd: string | null
+  /** 0 (first) to 9. */
+  priority: number
+  /** Documents in one turn. */
+  weight: number
 }
 
 export interface NewRun {
@@ -91,18 +95,19 @@ export async function noteOpenJob(tx: JobTransaction, id: string, job: string): 
 export interface Unsubmitted {
   maxResumes: number
   maxRetries: number
-  reuse: boolean
-  /** `hash` in hex. */
-  documents: { id: string; code: string; hash: string }[]
+  priority: number
+  weight: number
+  documents: { id: string; code: string }[]
 }
 
 const unsubmitted = `
-  select reuse, (settings ->> 'max_resumes')::int as "maxResumes", (settings ->> 'max_retries')::int as "maxRetries"
+  select (settings ->> 'max_resumes')::int as "maxResumes", (settings ->> 'max_retries')::int as "maxRetries",
+    (settings ->> 'priority')::int as priority, (settings ->> 'weight')::int as weight
   from classifier.run
   where id = $1 and batch_id is null and deleted_at is null`
 
 const documentsOf = `
-  select id::text as id, code, encode(hash, 'hex') as hash from classifier.document where run_id = $1 order by n`
+  select id::text as id, code from classifier.document where run_id = $1 order by n`
 
 /** undefined: the execution has a batch already, or is erased. */
 export async function readUnsubmitted(home: Pick<Home, 'query'>, id: string): Promise<Unsubmitted | undefined> {
@@ -247,6 +252,9 @@ const lock = `select from classifier.run where id = $1 for update`
 const removePurchases = `
   delete from classifier.purchase
   where document_id = any (array(select id from classifier.document where run_id = $1))`
+const removeQuestions = `
+  delete from classifier.question
+  where document_id = any (array(select id from classifier.document where run_id = $1))`
 const removeDocuments = `delete from classifier.document where run_id = $1`
 const removeRun = `
   delete from classifier.run where id = $1 and deleted_at is not null returning project_id::text as project`
@@ -256,6 +264,7 @@ export function removeHiddenRun(home: Pick<Home, 'transaction'>, id: string): Pr
   return home.transaction(async tx => {
     await tx.query(lock, [id])
     await tx.query(removePurchases, [id])
+    await tx.query(removeQuestions, [id])
     await tx.query(removeDocuments, [id])
     const [gone] = (await tx.query<{ project: string }>(removeRun, [id])).rows
     if (gone !== undefined) await removeHidden(tx, gone.project)

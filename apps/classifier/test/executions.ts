@@ -88,8 +88,6 @@ export async function execute(
     {
       ref: (_, index) => documents[index]!.code,
       items: { maxAttempts: (made.retries ?? 2) + 1 },
-      // As in the routes: documents with the same bytes run one after the other, so the first document buys.
-      ...(made.reuse ? { each: (_, index) => ({ groupKey: documents[index]!.hash.toString('hex') }) } : {}),
     },
   )
   await sql(`update classifier.run set batch_id = $2 where id = $1`, [run, batch])

@@ -11,6 +11,7 @@ import { actions, type ItemOptions, itemPolicy } from '../../jobs/model/policy-o
 import { type OwnRetention, ownRetention, type Retention } from '../../jobs/model/retention.ts'
 import { type Duration, longestDuration } from '../../lib/values/duration.ts'
 import { namePattern, nameRule } from '../../lib/values/name.ts'
+import { mostWeight } from '../../lib/values/weight.ts'
 import { type BatchAbout, checkAbout } from './batch-display.ts'
 
 /** Pauses the batch for a person after so many failures, or after such a percentage of failures among the ended items. */
@@ -63,6 +64,8 @@ export interface BatchPolicy {
   about?: BatchAbout
   /** The retention by final state; a missing state: the retention of the engine. Default: none. */
   retention?: OwnRetention
+  /** Items in one turn, in a queue whose batches take turns. Default: the weight of the name in the limits of the queue. */
+  weight?: number
 }
 
 /** A batch definition, for `submit`. */
@@ -132,6 +135,11 @@ export interface BatchOverrides {
   retention?: Retention
   /** Name of the batch for people, for the notices. Default: the name of the definition. */
   about?: BatchAbout
+  /**
+   * Items in one turn, in a queue with `fair: 'batch'`: a whole number from 1 to 100. Default: the weight of the name of the batch in the
+   * limits of the queue, 1 otherwise.
+   */
+  weight?: number
 }
 
 export const batchOverrides = [
@@ -142,9 +150,11 @@ export const batchOverrides = [
   'items',
   'retention',
   'about',
+  'weight',
 ] as const
-// `about` belongs to a single batch, not to the definition.
-const known = ['name', 'job', ...batchOverrides.filter(each => each !== 'about'), 'onComplete', 'notify']
+// `about` and `weight` belong to a single batch; the limits of the queue have the weight of a definition.
+const ofOneBatch: readonly string[] = ['about', 'weight']
+const known = ['name', 'job', ...batchOverrides.filter(each => !ofOneBatch.includes(each)), 'onComplete', 'notify']
 
 /**
  * Defines a batch: many jobs of a kind with one progress and one end. Throws `bad_definition`.
@@ -222,6 +232,12 @@ function layOver(
       `maxResumes must be a whole number from 0, not ${maxResumes}`,
       `maxResumes deve ser um número inteiro a partir de 0, não ${maxResumes}`,
     )
+  const { weight } = given
+  if (weight !== undefined && !(Number.isInteger(weight) && weight >= 1 && weight <= mostWeight))
+    refuse('weight')(
+      `weight must be a whole number from 1 to ${mostWeight}, not ${weight}`,
+      `weight deve ser um número inteiro de 1 a ${mostWeight}, não ${weight}`,
+    )
   const items =
     given.items === undefined
       ? below.items
@@ -238,6 +254,7 @@ function layOver(
       ? {}
       : { retention: { ...below.retention, ...ownRetention(given.retention, retentionRefusal(refuse)) } }),
     ...(given.about === undefined ? {} : { about: checkAbout(given.about, refuse('about')) }),
+    ...(weight === undefined ? {} : { weight }),
   }
 }
 

@@ -191,8 +191,10 @@ const claim = {
         ) g
     ), weighted as materialized (
       select l.n, l.priority, l.key, l.limited,
-        coalesce((r.limits #>> array['weights', case when r.by_batch
-          then coalesce((select b.name from retoma.batch b where b.id = case when l.key ~ '^[0-9]{1,18}$' then l.key::bigint end), '') else l.key end])::int, 1) as weight
+        coalesce(case when r.by_batch then (
+            select coalesce((b.policy ->> 'weight')::int, (r.limits #>> array['weights', b.name])::int)
+            from retoma.batch b where b.id = case when l.key ~ '^[0-9]{1,18}$' then l.key::bigint end
+          ) else (r.limits #>> array['weights', l.key])::int end, 1) as weight
       from ripe l cross join rule r
       where l.n < all (array(select n from ripe where uncounted))
     ), share as materialized (

@@ -106,6 +106,7 @@ function itRuns(batch: BatchFacts): LocalizedExplanation {
       localized(`batch ${id} runs`, `o lote ${id} está rodando`),
       pace(batch),
       counts(batch),
+      takesTurns(batch),
       besides,
       besidesProvider(batch.provider, now),
     ),
@@ -160,6 +161,7 @@ function itWaits(batch: BatchFacts): LocalizedExplanation {
       append(
         localized(`batch ${id} waits for a limit: ${limited.en}`, `o lote ${id} espera por um limite: ${limited.pt}`),
         counts(batch),
+        takesTurns(batch),
       ),
       'wait',
       localized('wait, or raise the limit', 'espere, ou aumente o limite'),
@@ -192,6 +194,7 @@ function itWaits(batch: BatchFacts): LocalizedExplanation {
             `o lote ${id} espera na fila: seus itens começam à medida que os workers chegam a eles`,
           ),
       counts(batch),
+      takesTurns(batch),
     ),
     'wait',
     busy ? localized('wait, or start another worker', 'espere, ou inicie outro worker') : wait,
@@ -258,6 +261,29 @@ function perTime(rate: number): LocalizedText {
   return localized(
     ` at ${oneDecimal(number, 'en')} items a ${en}`,
     ` a ${oneDecimal(number, 'pt')} ${number < 1.95 ? 'item' : 'itens'} por ${pt}`,
+  )
+}
+
+/** `; it takes turns with 2 other batches: about 10 jobs of others start before its last, in about 12 s` */
+function takesTurns({ turn, waiting }: BatchFacts): LocalizedText {
+  if (turn === null || waiting === 0 || turn.jobs === 0) return nothing
+  const { seconds } = turn
+  const [others, jobs] = [counted(turn.batches), counted(turn.jobs)]
+  const withWhom =
+    turn.batches === 0
+      ? localized('single jobs', 'jobs avulsos')
+      : turn.batches === 1
+        ? localized('1 other batch', '1 outro lote')
+        : localized(`${others.en} other batches`, `${others.pt} outros lotes`)
+  const when =
+    seconds === null ? nothing : localized(`, in about ${spanText(seconds)}`, `, em cerca de ${spanText(seconds)}`)
+  const [start, begin] =
+    turn.jobs === 1
+      ? ['job of others starts', 'job de outros começa']
+      : ['jobs of others start', 'jobs de outros começam']
+  return localized(
+    `; it takes turns with ${withWhom.en}: about ${jobs.en} ${start} before its last${when.en}`,
+    `; reveza com ${withWhom.pt}: cerca de ${jobs.pt} ${begin} antes do seu último${when.pt}`,
   )
 }
 

@@ -159,6 +159,16 @@ export interface RunnerFacts {
   worker: WorkerFacts | null
 }
 
+/** The share of a batch in a queue whose batches take turns. */
+export interface TurnFacts {
+  /** Other batches with waiting items of the same or a better priority. */
+  batches: number
+  /** Jobs of others that start before the last waiting item of this batch, if nothing comes or goes. */
+  jobs: number
+  /** Seconds until the last waiting item of this batch starts, at the rate of the last minute; null: unknown. */
+  seconds: number | null
+}
+
 export interface BatchFacts {
   now: Date
   id: string
@@ -198,6 +208,8 @@ export interface BatchFacts {
   dueAt: Date | null
   /** All waiting items were examined. */
   seenAll: boolean
+  /** null: the batches of the queue take no turns. */
+  turn: TurnFacts | null
   /** Workers with running items of the batch, up to a limit; workers in trouble first. */
   runners: RunnerFacts[]
   /** A provider used by this kind that currently waits or is stopped. */

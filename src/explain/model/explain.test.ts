@@ -205,6 +205,7 @@ const batch: fc.Arbitrary<BatchFacts> = fc.record({
   later: few,
   dueAt: maybe(instant),
   seenAll: fc.boolean(),
+  turn: maybe(fc.record({ batches: few, jobs: few, seconds: maybe(few) })),
   runners: fc.array(fc.record({ id: hostile, items: few, worker: maybe(worker) }), { maxLength: 3 }),
 })
 

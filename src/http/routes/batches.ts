@@ -7,6 +7,7 @@ import { localized, RetomaError } from '../../errors/errors.ts'
 import type { BatchView } from '../../index.ts'
 import { batchWire } from '../../json-views.ts'
 import { seconds } from '../../lib/values/duration.ts'
+import { mostWeight } from '../../lib/values/weight.ts'
 import { policyFields, policyOf, retentionOf, retentionSeconds } from '../policy-schemas.ts'
 import { keyOf } from '../request/idempotency-key.ts'
 import { refuseWideInput } from '../request/input-width.ts'
@@ -32,6 +33,12 @@ const submit = z.strictObject({
     .meta({ description: "your own codes, one for each item, such as documents' names" }),
   key: text.optional().meta({ description: 'one batch per name and key until 24 h after its end' }),
   priority: z.int().min(0).max(9).optional(),
+  weight: z
+    .int()
+    .min(1)
+    .max(mostWeight)
+    .optional()
+    .meta({ description: 'items in one turn, in a queue whose batches take turns' }),
   group_key: text.optional(),
   run_at: anyInstant.optional(),
   delay_seconds: z.number().min(0).max(3_155_760_000).optional(),
@@ -73,6 +80,7 @@ function optionsOf(body: z.output<typeof submit>) {
   return omitUndefined({
     key,
     priority,
+    weight: body.weight,
     groupKey,
     queue: body.queue,
     items: Object.keys(items).length === 0 ? undefined : items,

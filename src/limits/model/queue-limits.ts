@@ -4,6 +4,7 @@ import { refuseOption, refuseUnknownOptions } from '../../errors/invalid-option.
 import { type Duration, hours, seconds } from '../../lib/values/duration.ts'
 import { asText, isStorableText } from '../../lib/values/json.ts'
 import { namePattern, nameRule } from '../../lib/values/name.ts'
+import { mostWeight } from '../../lib/values/weight.ts'
 
 /** At most `limit` in any period of length `per`. */
 export interface QueueRate {
@@ -53,7 +54,6 @@ export interface QueueLimits extends GroupLimits {
 export type LimitsByQueue = Readonly<Record<string, QueueLimits>>
 
 const most = 1_000_000
-const mostWeight = 100
 /** Every claim reads the row of the queue, so the row must stay small. */
 const mostNames = 1000
 const limitNames = ['concurrency', 'rate'] as const
