@@ -20,6 +20,8 @@ export async function prove(given) {
 }
 
 const small = 5
+/** The end of an execution that is cancelled is no news. */
+const quiet = { LOG_LEVEL: 'error' }
 /** The documents of small executions have numbers above all documents of the large execution. */
 const above = 10_000
 
@@ -51,7 +53,7 @@ async function timed(run) {
 
 async function behindLarge(given) {
   const { say, hold, atMost, atLeast, scale } = given
-  const t = await openClassifier(given)
+  const t = await openClassifier({ ...given, environment: quiet })
   const total = Math.max(Math.round(2000 * scale), 400)
   const { large, perSecond } = await largeAtWork(t, total, 5)
   const [from, began] = [t.ai.calls.length, performance.now()]
@@ -82,7 +84,7 @@ async function behindLarge(given) {
 async function fiftyAtOnce(given) {
   const { say, hold, atMost, atLeast, scale } = given
   const atOnce = 100
-  const t = await openClassifier({ ...given, environment: { OPENROUTER_CONCURRENCY: String(atOnce) } })
+  const t = await openClassifier({ ...given, environment: { ...quiet, OPENROUTER_CONCURRENCY: String(atOnce) } })
   const total = Math.max(Math.round(2000 * scale), 1500)
   const many = Math.max(Math.round(50 * scale), 10)
   const { large, perSecond } = await largeAtWork(t, total, 3)
@@ -111,7 +113,7 @@ async function fiftyAtOnce(given) {
 
 async function byWeight(given) {
   const { say, atLeast, atMost } = given
-  const t = await openClassifier(given)
+  const t = await openClassifier({ ...given, environment: quiet })
   t.ai.behave(late(200))
   const heavy = await t.makeProject({ peso: 3 })
   const runs = await Promise.all([t.execute(400), t.execute(400, { from: above + 1, of: heavy })])

@@ -96,6 +96,19 @@ test('a group starts as many jobs in its turn as its weight, with few slots and 
   expect(countBy(await worker()(50))).toEqual({ a: 10, b: 30, c: 10 })
 })
 
+test('weights hold for claims of any size, also if a claim ends within a turn', async () => {
+  await limit({ fair: 'group', weights: { b: 3, c: 2 } })
+  for (const want of [3, 7, 10]) {
+    await store.sql(`truncate retoma.job cascade`)
+    await fromTheFirst()
+    for (const group of ['a', 'b', 'c']) await many(200, group)
+    const counts = { a: 0, b: 0, c: 0 }
+    for (const key of await starts(worker(), 210, want)) counts[key as 'a']++
+    for (const [key, share] of [['a', 35], ['b', 105], ['c', 70]] as const) // biome-ignore format: one row
+      expect(Math.abs(counts[key] - share), `${key} of claims of ${want}`).toBeLessThanOrEqual(want)
+  }
+})
+
 test('a changed weight counts from the next claim on', async () => {
   await limit({ fair: 'group' })
   for (const group of ['a', 'b']) await many(50, group)

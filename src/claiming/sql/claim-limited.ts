@@ -122,11 +122,15 @@ const hits = `
   group by u.at`
 
 // A lane takes part if its first job is due, its limit counter is not full, and its batch is not blocked: about as many lanes as jobs are
-// wanted, because the claim locks their limit counters. In the first pass a lane starts the jobs of its turn: its weight, or more if the turns of the priority do not use all free
-// places. The second pass gives the places that other lanes left unused. If a limited key takes part with two priorities, the jobs of
-// the better priority count first. A lane without a limit counter ends the claim: the caller adds the counter and claims again, so that
-// no job behind this lane starts first. Limit counters are looked up one by one: a join would read all counters while the planner takes the
-// table for small.
+// wanted, because the claim locks their limit counters.
+//
+// In the first pass the lanes of a priority share the places in rounds: in a round each lane starts as many jobs as its weight. A lane that
+// has not used its whole turn of the last claim starts the rest first, and is the last lane of each round. `left_over` is the rest of a turn
+// in which the places end. The second pass gives the places that short lanes left unused; the next claim then begins after the last lane
+// that took such places. If a limited key takes part with two priorities, the jobs of the better priority count first.
+//
+// A lane without a limit counter ends the claim: the caller adds the counter and claims again, so that no job behind this lane starts
+// first. Limit counters are looked up one by one: a join would read all counters while the planner takes the table for small.
 const taking = `greatest((select n from allowed), $11::int / 4)`
 const claim = {
   name: 'claim_limited',
@@ -197,11 +201,24 @@ const claim = {
           ) else (r.limits #>> array['weights', l.key])::int end, 1) as weight
       from ripe l cross join rule r
       where l.n < all (array(select n from ripe where uncounted))
+    ), round as materialized (
+      select s.n, s.priority, s.key, s.limited, s.weight, u.unused, a.n as places,
+        sum(s.weight) over p as weights,
+        sum(s.weight) over (p order by u.unused > 0, s.n) - s.weight as before,
+        greatest(a.n - max(u.unused) over p, 0) as fresh
+      from weighted s
+        cross join allowed a
+        cross join lateral (
+          select case when s.key = ${turnKey('s.priority')} then coalesce(($12::int[])[s.priority + 1], 0) else 0 end as unused
+        ) u
+      window p as (partition by s.priority)
     ), share as materialized (
       select s.n, s.priority, s.key, s.limited,
-        case when s.key = ${turnKey('s.priority')} and coalesce(($12::int[])[s.priority + 1], 0) > 0 then ($12::int[])[s.priority + 1]
-          else s.weight * ceil((select n from allowed)::numeric / sum(s.weight) over (partition by s.priority))::int end as turn
-      from weighted s
+        (least(s.unused, s.places) + s.weight * (s.fresh / s.weights) + least(greatest(r.cut - s.before, 0), s.weight))::int as turn,
+        case when s.unused > s.places then s.unused - s.places
+          when r.cut > s.before and r.cut < s.before + s.weight then s.before + s.weight - r.cut else 0 end as left_over,
+        case when r.cut = 0 then s.before + s.weight = s.weights else r.cut > s.before and r.cut <= s.before + s.weight end as is_last
+      from round s cross join lateral (select s.fresh % s.weights as cut) r
     ), pass as materialized (
       select s.n, s.priority, s.key, f.free, p.n as pass,
         case p.n when 1 then 0 else s.turn end as skip,
@@ -263,13 +280,17 @@ const claim = {
             join lane l on l.n = case when t.cut then t.n else $11::int end
         ) as last,
         (
-          select jsonb_build_object('priority', s.priority, 'key', s.key, 'left', greatest(s.turn - t.n, 0))
-          from share s
-            cross join lateral (
-              select count(*)::int as n from taken t where t.limit_key = s.key and t.claim_rank / 2 = s.priority
-            ) t
-          where t.n > 0
-          order by t.n > s.turn desc, s.n desc
+          select jsonb_build_object('priority', s.priority, 'key', s.key,
+            'left', case when s.started > s.turn then 0 when s.whole then s.left_over else greatest(s.turn - s.started, 0) end)
+          from (
+            select s.*, t.n as started, bool_and(t.n = s.turn) over (partition by s.priority) as whole
+            from share s
+              cross join lateral (
+                select count(*)::int as n from taken t where t.limit_key = s.key and t.claim_rank / 2 = s.priority
+              ) t
+          ) s
+          where case when s.whole then s.is_last else s.started > 0 end
+          order by s.started > s.turn desc, s.n desc
           limit 1
         ) as turn,
         (select coalesce(array_agg(distinct key), '{}') from ripe where uncounted) as missing,
