@@ -11,7 +11,8 @@ import { createVerdict } from './lib/verdict.mjs'
 const names = [
   ...['pinned', 'tables', 'limits', 'fair', 'memory', 'idle', 'deploy'],
   ...['million', 'storm', 'pairs', 'resume', 'fivesteps'],
-  ...['sse', 'http', 'ratelimit', 'metrics', 'reads', 'upload', 'classifier', 'classifier-turns', 'quotes', 'snaps', 'documents', 'attack'],
+  ...['sse', 'http', 'ratelimit', 'metrics', 'reads', 'upload', 'attack'],
+  ...['classifier', 'classifier-turns', 'quotes', 'snaps', 'documents'],
 ]
 const { values: asked } = parseArgs({ options: { only: { type: 'string' }, scale: { type: 'string', default: '1' } } })
 const wanted = asked.only?.split(',') ?? names
