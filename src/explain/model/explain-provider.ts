@@ -1,7 +1,7 @@
 /** Explains a provider that waits or has stopped: until when, and with the provider's own message. */
 import { type LocalizedText, localized } from '../../errors/errors.ts'
 import type { ProviderFacts } from './explain-facts.ts'
-import { append, message, nothing, quoted, typed, until, wait } from './sentence-parts.ts'
+import { append, message, messageBeside, nothing, quoted, typed, until, wait } from './sentence-parts.ts'
 
 /** `provider "maps" asks to wait 4 min more: slow down` */
 export function whyProvider(provider: ProviderFacts, now: Date): LocalizedText {
@@ -64,4 +64,11 @@ type Advised = [action: 'wait', text: LocalizedText, command?: string]
 
 /** Adds the provider to another explanation. */
 export const besidesProvider = (provider: ProviderFacts | null, now: Date): LocalizedText =>
-  provider === null ? nothing : append(localized('; ', '; '), whyProvider(provider, now))
+  provider === null ? nothing : append(localized('; ', '; '), whyProvider(withShortMessages(provider), now))
+
+/** For a sentence with another reason. */
+export const withShortMessages = (provider: ProviderFacts): ProviderFacts => ({
+  ...provider,
+  message: provider.message === null ? null : messageBeside(provider.message),
+  probeError: provider.probeError === null ? null : messageBeside(provider.probeError),
+})

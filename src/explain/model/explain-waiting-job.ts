@@ -6,7 +6,7 @@ import { type LocalizedText, localized } from '../../errors/errors.ts'
 import type { JobFacts, ProviderFacts } from './explain-facts.ts'
 import { pastMaxAge } from './explain-max-age.ts'
 import { bringing, startWorker, whyNoWorker } from './explain-no-worker.ts'
-import { besidesProvider, waitFor, whyProvider } from './explain-provider.ts'
+import { besidesProvider, waitFor, whyProvider, withShortMessages } from './explain-provider.ts'
 import { explainReadyJob } from './explain-ready-job.ts'
 import type { LocalizedExplanation } from './explanation.ts'
 import { comingIn, nextCheck, noWatchdog, startWatchdog } from './next-watchdog-check.ts'
@@ -23,7 +23,8 @@ export function explainWaiting(job: JobFacts): LocalizedExplanation {
   const { text, command } = startWorker(job, job.eligibleWorkers)
   if (job.provider !== null && job.runAt <= now && nobody === undefined) return deferred(job, job.provider)
   if (job.runAt > now) {
-    const sentence = append(localized(`job ${id} `, `o job ${id} `), untilDue(job))
+    const provider = nobody === undefined || job.provider === null ? job.provider : withShortMessages(job.provider)
+    const sentence = append(localized(`job ${id} `, `o job ${id} `), untilDue({ ...job, provider }))
     if (nobody === undefined && isForProvider(job))
       return explained('waiting', sentence, ...waitFor(job.provider!, now))
     if (nobody === undefined) return explained('waiting', sentence, 'wait', wait)

@@ -226,7 +226,7 @@ function holds({ verdict, sentence, advice }: LocalizedExplanation): void {
   for (const text of [sentence.en, sentence.pt, advice.text.en, advice.text.pt]) {
     expect(text.trim()).not.toBe('')
     expect(text).not.toMatch(/undefined|null|NaN|Invalid|\[object|[\n\r\u202e]/)
-    expect(text.length).toBeLessThan(1000)
+    expect(text.length).toBeLessThan(900)
   }
   expect(sentence.en).not.toBe(sentence.pt)
   for (const text of [sentence.pt, advice.text.pt]) {

@@ -8,12 +8,16 @@ import { cut } from './explanation.ts'
 
 const longestName = 60
 const longestMessage = 200
+const longestMessageBeside = 150
 
 /** Quotes a name of a user: a single line, short, without double quotes inside. */
 export const quoted = (name: string): string => `"${short(name, longestName).replaceAll('"', "'")}"`
 
 /** Shortens the message of an error for a sentence. */
 export const message = (text: string): string => short(text, longestMessage)
+
+/** The same for a message beside another reason: the whole sentence stays below 900 characters. */
+export const messageBeside = (text: string): string => short(text, longestMessageBeside)
 
 // Line separators and direction characters would break or reverse the line.
 const short = (text: string, longest: number): string =>
