@@ -4,11 +4,10 @@
  */
 import { execFileSync } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { createJiti } from 'jiti'
 import { round } from '../lib/figures.mjs'
 import { startHelper } from '../lib/helper.mjs'
-import { onLeash } from '../lib/leash.mjs'
+import { startProgram } from '../lib/program.mjs'
 import { pssOf } from '../lib/pss.mjs'
 import { until } from '../lib/until.mjs'
 
@@ -18,9 +17,6 @@ export const title =
 const jiti = createJiti(import.meta.url)
 const { goodPdf } = await jiti.import('../../apps/classifier/test/pdfs.ts')
 const { hundredHostile } = await jiti.import('../../apps/documents/test/hostile.ts')
-const cli = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
-/** The config of this repository names the documents. */
-const config = fileURLToPath(new URL('../../retoma.config.ts', import.meta.url))
 
 const atOnce = 4
 /** Each child of the worker may use 512 MB; the worker itself needs less than 300 MB. */
@@ -121,8 +117,8 @@ async function hostile({ room, scale, say, hold, atMost, database }) {
 async function open(room, database) {
   const start = args => startProgram(room, database, args)
   const door = start(['serve'])
-  await until(() => /http:\/\/[\d.]+:\d+/.test(door.told()), { seconds: 120, what: 'the address of the server' })
-  const [address] = /http:\/\/[\d.]+:\d+/.exec(door.told())
+  await until(() => /http:\/\/[\d.]+:\d+/.test(door.reported()), { seconds: 120, what: 'the address of the server' })
+  const [address] = /http:\/\/[\d.]+:\d+/.exec(door.reported())
   const ask = async (path, user, body, wanted = [202]) => {
     const type = typeof body === 'string' ? { 'content-type': 'application/json' } : {}
     const headers = { ...type, 'x-user-id': user }
@@ -174,26 +170,4 @@ function memoryOf(root) {
       return sum
     }
   }, 0)
-}
-
-function startProgram(room, database, args) {
-  let told = ''
-  const leash = onLeash(process.execPath, [cli, ...args, '--config', config], {
-    cwd: room.folder,
-    env: {
-      PATH: process.env.PATH,
-      HOME: room.folder,
-      LANG: 'en_US.UTF-8',
-      DATABASE_URL: database.url,
-      PORT: '0',
-      RETOMA_SUPERVISE: 'off',
-      RETOMA_LIMITS: 'off',
-      LOG_LEVEL: 'warn',
-    },
-    output: text => {
-      told += text
-    },
-  })
-  room.atEnd(() => leash.end())
-  return { pid: leash.pid, told: () => told }
 }

@@ -3,24 +3,20 @@
  * statistics are sampled while the quotes run, and the connections are counted by the database.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { grouped, round } from '../lib/figures.mjs'
-import { onLeash } from '../lib/leash.mjs'
+import { startProgram } from '../lib/program.mjs'
 import { until } from '../lib/until.mjs'
 
 export const title =
   '10,000 quotes over 5 workers of 20: all end, by_checkpoint adds up to total_processing in every sample, under 50 connections'
 
-const cli = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
-/** The config of this repository names the quotes. */
-const config = fileURLToPath(new URL('../../retoma.config.ts', import.meta.url))
 const samples = 200
 
 export async function prove({ room, scale, say, hold, atMost }) {
   const server = await room.server()
   const database = await server.database()
   const total = Math.round(10_000 * scale)
-  const start = args => startProgram(room, database, args)
+  const start = args => startProgram(room, database, args, { RETOMA_CONNECTIONS: '3' })
   const door = start(['serve'])
   await until(() => /http:\/\/[\d.]+:\d+/.test(door.reported()), { seconds: 120, what: 'the address of the server' })
   const [address] = /http:\/\/[\d.]+:\d+/.exec(door.reported())
@@ -83,26 +79,3 @@ export async function prove({ room, scale, say, hold, atMost }) {
 
 const models = ['Fiat Strada Volcano 1.3', 'Toyota Corolla XEi 2.0', 'Chevrolet Onix LT 1.0', 'VW Gol 1.0 Flex']
 const vehicle = n => `${models[n % models.length]} ${2010 + (n % 15)}`
-
-function startProgram(room, database, args) {
-  let reported = ''
-  const leash = onLeash(process.execPath, [cli, ...args, '--config', config], {
-    cwd: room.folder,
-    env: {
-      PATH: process.env.PATH,
-      HOME: room.folder,
-      LANG: 'en_US.UTF-8',
-      DATABASE_URL: database.url,
-      PORT: '0',
-      RETOMA_SUPERVISE: 'off',
-      RETOMA_LIMITS: 'off',
-      RETOMA_CONNECTIONS: '3',
-      LOG_LEVEL: 'warn',
-    },
-    output: text => {
-      reported += text
-    },
-  })
-  room.atEnd(() => leash.end())
-  return { reported: () => reported }
-}

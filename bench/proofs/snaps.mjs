@@ -2,18 +2,14 @@
  * 20,000 snaps of 200 kB through four worker processes, and a part of the same images through the loop that seed 003 describes, on a table
  * of the same shape in the same server.
  */
-import { fileURLToPath } from 'node:url'
 import sharp from 'sharp'
 import { grouped, round } from '../lib/figures.mjs'
 import { startHelper } from '../lib/helper.mjs'
-import { onLeash } from '../lib/leash.mjs'
+import { startProgram } from '../lib/program.mjs'
 import { until } from '../lib/until.mjs'
 
 export const title = '20,000 snaps of 200 kB through 4 processes: none lost, none done twice, the oldest first'
 
-const cli = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
-/** The config of this repository names the snaps. */
-const config = fileURLToPath(new URL('../../retoma.config.ts', import.meta.url))
 const processes = 4
 /** Snaps of one claim of the bare loop. */
 const atOnce = 4
@@ -29,8 +25,8 @@ export async function prove({ room, scale, say, hold, atMost }) {
   say(`photos of ${round(size / 1000)} kB on average, each snap with bytes of its own`)
 
   const door = startProgram(room, database, ['serve'])
-  await until(() => /http:\/\/[\d.]+:\d+/.test(door.told()), { seconds: 120, what: 'the address of the server' })
-  const [address] = /http:\/\/[\d.]+:\d+/.exec(door.told())
+  await until(() => /http:\/\/[\d.]+:\d+/.test(door.reported()), { seconds: 120, what: 'the address of the server' })
+  const [address] = /http:\/\/[\d.]+:\d+/.exec(door.reported())
   await database.sql('create table public.done (id bigint not null, at timestamptz not null default clock_timestamp())')
   await database.sql(
     `create function public.note() returns trigger language plpgsql as $$ begin insert into public.done (id) values (new.id); return new; end $$`,
@@ -148,26 +144,4 @@ async function bareLoop(room, server, photos, total) {
   )
   if (done !== total) throw new Error(`the bare loop has done ${done} of ${total}`)
   return rate
-}
-
-function startProgram(room, database, args) {
-  let told = ''
-  const leash = onLeash(process.execPath, [cli, ...args, '--config', config], {
-    cwd: room.folder,
-    env: {
-      PATH: process.env.PATH,
-      HOME: room.folder,
-      LANG: 'en_US.UTF-8',
-      DATABASE_URL: database.url,
-      PORT: '0',
-      RETOMA_SUPERVISE: 'off',
-      RETOMA_LIMITS: 'off',
-      LOG_LEVEL: 'warn',
-    },
-    output: text => {
-      told += text
-    },
-  })
-  room.atEnd(() => leash.end())
-  return { told: () => told }
 }
