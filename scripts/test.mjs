@@ -1,10 +1,12 @@
 /**
  * `npm test`, or a part of it: `npm test -- test/recovery`. Set-up, then vitest in an environment of its own: no setting of
  * this shell (a DATABASE_URL above all) reaches a test, and the temporary folder is private, so that two runs at once do
- * not meet and whatever a test leaves behind is found. The last line is `N passed, N failed`.
+ * not meet and whatever a test leaves behind is found. The folder is in memory if the machine has room (lib/test-folder.mjs).
+ * The last line is `N passed, N failed`.
  *
  * With `--packages` (`npm run test:packages`) the tests of the package and the examples run instead, whose set-up installs several
- * hundred megabytes, and the longest proofs of the applications. With `--durations` the run writes test/support/durations.json, the order of the files.
+ * hundred megabytes, and the longest proofs of the applications. With `--durations` the run writes test/support/durations.json, the
+ * order of the files.
  */
 import { spawn } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
@@ -14,6 +16,7 @@ import { writeDurations } from './lib/durations.mjs'
 import { filesLeft, processesLeft } from './lib/leftovers.mjs'
 import { inRoot, root } from './lib/paths.mjs'
 import { closingLine, resultsOf } from './lib/results.mjs'
+import { testFolder } from './lib/test-folder.mjs'
 import { giveUp } from './lib/trouble.mjs'
 import { setup } from './setup.mjs'
 
@@ -34,7 +37,7 @@ await setup({
 })
 
 // Short names: a Unix socket's path has 104 characters at most.
-const room = mkdtempSync(join(tmpdir(), 'retoma-'))
+const room = mkdtempSync(join(ofPackages ? tmpdir() : testFolder(), 'retoma-'))
 const temporary = join(room, 't')
 mkdirSync(temporary)
 // As root, tests run PostgreSQL as another user, which has to be able to pass through.
