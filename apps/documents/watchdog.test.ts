@@ -2,8 +2,9 @@
 import pg from 'pg'
 import { minutes, seconds } from 'retoma'
 import { expect, onTestFinished, test } from 'vitest'
+import { sqlOn } from '../../test/support/application.ts'
 import { type Gate, gate, until } from '../../test/support/engine.ts'
-import { cronSecret, documentsDoor, sqlOn } from './test/door.ts'
+import { cronSecret, documentsDoor } from './test/door.ts'
 
 const timedOut = 'Processing timeout (watchdog)'
 

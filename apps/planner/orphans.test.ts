@@ -1,7 +1,8 @@
 /** The policy of the seed, on the virtual clock: who is marked, when, and who is never marked. */
 import { type Duration, hours, milliseconds, minutes, seconds } from 'retoma'
 import { expect, test } from 'vitest'
-import { plannerDoor, smallProblem, sqlOn } from './test/door.ts'
+import { sqlOn } from '../../test/support/application.ts'
+import { plannerDoor, smallProblem } from './test/door.ts'
 
 const orphan = 'orphan: job RUNNING sem heartbeat; worker provavelmente morreu'
 

@@ -1,8 +1,9 @@
 /** Batches of quotes over HTTP: up to 10,000, their status, their table, their events, and their end. */
 import { expect, test, vi } from 'vitest'
 import { minutes } from '../../src/index.ts'
+import { sqlOn } from '../../test/support/application.ts'
 import { hideOldBatches } from './store/batches.ts'
-import { heard, quotesDoor, sqlOn } from './test/door.ts'
+import { heard, quotesDoor } from './test/door.ts'
 
 test('a batch runs to its end, and is one table for a spreadsheet', async () => {
   const { ask, batch, batchStatus, run } = await quotesDoor()

@@ -3,11 +3,12 @@ import { gunzipSync } from 'node:zlib'
 import { doNotRetry, seconds } from 'retoma'
 import { expect, test } from 'vitest'
 import { states } from '../../src/jobs/model/state.ts'
+import { sqlOn } from '../../test/support/application.ts'
 import { simulatedAnalysis } from './providers/simulated/analysis.ts'
 import { simulatedShopping } from './providers/simulated/shopping.ts'
 import { simulatedVehicles } from './providers/simulated/vehicles.ts'
 import { statusOf } from './status.ts'
-import { heard, quotesDoor, sqlOn } from './test/door.ts'
+import { heard, quotesDoor } from './test/door.ts'
 
 const product = 'notebook Dell Inspiron 15'
 const ofProduct = ['INIT', 'AI_ANALYSIS_START', 'AI_ANALYSIS_DONE', 'SHOPPING_SEARCH_START', 'SHOPPING_SEARCH_DONE', 'PRICE_EXTRACTION_START', 'PRICE_EXTRACTION_PROGRESS', 'PRICE_EXTRACTION_DONE', 'FINALIZATION'] // biome-ignore format: in one line

@@ -1,10 +1,11 @@
 /** Turns at providers and hosts: never more than the limit, over all workers, and none is lost with its process. */
 import { minutes, seconds } from 'retoma'
 import { expect, test } from 'vitest'
+import { sqlOn } from '../../test/support/application.ts'
 import { until } from '../../test/support/engine.ts'
 import { simulatedAnalysis } from './providers/simulated/analysis.ts'
 import { readQuotesSettings } from './settings.ts'
-import { quotesDoor, sqlOn } from './test/door.ts'
+import { quotesDoor } from './test/door.ts'
 import { enterTurn, hostTurns, withTurn } from './turns.ts'
 
 const never = new AbortController().signal

@@ -1,8 +1,8 @@
 /** Executions without routes: the rows, the batch, and the outcome of the documents. */
 import { createHash } from 'node:crypto'
-import pg from 'pg'
 import type { Engine, Log } from 'retoma'
 import { expect, onTestFinished } from 'vitest'
+import { type Sql, sqlOn } from '../../../test/support/application.ts'
 import { engineOf } from '../../../test/support/engine.ts'
 import { createJobs, type Jobs, type OpenRouterOptions } from '../jobs.ts'
 import { type OpenRouterServer, openRouterServer } from './openrouter-server.ts'
@@ -99,15 +99,6 @@ export async function execute(
   return { run, batch }
 }
 
-export type Sql = <Row = Record<string, unknown>>(text: string, values?: unknown[]) => Promise<Row[]>
-
-export async function sqlOn(url: string): Promise<Sql> {
-  const pool = new pg.Pool({ connectionString: url, max: 2 })
-  pool.on('error', () => {})
-  onTestFinished(() => pool.end())
-  return async <Row>(text: string, values: unknown[] = []) => (await pool.query(text, values)).rows as Row[]
-}
-
 export const seenIn = (sql: Sql, run: string): Promise<Seen[]> =>
   sql<Seen>(
     `select d.code, j.state, j.attempt - j.uncounted_attempts as starts, j.failures, j.error, d.category, d.confidence, d.justification,
@@ -152,7 +143,7 @@ export async function classifier(
   const { classification, limits } = jobs
   const t = await engineOf({ jobs: jobs.jobs, batches: [classification], limits, ...more })
   jobs.attach(t.engine)
-  const sql = await sqlOn(t.databaseUrl)
+  const sql = await sqlOn(t)
   return {
     ...t,
     server,

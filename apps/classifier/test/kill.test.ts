@@ -3,11 +3,12 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { createEngine } from 'retoma'
 import { expect, onTestFinished, test } from 'vitest'
+import { sqlOn } from '../../../test/support/application.ts'
 import { migratedDatabase } from '../../../test/support/database.ts'
 import { until } from '../../../test/support/engine.ts'
 import { createJobs } from '../jobs.ts'
 import { late } from './behaviours.ts'
-import { execute, expectBooksToAdd, seenIn, serverForTest, sqlOn } from './executions.ts'
+import { execute, expectBooksToAdd, seenIn, serverForTest } from './executions.ts'
 
 const script = fileURLToPath(new URL('./guest.mjs', import.meta.url))
 
@@ -29,7 +30,7 @@ test('all workers are killed in mid-execution: it goes on, no kept answer is bou
   const systems = [{ name: 'classifier', migrations: new URL('../sql/', import.meta.url) }]
   const engine = await createEngine({ databaseUrl: url, jobs: jobs.jobs, batches: [classification], limits, systems })
   onTestFinished(() => engine.close())
-  const sql = await sqlOn(url)
+  const sql = await sqlOn({ databaseUrl: url })
   const made = await execute(engine, jobs, sql, { documents: 100 })
 
   const workers = [hire(url, server.baseUrl, server.key), hire(url, server.baseUrl, server.key)]

@@ -1,9 +1,10 @@
 /** The limits of seed 000 in the classifier's own job and batch: two minutes, five minutes, three resumes. */
 import { type JobContext, seconds } from 'retoma'
 import { expect, test } from 'vitest'
+import { sqlOn } from '../../../test/support/application.ts'
 import { aborted, engineOf } from '../../../test/support/engine.ts'
 import { createJobs } from '../jobs.ts'
-import { classifier, execute, sqlOn } from './executions.ts'
+import { classifier, execute } from './executions.ts'
 
 test('a document has two minutes; then it is tried again after 5 s and 10 s, and fails after three tries', async () => {
   const begun: number[] = []
@@ -16,7 +17,7 @@ test('a document has two minutes; then it is tried again after 5 s and 10 s, and
   const classify = { ...jobs.classify, run }
   const classification = { ...jobs.classification, job: classify } as typeof jobs.classification
   const t = await engineOf({ batches: [classification] })
-  const sql = await sqlOn(t.databaseUrl)
+  const sql = await sqlOn(t)
   const made = await execute(t.engine, { ...jobs, classify, classification } as typeof jobs, sql, { documents: 1 })
   await t.engine.work({ queues: { classifier: 1 } })
   while ((await t.engine.batch(made.batch))?.finishedAt === null) await t.clock.advance(seconds(2.5))

@@ -1,8 +1,9 @@
 /** The whole classifier over HTTP on the virtual clock: the classifier's own jobs, routes and limits, with the stand-in for the AI. */
 import { doorWith } from '../../../test/http/support.ts'
+import { sqlOn } from '../../../test/support/application.ts'
 import { classifier } from '../index.ts'
 import type { OpenRouterOptions } from '../jobs.ts'
-import { serverForTest, sqlOn } from './executions.ts'
+import { serverForTest } from './executions.ts'
 
 export async function realDoor(options: Partial<OpenRouterOptions> = {}) {
   const server = await serverForTest()
@@ -24,7 +25,7 @@ export async function realDoor(options: Partial<OpenRouterOptions> = {}) {
     ...door,
     server,
     queues,
-    sql: await sqlOn(door.databaseUrl),
+    sql: await sqlOn(door),
     project,
     /** Returns the id. A number: this many texts, `D-1` and so on, each about a contract; `more`: fields of the project. */
     async execution(documents: number | readonly string[], more: object = {}): Promise<string> {

@@ -8,10 +8,11 @@ import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { minutes } from 'retoma'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { sqlOn } from '../../../test/support/application.ts'
 import { liveEngine, until } from '../../../test/support/engine.ts'
 import type { extractText as ExtractText } from '../extract/index.ts'
 import { createJobs } from '../jobs.ts'
-import { execute, type Made, seenIn, serverForTest, sqlOn } from './executions.ts'
+import { execute, type Made, seenIn, serverForTest } from './executions.ts'
 
 const slow = vi.hoisted(() => ({ go: '' }))
 
@@ -37,7 +38,7 @@ test('PDFs that wait for a reader delay no neighbour, and lose no try for the ti
   const { classification, limits, queues } = jobs
   const { engine, url } = await liveEngine(jobs.jobs, { batches: [classification], limits })
   jobs.attach(engine)
-  const sql = await sqlOn(url)
+  const sql = await sqlOn({ databaseUrl: url })
   const made = (documents: Made['documents']) => execute(engine, jobs, sql, { documents, retries: 0 })
   await engine.work({ queues })
 

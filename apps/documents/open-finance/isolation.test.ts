@@ -1,4 +1,4 @@
-/** What a user can see or learn of the bank data of another user: nothing, by any route. */
+/** No route shows a user the bank data of another user, or that the data exists. */
 import { expect, test } from 'vitest'
 import type { Answered } from '../../../test/http/support.ts'
 import { bankDoor, openFinanceDoor } from '../test/open-finance/door.ts'

@@ -1,9 +1,11 @@
 /** The client of Pluggy over real sockets: one key for all workers, and every way in which the service misbehaves. */
 import { inspect } from 'node:util'
 import { milliseconds, minutes } from 'retoma'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { deferralOf } from '../../../src/jobs/model/deferral.ts'
 import type { VirtualClock } from '../../../src/testing/index.ts'
+import { sqlOn } from '../../../test/support/application.ts'
+import { gate } from '../../../test/support/engine.ts'
 import {
   type Behaviour,
   drips,
@@ -17,24 +19,33 @@ import {
   redirects,
   refuses,
 } from '../../quotes/test/servers/behaviours.ts'
-import { openFinanceDoor, sqlOn } from '../test/open-finance/door.ts'
+import { openFinanceDoor } from '../test/open-finance/door.ts'
 import { entriesFor, pluggyServer } from '../test/open-finance/pluggy-server.ts'
 import { pluggyProvider } from './pluggy.ts'
 
 const signal = () => new AbortController().signal
 const request = { item: 'item-1', account: 'acc-1', currency: 'BRL', from: '2025-11-16', place: null }
 
-/** Lets a little virtual time pass until the promise is settled: a client that waits for the login of another one looks every 200 ms. */
+/** Lets virtual time pass until the promise is settled: a client sleeps while another one logs in, and the clock wakes the client. */
 async function settled<T>({ clock }: { clock: VirtualClock }, promise: Promise<T>): Promise<T> {
   let isOver = false
   const over = () => {
     isOver = true
   }
-  promise.then(over, over)
+  const end = promise.then(over, over)
+  let asleep = gate()
+  const sleep = clock.sleep.bind(clock)
+  const spy = vi.spyOn(clock, 'sleep').mockImplementation((ms, signal) => {
+    const slept = sleep(ms, signal)
+    asleep.open()
+    return slept
+  })
   while (!isOver) {
-    await new Promise(resolve => setTimeout(resolve, 5))
-    await clock.advance(milliseconds(20))
+    await Promise.race([end, asleep.passed])
+    asleep = gate()
+    await clock.advance(milliseconds(200))
   }
+  spy.mockRestore()
   return promise
 }
 

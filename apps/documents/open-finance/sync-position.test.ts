@@ -1,4 +1,4 @@
-/** How a sync continues after a page. */
+/** The position of a sync after each page: the next page, the next account, or the end. */
 import { expect, test } from 'vitest'
 import { afterPage, beginning, isEndless } from './sync-position.ts'
 import type { TransactionPage } from './types.ts'

@@ -1,9 +1,10 @@
 /** Syncs of bank data over HTTP, with a Pluggy on loopback: windows, changes, removals, waits, and a second request during a sync. */
 import { type Duration, days, hours, minutes, seconds } from 'retoma'
 import { expect, test } from 'vitest'
+import { sqlOn } from '../../../test/support/application.ts'
 import { until } from '../../../test/support/engine.ts'
 import { errorBody, late, ok, refuses } from '../../quotes/test/servers/behaviours.ts'
-import { bankDoor, openFinanceDoor, sqlOn } from '../test/open-finance/door.ts'
+import { bankDoor, openFinanceDoor } from '../test/open-finance/door.ts'
 import { entriesFor } from '../test/open-finance/pluggy-server.ts'
 
 const start = new Date('2026-11-16T15:00:00Z')

@@ -1,8 +1,6 @@
 /** The routes of the documents over an engine on the virtual clock; PDFs are read at once, without a process of their own, and have no picture. */
-import pg from 'pg'
-import { onTestFinished } from 'vitest'
 import { doorWith } from '../../../test/http/support.ts'
-import { timePasses } from '../../../test/support/engine.ts'
+import { workOn } from '../../../test/support/application.ts'
 import { goodPdf } from '../../classifier/test/pdfs.ts'
 import { type DocumentsOptions, documents } from '../index.ts'
 import type { PdfReader } from '../pdf/reader.ts'
@@ -21,7 +19,7 @@ type More = Omit<Parameters<typeof doorWith>[1] & object, 'systems' | 'app'>
 export async function documentsDoor(options: DocumentsOptions = {}, more: More = {}) {
   const system = documents({ settings: { concurrency: 16 }, read: readAtOnce, draw: async () => null, ...options })
   const door = await doorWith([], { systems: [system], ...more, app: { routes: system.routes, cronSecret } })
-  const { ask, clock, run, fetch } = door
+  const { ask, fetch } = door
 
   const upload = uploader(fetch)
 
@@ -29,15 +27,7 @@ export async function documentsDoor(options: DocumentsOptions = {}, more: More =
     ...door,
     system,
     upload,
-    /** Works until no job is ready, while time passes. */
-    async work(): Promise<void> {
-      let over = false
-      const running = run().finally(() => {
-        over = true
-      })
-      await timePasses(clock, () => over)
-      await running
-    },
+    work: () => workOn(door),
     /** Asks as a user. */
     as: (user: string, method: string, path: string) => ask(method, path, { headers: headersOf({ user }) }),
     /** Uploads a good PDF of its own bytes. Returns the id. */
@@ -83,12 +73,3 @@ const headersOf = ({ user, token, headers = {} }: Sent): Record<string, string> 
 
 let made = 0
 const unique = () => `n.º ${++made}`
-export type Sql = <Row = Record<string, unknown>>(text: string, values?: unknown[]) => Promise<Row[]>
-
-/** SQL by hand on the database of an engine. */
-export async function sqlOn({ databaseUrl }: { databaseUrl: string }): Promise<Sql> {
-  const pool = new pg.Pool({ connectionString: databaseUrl, max: 4 })
-  pool.on('error', () => {})
-  onTestFinished(() => pool.end())
-  return async <Row>(text: string, values: unknown[] = []) => (await pool.query(text, values)).rows as Row[]
-}

@@ -5,12 +5,13 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
+import { sqlOn } from '../../../test/support/application.ts'
 import { migratedDatabase } from '../../../test/support/database.ts'
 import { until } from '../../../test/support/engine.ts'
+import { killed, takeLock, writeLock } from '../../../test/support/killed-workers.ts'
 import { goodPdf } from '../../classifier/test/pdfs.ts'
-import { sqlOn, uploader } from './door.ts'
+import { uploader } from './door.ts'
 
 const script = fileURLToPath(new URL('./everything.mjs', import.meta.url))
 
@@ -18,14 +19,10 @@ const script = fileURLToPath(new URL('./everything.mjs', import.meta.url))
 const hold = `
   create function public.hold() returns trigger language plpgsql as $$
   begin
-    if new.status = 'DONE' and new.attempt = 1 then perform pg_advisory_xact_lock(4711); end if;
+    if new.status = 'DONE' and new.attempt = 1 then ${takeLock}; end if;
     return new;
   end $$;
   create trigger hold before update on documents.documents for each row execute function public.hold()`
-
-const waiting = `
-  select a.pid from pg_locks l join pg_stat_activity a on a.pid = l.pid
-  where l.locktype = 'advisory' and not l.granted and l.objid = 4711 and a.datname = current_database()`
 
 async function start(databaseUrl: string): Promise<{ child: ChildProcess; port: number }> {
   // A killed process leaves its copies of files behind.
@@ -35,14 +32,11 @@ async function start(databaseUrl: string): Promise<{ child: ChildProcess; port: 
   const child = spawn(process.execPath, [script], { stdio: ['pipe', 'pipe', 'inherit'], env })
   onTestFinished(async () => {
     if (child.exitCode !== null || child.signalCode !== null) return
-    child.kill('SIGKILL')
-    await gone(child)
+    await killed(child)
   })
   const port = await new Promise<string>(resolve => child.stdout!.once('data', data => resolve(String(data))))
   return { child, port: Number(port) }
 }
-
-const gone = (child: ChildProcess) => new Promise<void>(resolve => child.once('close', () => resolve()))
 
 const at = (port: number) => (request: Request) =>
   fetch(new Request(request.url.replace(':3000', `:${port}`), request as RequestInit))
@@ -64,28 +58,23 @@ test('killed in the middle of an upload and of a PDF: what was answered 202 is D
   const { url, drop } = await migratedDatabase('with systems')
   onTestFinished(drop)
   const sql = await sqlOn({ databaseUrl: url })
-  await sql(hold)
-  const lock = new pg.Client({ connectionString: url })
-  await lock.connect()
-  onTestFinished(() => lock.end())
-  await lock.query(`select pg_advisory_lock(4711)`)
+  const lock = await writeLock(url, hold)
 
   const first = await start(url)
   const sent = await uploader(at(first.port))(goodPdf('Contrato'), { name: 'um.pdf' })
   expect(sent.status).toBe(202)
-  await until(async () => (await sql(waiting)).length > 0)
+  await until(lock.isAwaited)
   const second = await uploader(at(first.port))(goodPdf('Outro'), { name: 'dois.pdf' })
   await halfUpload(first.port)
   await until(async () => (await sql(`select from retoma.file where sha256 is null`)).length > 0)
-  first.child.kill('SIGKILL')
-  await gone(first.child)
-  await sql(`select pg_terminate_backend(w.pid) from (${waiting}) w`)
+  await killed(first.child)
+  await lock.endWaiting()
   const rows = () =>
     sql<{ status: string; filename: string }>(`select status, filename, attempt from documents.documents order by id`)
   expect((await rows())[0]).toMatchObject({ status: 'PROCESSING', filename: 'um.pdf', attempt: 1 })
 
   const again = await start(url)
-  await lock.query(`select pg_advisory_unlock(4711)`)
+  await lock.release()
   await until(async () => (await rows()).every(({ status }) => status === 'DONE'))
   expect((await rows()).map(({ filename }) => filename)).toEqual(['um.pdf', 'dois.pdf'])
   const list = await (await fetch(`http://127.0.0.1:${again.port}/api/documents`)).json()

@@ -1,6 +1,4 @@
 /** The routes of the planner over an engine on the virtual clock. */
-import pg from 'pg'
-import { onTestFinished } from 'vitest'
 import { doorWith } from '../../../test/http/support.ts'
 import { planner } from '../index.ts'
 import { readPlannerSettings } from '../settings.ts'
@@ -33,16 +31,6 @@ export async function plannerDoor() {
       return body.id
     },
   }
-}
-
-export type Sql = <Row = Record<string, unknown>>(text: string, values?: unknown[]) => Promise<Row[]>
-
-/** SQL by hand on the database of an engine. */
-export async function sqlOn({ databaseUrl }: { databaseUrl: string }): Promise<Sql> {
-  const pool = new pg.Pool({ connectionString: databaseUrl, max: 2 })
-  pool.on('error', () => {})
-  onTestFinished(() => pool.end())
-  return async <Row>(text: string, values: unknown[] = []) => (await pool.query(text, values)).rows as Row[]
 }
 
 /** Three shifts of eight hours. */

@@ -1,9 +1,7 @@
 /** The routes of the quotes over an engine on the virtual clock, with simulated providers that answer at once. */
-
-import pg from 'pg'
-import { onTestFinished } from 'vitest'
 import type { VirtualClock } from '../../../src/testing/index.ts'
 import { doorWith } from '../../../test/http/support.ts'
+import { workOn } from '../../../test/support/application.ts'
 import { timePasses } from '../../../test/support/engine.ts'
 import { type QuotesOptions, quotes } from '../index.ts'
 import { readQuotesSettings } from '../settings.ts'
@@ -11,19 +9,11 @@ import { readQuotesSettings } from '../settings.ts'
 export async function quotesDoor(options: QuotesOptions = {}, more: { start?: Date } = {}) {
   const system = quotes({ settings: readQuotesSettings({}), simulatedDelays: false, ...options })
   const door = await doorWith([], { systems: [system], ...more, app: { routes: system.routes } })
-  const { ask, clock, run } = door
+  const { ask } = door
   return {
     ...door,
     system,
-    /** Works until no job is ready, while time passes: quotes may wait for each other. */
-    async work(): Promise<void> {
-      let over = false
-      const running = run().finally(() => {
-        over = true
-      })
-      await timePasses(clock, () => over)
-      await running
-    },
+    work: () => workOn(door),
     /** Returns the id. */
     quote: async (description: string, kind?: 'vehicle' | 'product'): Promise<string> =>
       (await ask('POST', '/api/quotes', { body: { description, ...(kind === undefined ? {} : { kind }) } })).body.id,
@@ -55,14 +45,4 @@ export async function heard(clock: VirtualClock, response: Response): Promise<He
       const lines = Object.fromEntries(block.split('\n').map(line => line.split(/: (.*)/s).slice(0, 2)))
       return { event: lines.event, data: JSON.parse(lines.data) }
     })
-}
-
-export type Sql = <Row = Record<string, unknown>>(text: string, values?: unknown[]) => Promise<Row[]>
-
-/** SQL by hand on the database of an engine. */
-export async function sqlOn({ databaseUrl }: { databaseUrl: string }): Promise<Sql> {
-  const pool = new pg.Pool({ connectionString: databaseUrl, max: 2 })
-  pool.on('error', () => {})
-  onTestFinished(() => pool.end())
-  return async <Row>(text: string, values: unknown[] = []) => (await pool.query(text, values)).rows as Row[]
 }

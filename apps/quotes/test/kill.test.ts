@@ -1,15 +1,14 @@
 /** A real worker process, real providers and a real shop: everything is killed at every checkpoint in turn. */
-import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import pg from 'pg'
 import { createEngine } from 'retoma'
 import { expect, onTestFinished, test } from 'vitest'
 import { doorOf } from '../../../test/http/support.ts'
+import { sqlOn } from '../../../test/support/application.ts'
 import { migratedDatabase } from '../../../test/support/database.ts'
 import { until } from '../../../test/support/engine.ts'
+import { hire, killed, takeLock, writeLock } from '../../../test/support/killed-workers.ts'
 import { quotes } from '../index.ts'
 import { readQuotesSettings } from '../settings.ts'
-import { sqlOn } from './door.ts'
 import { anthropicServer } from './servers/anthropic.ts'
 import { fipeServer } from './servers/fipe.ts'
 import { serpApiServer } from './servers/serpapi.ts'
@@ -24,18 +23,12 @@ const hold = `
   begin
     if new.checkpoint_data::text is distinct from old.checkpoint_data::text or new.finished_at is not null then
       if exists (select from public.held h where h.checkpoint = old.checkpoint_data ->> 'checkpoint') then
-        perform pg_advisory_xact_lock(4711);
+        ${takeLock};
       end if;
     end if;
     return new;
   end $$;
   create trigger hold before update on retoma.job for each row execute function public.hold()`
-
-const waiting = `
-  select a.pid from pg_locks l join pg_stat_activity a on a.pid = l.pid
-  where l.locktype = 'advisory' and not l.granted and l.objid = 4711 and a.datname = current_database()`
-
-const gone = (child: ChildProcess) => new Promise<void>(resolve => child.once('close', () => resolve()))
 
 test('killed at every checkpoint in turn: the quote ends, nothing that was bought is bought again, no page is fetched again', async () => {
   const { url, drop } = await migratedDatabase('with systems')
@@ -52,49 +45,35 @@ test('killed at every checkpoint in turn: the quote ends, nothing that was bough
     FIPE_BASE_URL: fipe.baseUrl,
     FIPE_TOKEN: fipe.token,
     RETOMA_FETCH_ALLOW: new URL(shop.origin).host,
-    LOG_LEVEL: 'silent',
   }
   const system = quotes({ settings: readQuotesSettings(environment) })
   const engine = await createEngine({ databaseUrl: url, systems: [system], migrate: false })
   onTestFinished(() => engine.close())
   const { ask } = doorOf(engine, { routes: system.routes })
   const sql = await sqlOn({ databaseUrl: url })
-  await sql(hold)
-  const lock = new pg.Client({ connectionString: url })
-  await lock.connect()
-  onTestFinished(() => lock.end())
-  await lock.query(`select pg_advisory_lock(4711)`)
+  const lock = await writeLock(url, hold)
 
   const read = async (id: string) => (await ask('GET', `/api/quotes/${id}`)).body
-  const hire = () => {
-    const env = { ...process.env, ...environment }
-    const child = spawn(process.execPath, [script], { stdio: ['pipe', 'ignore', 'inherit'], env })
-    onTestFinished(() => void child.kill('SIGKILL'))
-    return child
-  }
   /** Kills the worker at each checkpoint; returns the ids of the workers. */
   const killedAt = async (id: string, checkpoints: readonly string[]): Promise<Set<string>> => {
     const workers = new Set<string>()
     for (const [index, checkpoint] of checkpoints.entries()) {
       await sql(`insert into public.held values ($1)`, [checkpoint])
-      const worker = hire()
-      await until(async () => (await sql(waiting)).length > 0)
+      const worker = hire(script, environment)
+      await until(lock.isAwaited)
       const seen = await read(id)
       expect(seen).toMatchObject({ status: 'PROCESSING', processing_checkpoint: checkpoint, attempt_number: index + 1 })
       workers.add(seen.worker_id)
-      worker.kill('SIGKILL')
-      await gone(worker)
-      await sql(`select pg_terminate_backend(w.pid) from (${waiting}) w`)
-      await until(async () => (await sql(waiting)).length === 0)
+      await killed(worker)
+      await lock.endWaiting()
       await sql(`delete from public.held`)
       // Nobody runs: what was seen is what is kept.
       expect(await read(id)).toMatchObject({ processing_checkpoint: checkpoint })
     }
-    const last = hire()
+    const last = hire(script, environment)
     await until(async () => (await read(id)).status === 'DONE')
     workers.add((await read(id)).worker_id)
-    last.kill('SIGKILL')
-    await gone(last)
+    await killed(last)
     return workers
   }
 

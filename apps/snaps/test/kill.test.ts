@@ -1,11 +1,11 @@
 /** A real worker process, killed at every write of a snap in turn. */
-import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { milliseconds } from 'retoma'
 import { expect, onTestFinished, test } from 'vitest'
 import { migratedDatabase } from '../../../test/support/database.ts'
 import { until } from '../../../test/support/engine.ts'
+import { hire, killed, takeLock, writeLock } from '../../../test/support/killed-workers.ts'
 import { photo } from './images.ts'
 import { liveSnaps } from './live.ts'
 
@@ -18,7 +18,7 @@ const hold = `
   create function public.hold() returns trigger language plpgsql as $$
   begin
     if exists (select from public.held h where h.place = tg_argv[0]) then
-      perform pg_advisory_xact_lock(4711);
+      ${takeLock};
     end if;
     if tg_argv[0] = 'facts' then
       insert into public.fact values (new.id);
@@ -29,51 +29,33 @@ const hold = `
   create trigger facts before update of format on snaps.snap for each row execute function public.hold('facts');
   create trigger settle before update on retoma.job for each row when (new.finished_at is not null) execute function public.hold('settle')`
 
-const waiting = `
-  select a.pid from pg_locks l join pg_stat_activity a on a.pid = l.pid
-  where l.locktype = 'advisory' and not l.granted and l.objid = 4711 and a.datname = current_database()`
-
-const gone = (child: ChildProcess) => new Promise<void>(resolve => child.once('close', () => resolve()))
-
 test('killed before each write in turn, the snap runs again and ends DONE, and its facts are written once', async () => {
   const { url, drop } = await migratedDatabase('with systems')
   onTestFinished(drop)
   const { send, read, sql } = await liveSnaps({ url })
-  const lock = new pg.Client({ connectionString: url })
-  await lock.connect()
-  onTestFinished(() => lock.end())
-  await lock.query(hold)
-  await lock.query(`select pg_advisory_lock(4711)`)
-  const hire = () => {
-    const env = { ...process.env, DATABASE_URL: url, LOG_LEVEL: 'silent' }
-    const child = spawn(process.execPath, [script], { stdio: ['pipe', 'ignore', 'inherit'], env })
-    onTestFinished(() => void child.kill('SIGKILL'))
-    return child
-  }
+  const lock = await writeLock(url, hold)
+  const hired = () => hire(script, { DATABASE_URL: url })
   const id = await send(await photo(1))
   for (const place of ['step', 'facts', 'settle']) {
     await sql(`insert into public.held values ($1)`, [place])
-    const worker = hire()
-    await until(async () => (await sql(waiting)).length > 0)
+    const worker = hired()
+    await until(lock.isAwaited)
     const seen = await read(id)
     expect(seen).toMatchObject({ status: 'PROCESSING', attempt_count: 1, result: null })
     expect(seen.claimed_by).not.toBeNull()
-    worker.kill('SIGKILL')
-    await gone(worker)
-    await sql(`select pg_terminate_backend(w.pid) from (${waiting}) w`)
-    await until(async () => (await sql(waiting)).length === 0)
+    await killed(worker)
+    await lock.endWaiting()
     await sql(`delete from public.held`)
     expect(await sql(`select * from public.fact`)).toHaveLength(place === 'settle' ? 1 : 0)
   }
-  const last = hire()
+  const last = hired()
   await until(async () => (await read(id)).status === 'DONE')
   expect(await read(id)).toMatchObject({ attempt_count: 1, result: { width: 320, height: 240 } })
   expect(await sql(`select attempt, failures from retoma.job where kind = 'process-snap'`)).toEqual([
     { attempt: 4, failures: 0 },
   ])
   expect(await sql(`select * from public.fact`)).toEqual([{ id }])
-  last.kill('SIGTERM')
-  await gone(last)
+  await killed(last, 'SIGTERM')
 })
 
 test('a worker that is told to stop gives the snap back: no attempt is counted, and the next worker finishes', async () => {

@@ -1,8 +1,7 @@
 /** The routes of Open Finance over an engine on the virtual clock. */
-import pg from 'pg'
 import { onTestFinished } from 'vitest'
 import { doorWith } from '../../../../test/http/support.ts'
-import { timePasses } from '../../../../test/support/engine.ts'
+import { workOn } from '../../../../test/support/application.ts'
 import { documents } from '../../index.ts'
 import type { OpenFinanceOptions } from '../../open-finance/index.ts'
 import { readOpenFinanceSettings } from '../../open-finance/settings.ts'
@@ -13,20 +12,12 @@ export async function openFinanceDoor(options: OpenFinanceOptions = {}, { start 
   const settings = readOpenFinanceSettings({})
   const system = documents({ openFinance: { settings, simulatedDelays: false, ...options } })
   const door = await doorWith([], { systems: [system], ...(start && { start }), app: { routes: system.routes } })
-  const { ask, clock, run } = door
+  const { ask } = door
   const asUser = (user: string | undefined) => (user === undefined ? {} : { headers: { 'x-user-id': user } })
   return {
     ...door,
     system,
-    /** Works until no job is ready, while time passes. */
-    async work(): Promise<void> {
-      let over = false
-      const running = run().finally(() => {
-        over = true
-      })
-      await timePasses(clock, () => over)
-      await running
-    },
+    work: () => workOn(door),
     /** Returns the id of the sync. */
     begin: async (item?: string, user?: string): Promise<string> =>
       (
@@ -55,14 +46,4 @@ export async function bankDoor(options: PluggyServerOptions = {}, more: { start?
   onTestFinished(() => server.close())
   const door = await openFinanceDoor({ settings: settingsOf(server) }, more)
   return { ...door, server }
-}
-
-export type Sql = <Row = Record<string, unknown>>(text: string, values?: unknown[]) => Promise<Row[]>
-
-/** SQL by hand on the database of an engine. */
-export async function sqlOn({ databaseUrl }: { databaseUrl: string }): Promise<Sql> {
-  const pool = new pg.Pool({ connectionString: databaseUrl, max: 2 })
-  pool.on('error', () => {})
-  onTestFinished(() => pool.end())
-  return async <Row>(text: string, values: unknown[] = []) => (await pool.query(text, values)).rows as Row[]
 }

@@ -1,14 +1,14 @@
 /** A real worker process and a Pluggy on loopback: the worker is killed in the middle of pages, before and after their commit. */
-import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import pg from 'pg'
 import { createEngine } from 'retoma'
 import { expect, onTestFinished, test } from 'vitest'
 import { doorOf } from '../../../../test/http/support.ts'
+import { sqlOn } from '../../../../test/support/application.ts'
 import { migratedDatabase } from '../../../../test/support/database.ts'
 import { until } from '../../../../test/support/engine.ts'
+import { hire, killed, takeLock, writeLock } from '../../../../test/support/killed-workers.ts'
 import { documents } from '../../index.ts'
-import { settingsOf, sqlOn } from './door.ts'
+import { settingsOf } from './door.ts'
 import { entriesFor, pluggyServer } from './pluggy-server.ts'
 
 const script = fileURLToPath(new URL('./worker.mjs', import.meta.url))
@@ -18,17 +18,11 @@ const hold = `
   create table public.held (at text);
   create function public.hold() returns trigger language plpgsql as $$
   begin
-    if exists (select from public.held where at = tg_argv[0]) then perform pg_advisory_xact_lock(4711); end if;
+    if exists (select from public.held where at = tg_argv[0]) then ${takeLock}; end if;
     return null;
   end $$;
   create trigger hold_begin before insert on documents.bank_transaction for each statement execute function public.hold('begin');
   create trigger hold_end after update on documents.bank_sync for each statement execute function public.hold('end')`
-
-const waiting = `
-  select a.pid from pg_locks l join pg_stat_activity a on a.pid = l.pid
-  where l.locktype = 'advisory' and not l.granted and l.objid = 4711 and a.datname = current_database()`
-
-const gone = (child: ChildProcess) => new Promise<void>(resolve => child.once('close', () => resolve()))
 
 test('killed in the middle of a page, before and after its writes: no transaction twice, and balances are those of the ledger', async () => {
   const { url, drop } = await migratedDatabase('with systems')
@@ -43,25 +37,12 @@ test('killed in the middle of a page, before and after its writes: no transactio
   onTestFinished(() => engine.close())
   const { ask } = doorOf(engine, { routes: system.routes })
   const sql = await sqlOn({ databaseUrl: url })
-  await sql(hold)
-  const lock = new pg.Client({ connectionString: url })
-  await lock.connect()
-  onTestFinished(() => lock.end())
-  await lock.query(`select pg_advisory_lock(4711)`)
+  const lock = await writeLock(url, hold)
   const environment = {
     DATABASE_URL: url,
     PLUGGY_BASE_URL: server.baseUrl,
     PLUGGY_CLIENT_ID: server.clientId,
     PLUGGY_CLIENT_SECRET: server.clientSecret,
-    LOG_LEVEL: 'silent',
-  }
-  const hire = () => {
-    const child = spawn(process.execPath, [script], {
-      stdio: ['pipe', 'ignore', 'inherit'],
-      env: { ...process.env, ...environment },
-    })
-    onTestFinished(() => void child.kill('SIGKILL'))
-    return child
   }
 
   const { status, body } = await ask('POST', '/api/open-finance/sync', { body: { item_id: 'item-1' } })
@@ -70,26 +51,22 @@ test('killed in the middle of a page, before and after its writes: no transactio
   for (const at of ['begin', 'end']) {
     await sql(`insert into public.held values ($1)`, [at])
     const before = (await read()).added
-    const worker = hire()
-    await until(async () => (await sql(waiting)).length > 0)
+    const worker = hire(script, environment)
+    await until(lock.isAwaited)
     expect((await read()).status).toBe('PROCESSING')
-    worker.kill('SIGKILL')
-    await gone(worker)
-    await sql(`select pg_terminate_backend(w.pid) from (${waiting}) w`)
-    await until(async () => (await sql(waiting)).length === 0)
+    await killed(worker)
+    await lock.endWaiting()
     await sql(`delete from public.held`)
     // The page of a killed worker is not there by half.
     expect((await read()).added).toBe(before)
     // The next worker writes one page, and is killed too.
-    const next = hire()
+    const next = hire(script, environment)
     await until(async () => (await read()).added > before)
-    next.kill('SIGKILL')
-    await gone(next)
+    await killed(next)
   }
-  const last = hire()
+  const last = hire(script, environment)
   await until(async () => (await read()).status === 'DONE')
-  last.kill('SIGKILL')
-  await gone(last)
+  await killed(last)
 
   expect(await read()).toMatchObject({ status: 'DONE', accounts: 2, added: 35, changed: 0, removed: 0 })
   const { items: accounts } = (await ask('GET', '/api/open-finance/accounts')).body
