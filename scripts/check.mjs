@@ -12,6 +12,8 @@ const bin = (...parts) => inRoot('node_modules', ...parts)
 const checks = {
   'format and lint (biome)': [bin('@biomejs', 'biome', 'bin', 'biome'), 'ci', '--colors=off', '.'],
   'types (tsc)': [bin('typescript', 'bin', 'tsc'), '--noEmit'],
+  'types of the dashboard (tsc)': [bin('typescript', 'bin', 'tsc'), '--noEmit', '-p', 'web'],
+  'types of the browser tests (tsc)': [bin('typescript', 'bin', 'tsc'), '--noEmit', '-p', 'test/web'],
   'unused code (knip)': [bin('knip', 'bin', 'knip.js')],
   'import arrows (vitest)': [bin('vitest', 'vitest.mjs'), 'run', '--config', 'test/architecture/vitest.config.ts'],
   'printed docs': [inRoot('scripts', 'docs.mjs'), '--check'],

@@ -26,7 +26,7 @@ const settings =
 const given = process.argv.slice(2)
 const ofPackages = given.includes('--packages')
 const writesDurations = given.includes('--durations')
-const projects = ofPackages ? ['packages', 'application-proofs'] : ['alone', 'sharing', 'from-source']
+const projects = ofPackages ? ['packages', 'application-proofs'] : ['alone', 'browser', 'sharing', 'from-source']
 
 await setup({
   build: true,

@@ -28,6 +28,7 @@ export function classifier({ openRouter = readOpenRouter() }: ClassifierOptions 
   })
   return {
     name: 'classifier',
+    page: '/classificador/',
     migrations,
     jobs: [...jobs, runs.openRun],
     batches: [classification],

@@ -42,6 +42,7 @@ export function documents(options: DocumentsOptions = {}): System {
   const bank = openFinance(options.openFinance ?? {}, engine)
   return {
     name: 'documents',
+    page: '/documentos/',
     migrations,
     jobs: [all.job, ...bank.jobs],
     schedules: [...all.schedules, ...bank.schedules],

@@ -29,6 +29,7 @@ export function planner(options: PlannerOptions = {}): System {
   const { schedule, demand, thumbnail, schedules } = jobs
   return {
     name: 'planner',
+    page: '/planejador/',
     migrations,
     jobs: [schedule, demand, thumbnail],
     schedules,

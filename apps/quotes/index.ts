@@ -53,6 +53,7 @@ export function quotes(options: QuotesOptions = {}): System {
   const all = createQuotes(jobs, simulated.length > 0, engine)
   return {
     name: 'quotes',
+    page: '/cotacoes/',
     migrations,
     jobs: [jobs.quote, all.openBatch],
     batches: [jobs.batch],

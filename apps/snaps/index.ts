@@ -30,6 +30,7 @@ export function snaps({ settings = readSnapsSettings(), limits }: SnapsOptions =
   const all = createSnaps(engine, limits)
   return {
     name: 'snaps',
+    page: '/snaps/',
     migrations,
     jobs: [all.processSnap],
     schedules: [all.tidy],

@@ -97,6 +97,7 @@ const table: Record<JsonRoute, Line> = {
   'GET /api/openapi.json': { good: () => retoma.GET('/api/openapi.json') },
   'GET /api/v1/stats': { good: () => retoma.GET('/api/v1/stats') },
   'GET /api/v1/me': { good: () => retoma.GET('/api/v1/me') },
+  'GET /api/v1/session': { good: () => retoma.GET('/api/v1/session') },
   'GET /api/v1/workers': { good: () => retoma.GET('/api/v1/workers') },
   'GET /api/v1/providers': { good: () => retoma.GET('/api/v1/providers') },
   'POST /api/v1/providers/{name}/clear': {

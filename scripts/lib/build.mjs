@@ -1,16 +1,18 @@
 /**
- * Compiles dist/ from src/, and apps/NAME/dist/ from each package in apps/, against the types of the new dist/. Run under the set-up lock.
+ * Compiles dist/ from src/, and apps/NAME/dist/ from each package in apps/, against the types of the new dist/; builds the dashboard in
+ * dist/web/ from web/ (web-build.mjs). Each of the two is built only if its own sources changed. Run under the set-up lock.
  *
  * The compiler writes into a folder beside dist/, which is then renamed: a process that runs from dist/ meanwhile sees the old
  * build or the new build, never half of one. A stamp in dist/ names the sources of the build.
  */
 import { createHash } from 'node:crypto'
-import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { run } from './children.mjs'
 import { joinModules } from './join-modules.mjs'
 import { inRoot, root } from './paths.mjs'
 import { Trouble } from './trouble.mjs'
+import { buildWeb, isWebBuilt } from './web-build.mjs'
 
 /** The package itself first: the others are compiled against its types; then the packages in apps/ that others of apps/ depend on. */
 const packages = () => [
@@ -34,7 +36,11 @@ const fresh = ({ folder }) => join(folder, '.dist-new')
 const previous = ({ folder }) => join(folder, '.dist-old')
 const dist = ({ folder }) => join(folder, 'dist')
 
-export function isBuilt() {
+export const isBuilt = () => isCompiled() && isWebBuilt(web)
+
+const web = inRoot('dist', 'web')
+
+function isCompiled() {
   try {
     const isThere = packages().every(each => existsSync(dist(each)))
     return isThere && readFileSync(inRoot('dist', '.stamp'), 'utf8') === sourceHash()
@@ -46,6 +52,14 @@ export function isBuilt() {
 
 export async function build({ say, started }) {
   say('building…')
+  if (!isCompiled()) return compile({ started })
+  const built = inRoot('.dist-web')
+  await buildWeb({ into: built, started })
+  remove(web)
+  renameSync(built, web)
+}
+
+async function compile({ started }) {
   // Taken before compiling: a source that changes meanwhile makes the next start build again.
   const hash = sourceHash()
   const all = packages()
@@ -62,6 +76,8 @@ export async function build({ say, started }) {
   await joinModules({ source: inRoot('src'), target: inRoot('.dist-new') })
   const main = inRoot('.dist-new', 'cli', 'main.js')
   if (existsSync(main)) chmodSync(main, 0o755)
+  if (isWebBuilt(web)) cpSync(web, inRoot('.dist-new', 'web'), { recursive: true })
+  else await buildWeb({ into: inRoot('.dist-new', 'web'), started })
   writeFileSync(inRoot('.dist-new', '.stamp'), hash)
   // The package itself last: its stamp counts only when the others are in place.
   for (const each of all.toReversed()) {

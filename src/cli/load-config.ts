@@ -235,7 +235,7 @@ function checkSystemList(systems: unknown, refuse: (problem: LocalizedText) => R
   if (!Array.isArray(systems)) throw refuse(both(word => word.config.systemsNoList))
   systems.forEach((system: Partial<System> | null | undefined, index) => {
     if (typeof system?.name !== 'string') throw refuse(both(word => word.config.notASystem(index)))
-    const { name: _, attach: __, attached: ___, migrations: ____, ...parts } = system
+    const { name: _, attach: __, attached: ___, migrations: ____, page: _____, ...parts } = system
     check(parts, refuse)
   })
   try {

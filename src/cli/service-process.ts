@@ -153,7 +153,8 @@ class House {
     const closed = parts.http && (await this.#lock(this.#engine))
     if (parts.work === undefined) this.#engine.watch()
     else this.#worker = await this.#engine.work({ queues: parts.work, ...memoryOf(settings.RETOMA_WORKER_MEMORY) })
-    this.#startingServer?.open(createApp(this.#engine, { log, ...doorOptions(settings), routes: loaded.routes }))
+    const { routes, systems, simulated } = loaded
+    this.#startingServer?.open(createApp(this.#engine, { log, ...doorOptions(settings), routes, systems, simulated }))
     return {
       address: this.#startingServer?.address,
       where,

@@ -1,5 +1,5 @@
 /**
- * The HTTP API as a fetch handler, from Request to Response. Runs under Retoma's own server and mounts in any framework, under any base
+ * The HTTP API and the dashboard as a fetch handler, from Request to Response. Runs under Retoma's own server and mounts in any framework, under any base
  * path.
  *
  * Invariant: an error leaves as `{ error: { code, message } }` in the reader's language and never with a stack; every response carries
@@ -15,9 +15,9 @@ import { systemClock } from '../lib/clock.ts'
 import { type Log, silentLog } from '../lib/logging/log.ts'
 import { processMetrics } from '../metrics/model/metric-table.ts'
 import { methodsAt } from './allowed-methods.ts'
-import { welcomePage, welcomePolicy } from './docs/welcome-page.ts'
+import { checkedBasePath } from './base-path.ts'
+import { createDashboard } from './dashboard/dashboard.ts'
 import { openApiOf } from './openapi.ts'
-import { languageOf } from './request/accept-language.ts'
 import { BodyBudget } from './request/body-budget.ts'
 import { handleRequest } from './request/handle-request.ts'
 import { HeavyRequests } from './request/heavy-requests.ts'
@@ -26,10 +26,12 @@ import type { Peer, Route } from './route.ts'
 import { refuseRouteConflicts } from './route-conflicts.ts'
 import { documentRoutes } from './routes/api-document.ts'
 import { engineRoutes } from './routes/index.ts'
+import { sessionRoutes } from './routes/session.ts'
 import { type AuthenticateOptions, createAuthenticator } from './security/authenticate.ts'
 import { type ClientAddress, clientAddressOf } from './security/client-address.ts'
 import { withSecurityHeaders } from './security/security-headers.ts'
 import { Streams } from './streaming/open-streams.ts'
+import type { System } from './system.ts'
 
 /** Options of `createApp`. */
 export interface AppOptions extends AuthenticateOptions {
@@ -39,6 +41,10 @@ export interface AppOptions extends AuthenticateOptions {
   basePath?: string
   /** Routes of an application beside the engine's routes. Default: none. */
   routes?: readonly Route[]
+  /** The systems whose pages the dashboard shows; their routes are in `routes`. Default: none. */
+  systems?: readonly Pick<System, 'name' | 'page' | 'simulated'>[]
+  /** Names of outside services whose responses are simulated; the dashboard shows the names. Default: none. */
+  simulated?: readonly string[]
 }
 
 /** The HTTP API of an engine. */
@@ -59,8 +65,13 @@ interface Bindings {
 }
 
 /** Returns all routes, including the documentation pages. */
-export function routesOf({ routes = [], basePath }: Pick<AppOptions, 'routes' | 'basePath'>): readonly Route[] {
-  const all: Route[] = [...engineRoutes, ...routes]
+export function routesOf({
+  routes = [],
+  systems = [],
+  simulated = [],
+  basePath,
+}: Pick<AppOptions, 'routes' | 'systems' | 'simulated' | 'basePath'>): readonly Route[] {
+  const all: Route[] = [...engineRoutes, ...sessionRoutes({ systems, simulated }), ...routes]
   all.push(...documentRoutes(() => openApiOf(all, basePath)))
   return all
 }
@@ -69,6 +80,8 @@ const known = Object.keys({
   log: true,
   basePath: true,
   routes: true,
+  systems: true,
+  simulated: true,
   open: true,
   who: true,
   cronSecret: true,
@@ -90,7 +103,7 @@ export function createApp(engine: Engine, options: AppOptions = {}): FetchHandle
   if (typeof engine?.enqueue !== 'function' || internalsOf(engine) === undefined)
     refuseOption('engine', 'it is made by await createEngine(…)', 'é feito por await createEngine(…)')
   refuseUnknownOptions(options, known)
-  const { basePath = '' } = options
+  const basePath = checkedBasePath(options.basePath)
   const log = options.log === false ? silentLog : (options.log ?? internalsOf(engine).log)
   const authenticator = createAuthenticator(engine, options)
   const streams = new Streams(internalsOf(engine).clock, more =>
@@ -104,7 +117,7 @@ export function createApp(engine: Engine, options: AppOptions = {}): FetchHandle
   const app = new Hono<Bindings>()
   const door = basePath === '' ? app : app.basePath(basePath)
 
-  const routes = routesOf(options)
+  const routes = routesOf({ ...options, basePath })
   refuseRouteConflicts(routes)
   // A path without a route is most likely a misspelled path of an application, except below the paths of the engine.
   const ofApplication = routes.find(each => each.language !== undefined)?.language ?? 'en'
@@ -130,13 +143,12 @@ export function createApp(engine: Engine, options: AppOptions = {}): FetchHandle
       })
     })
   }
-  door.get('/', context => {
-    context.header('content-security-policy', welcomePolicy)
-    return context.html(welcomePage(languageOf(context.req.raw, ofApplication)))
-  })
+  const dashboard = createDashboard({ basePath, systems: options.systems ?? [] })
 
   app.notFound(context => {
-    const { method, path } = context.req
+    const { method, path, raw } = context.req
+    const shown = dashboard.respond(raw, path)
+    if (shown !== undefined) return shown
     const allowed = methodsAt(routes, path.slice(basePath.length))
     const respond = (error: RetomaError) => errorResponse(error, context.req.raw, log, languageAt(path))
     if (allowed === '') return respond(new RetomaError('no_such_route', { method, path }))

@@ -8,4 +8,6 @@ import type { Route } from './route.ts'
 /** A system with its routes. */
 export interface System extends SystemParts, Omit<Config, 'systems' | keyof SystemParts> {
   readonly routes: readonly Route[]
+  /** The path of the system's page in the dashboard, such as /orders/. Default: the system has no page. */
+  readonly page?: string
 }

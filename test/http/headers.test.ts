@@ -1,5 +1,4 @@
 /** What every answer carries for a browser. */
-import { createHash } from 'node:crypto'
 import { expect, test, vi } from 'vitest'
 import { route } from '../../src/http/index.ts'
 import { doorWith, thisMachine } from './support.ts'
@@ -35,14 +34,6 @@ test.each([
     'cross-origin-resource-policy': 'same-origin',
   })
   expect([...headers.keys()].filter(name => name.startsWith('access-control'))).toEqual([])
-})
-
-test('the style of the first page is allowed by its hash, and no other', async () => {
-  const { fetch } = await doorWith()
-  const response = await fetch(new Request('http://127.0.0.1:3000/'))
-  const style = /<style>(.*?)<\/style>/s.exec(await response.text())![1]!
-  const hash = createHash('sha256').update(style).digest('base64')
-  expect(response.headers.get('content-security-policy')).toContain(`style-src 'self' 'sha256-${hash}';`)
 })
 
 test('HEAD answers as GET does, without a body, and what would stream is ended', async () => {

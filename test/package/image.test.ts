@@ -40,6 +40,7 @@ const only = (instruction: string): string => {
 
 const ours = [
   'retoma/dist/cli/main.js',
+  'retoma/dist/web/index.html',
   'retoma/sql/001_baseline.up.sql',
   '@retoma/classifier/dist/index.js',
   '@retoma/quotes/dist/index.js',

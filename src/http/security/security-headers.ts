@@ -2,28 +2,20 @@
  * Adds the security headers of every response: a browser does not guess the type, runs no foreign script, shows the response in no frame,
  * and gives the response to no other site. There is no CORS: pages of other sites read nothing.
  */
-import { createHash } from 'node:crypto'
-
 const bare = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-/** The policy of a page: its own files, and the inline styles and scripts, passed exactly as they appear in the page. */
-export function pagePolicy(inline: { styles?: readonly string[]; scripts?: readonly string[] } = {}): string {
-  const own = (texts: readonly string[] = []) => ["'self'", ...texts.map(hashed)].join(' ')
-  return [
-    "default-src 'none'",
-    `script-src ${own(inline.scripts)}`,
-    `style-src ${own(inline.styles)}`,
-    "img-src 'self' data:",
-    "font-src 'self'",
-    "connect-src 'self'",
-    "manifest-src 'self'",
-    "base-uri 'none'",
-    "form-action 'self'",
-    "frame-ancestors 'none'",
-  ].join('; ')
-}
-
-const hashed = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
+const page = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "manifest-src 'self'",
+  "base-uri 'none'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+].join('; ')
 
 const always: readonly (readonly [string, string])[] = [
   ['x-content-type-options', 'nosniff'],
@@ -33,8 +25,6 @@ const always: readonly (readonly [string, string])[] = [
   ['cross-origin-opener-policy', 'same-origin'],
   ['cross-origin-resource-policy', 'same-origin'],
 ]
-
-const page = pagePolicy()
 
 /** Returns the same response with the security headers; existing headers stay. */
 export function withSecurityHeaders(response: Response, secure: boolean): Response {

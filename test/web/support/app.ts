@@ -1,0 +1,38 @@
+/** A real server with the dashboard, on a database of its own, at a port of its own. */
+import { createApp, type System } from '../../../src/http/index.ts'
+import { listen } from '../../../src/http/server.ts'
+import type { AnyJob, Engine, EngineOptions } from '../../../src/index.ts'
+import { liveEngine } from '../../support/engine.ts'
+import { onTestFinished } from '../../support/together.ts'
+
+interface AppOptions {
+  jobs?: AnyJob[]
+  engine?: Omit<EngineOptions, 'jobs' | 'databaseUrl'>
+  basePath?: string
+  systems?: readonly System[]
+}
+
+export interface WebApp {
+  engine: Engine
+  /** The address of the dashboard, with a slash at the end. */
+  url: string
+}
+
+export async function webApp({
+  jobs = [],
+  engine: options = {},
+  basePath = '',
+  systems = [],
+}: AppOptions = {}): Promise<WebApp> {
+  const { engine } = await liveEngine(jobs, { ...options, ...(systems.length > 0 ? { systems } : {}) })
+  const app = createApp(engine, {
+    basePath,
+    open: true,
+    systems,
+    simulated: systems.flatMap(each => each.simulated ?? []),
+    routes: systems.flatMap(each => each.routes),
+  })
+  const server = await listen(app, '127.0.0.1', 0)
+  onTestFinished(() => server.close())
+  return { engine, url: `http://127.0.0.1:${server.port}${basePath}/` }
+}

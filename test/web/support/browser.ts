@@ -1,0 +1,94 @@
+/**
+ * Pages of the shared browser. Each page reports what must never happen: an error of the console, a request to another host, a
+ * violation of the content security policy.
+ */
+import { mkdir } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { inject } from 'vitest'
+import { onTestFinished } from '../../support/together.ts'
+
+let connected: Promise<Browser> | undefined
+
+/** One connection for each process; the global set-up ends the browser. */
+function browser(): Promise<Browser> {
+  connected ??= chromium.connect(inject('browserUrl'))
+  return connected
+}
+
+export interface OpenPage {
+  page: Page
+  /** Errors of the console and of scripts, refused requests, requests to other hosts. */
+  problems: string[]
+}
+
+export async function openPage(url: string, options: BrowserContextOptions = {}): Promise<OpenPage> {
+  const context = await (await browser()).newContext({
+    locale: 'pt-BR',
+    timezoneId: 'America/Sao_Paulo',
+    viewport: { width: 1280, height: 800 },
+    reducedMotion: 'reduce',
+    ...options,
+  })
+  onTestFinished(() => context.close())
+  const page = await context.newPage()
+  const problems: string[] = []
+  const { host } = new URL(url)
+  page.on('console', message => message.type() === 'error' && problems.push(message.text()))
+  page.on('pageerror', error => problems.push(String(error)))
+  page.on('request', request => {
+    const asked = new URL(request.url())
+    if (/^(https?|wss?):$/.test(asked.protocol) && asked.host !== host) problems.push(`another host: ${asked.href}`)
+  })
+  await page.goto(url)
+  return { page, problems }
+}
+
+const axePath = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
+
+/** The violations of WCAG 2 A and AA on the page, each with the elements. */
+export async function violations(page: Page): Promise<string[]> {
+  // Evaluated as the debugger does, because the policy of the page allows no other script.
+  const { readFile } = await import('node:fs/promises')
+  await page.evaluate(await readFile(axePath, 'utf8'))
+  return page.evaluate(async () => {
+    const { axe } = globalThis as unknown as {
+      axe: {
+        run(
+          options: object,
+        ): Promise<{ violations: { id: string; help: string; nodes: { html: string; failureSummary: string }[] }[] }>
+      }
+    }
+    const found = await axe.run({ runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] })
+    return found.violations.flatMap(({ id, help, nodes }) =>
+      nodes.map(({ html, failureSummary }) => `${id}: ${help}: ${html.slice(0, 200)}: ${failureSummary.slice(0, 300)}`),
+    )
+  })
+}
+
+const widths = [380, 1280, 2560]
+const folder = process.env.RETOMA_TEST_SCREENSHOTS ?? fileURLToPath(new URL('../../../.screenshots', import.meta.url))
+
+/**
+ * Takes the page at three widths in both themes into .screenshots/ (or RETOMA_TEST_SCREENSHOTS): NAME-380-light.png and so on. Returns
+ * the widths at which the page scrolls sideways.
+ */
+export async function screenshots(page: Page, name: string): Promise<string[]> {
+  await mkdir(folder, { recursive: true })
+  const sideways: string[] = []
+  for (const theme of ['light', 'dark'] as const) {
+    await page.evaluate(each => {
+      document.documentElement.dataset.theme = each
+    }, theme)
+    for (const width of widths) {
+      await page.setViewportSize({ width, height: width === 380 ? 780 : width === 1280 ? 800 : 1440 })
+      const scrolls = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)
+      if (scrolls) sideways.push(`${name} ${width}`)
+      await page.screenshot({ path: join(folder, `${name}-${width}-${theme}.png`) })
+    }
+  }
+  await page.setViewportSize({ width: 1280, height: 800 })
+  return sideways
+}

@@ -1,0 +1,93 @@
+/** Reads of the API with a cache (TanStack Query). The key of a query is its operation, its parameters and its query. */
+import {
+  keepPreviousData,
+  QueryClient,
+  type UseInfiniteQueryResult,
+  type UseQueryResult,
+  useInfiniteQuery,
+  useMutation,
+  useQuery,
+  useQueryClient,
+} from '@tanstack/react-query'
+import { type Answer, ApiError, type Call, call, type GetOperation, type Operation } from './client.ts'
+
+/** A 4xx stays a 4xx; the network and a 5xx may be back soon. */
+const mayRetry = (count: number, error: Error) =>
+  count < 2 && error instanceof ApiError && (error.status === 0 || error.status >= 500)
+
+export const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: { staleTime: 1000, gcTime: 5 * 60_000, retry: mayRetry, networkMode: 'always' },
+    mutations: { networkMode: 'always' },
+  },
+})
+
+interface ReadOptions {
+  enabled?: boolean
+  /** Reads again after so many milliseconds; live events make most pages read again sooner. */
+  every?: number | false
+  /** While other parameters load, the answer before stays on the page. */
+  keepPrevious?: boolean
+}
+
+export const keyOf = <Name extends GetOperation>(operation: Name, given: Call<Name>) =>
+  [operation, given.params ?? null, given.query ?? null] as const
+
+/** Reads `operation`, and again when a live event concerns it (live/invalidate.ts). */
+export function useApi<Name extends GetOperation>(
+  operation: Name,
+  given: Call<Name> = {} as Call<Name>,
+  { enabled = true, every = false, keepPrevious = false }: ReadOptions = {},
+): UseQueryResult<Answer<Name>, ApiError> {
+  return useQuery<Answer<Name>, ApiError>({
+    queryKey: keyOf(operation, given),
+    queryFn: ({ signal }) => call(operation, given, { signal }),
+    enabled,
+    refetchInterval: every,
+    ...(keepPrevious ? { placeholderData: keepPreviousData as never } : {}),
+  })
+}
+
+type Page<T> = { items: T[]; next: string | null }
+export type ListOperation = {
+  [Name in GetOperation]: Answer<Name> extends Page<unknown> ? Name : never
+}[GetOperation]
+export type ItemOf<Name extends ListOperation> = Answer<Name> extends Page<infer Item> ? Item : never
+
+interface ListData<Item> {
+  items: Item[]
+  pages: number
+}
+
+/** Reads a list page by page: `data.items` are all items read so far; `fetchNextPage` reads more while `hasNextPage`. */
+export function useApiList<Name extends ListOperation>(
+  operation: Name,
+  given: Call<Name> = {} as Call<Name>,
+  { enabled = true, every = false }: ReadOptions = {},
+): UseInfiniteQueryResult<ListData<ItemOf<Name>>, ApiError> {
+  return useInfiniteQuery({
+    queryKey: [...keyOf(operation, given), 'pages'],
+    queryFn: ({ signal, pageParam }: { signal: AbortSignal; pageParam: string }) => {
+      const query = { ...(given.query as object | undefined), ...(pageParam === '' ? {} : { after: pageParam }) }
+      return call(operation, { ...given, query } as Call<Name>, { signal }) as unknown as Promise<Page<ItemOf<Name>>>
+    },
+    initialPageParam: '',
+    getNextPageParam: (last: Page<ItemOf<Name>>) => last.next,
+    select: ({ pages }: { pages: Page<ItemOf<Name>>[] }) => ({
+      items: pages.flatMap(page => page.items),
+      pages: pages.length,
+    }),
+    enabled,
+    refetchInterval: every,
+  } as never) as unknown as UseInfiniteQueryResult<ListData<ItemOf<Name>>, ApiError>
+}
+
+/** Runs an operation that changes something; afterwards every shown query is read again. */
+export function useAction<Name extends Operation>(operation: Name) {
+  const client = useQueryClient()
+  return useMutation<Answer<Name>, ApiError, Call<Name> & { idempotencyKey?: string }>({
+    mutationFn: ({ idempotencyKey, ...given }) =>
+      call(operation, given as unknown as Call<Name>, idempotencyKey === undefined ? {} : { idempotencyKey }),
+    onSettled: () => client.invalidateQueries(),
+  })
+}

@@ -1,0 +1,2635 @@
+/** The types of the HTTP API, printed from its OpenAPI document by `npm run docs`; change the routes instead. */
+
+export type Error = {
+  error: {
+    code: string
+    message: string
+  }
+}
+
+export type Job = {
+  id: string
+  queue: string
+  kind: string
+  version: number
+  key: string | null
+  ref: string | null
+  batch_id: string | null
+  group_key: string | null
+  state: "waiting" | "running" | "stalled" | "succeeded" | "failed" | "skipped" | "cancelled"
+  priority: number
+  /** claims so far, those that cost no try included */
+  attempt: number
+  /** how often it has begun */
+  starts: number
+  failures: number
+  crashes: number
+  restarts: number
+  crash_suspicion: unknown
+  /** ISO 8601, UTC */
+  run_at: string
+  /** options of the enqueue in place of the options of the kind; null: none */
+  policy_override: {
+    max_attempts?: number
+    backoff?: {
+      first_seconds: number
+      factor: number
+      max_seconds: number
+      jitter: number
+    }
+    timeout_seconds?: number
+  } | null
+  /** by final state, of the enqueue or of the kind; null: as the engine keeps jobs */
+  retention_seconds: { [name: string]: number } | null
+  input: unknown
+  result: unknown
+  progress: unknown
+  checkpoint: string | null
+  error: {
+    /** error, timeout, crash, orphan, hung, stalled … */
+    type: string
+    message: string
+    code: string | null
+    /** for operators and admins; null for viewers */
+    stack: string | null
+    cause?: string
+  } | null
+  /** what this list leaves out or cuts because it is large; null: nothing */
+  omitted: {
+    input?: {
+      /** that it takes in the table, where a large value is compressed */
+      bytes: number
+      /** where the whole of it is, below where this API is mounted */
+      href: string
+    }
+    result?: {
+      /** that it takes in the table, where a large value is compressed */
+      bytes: number
+      /** where the whole of it is, below where this API is mounted */
+      href: string
+    }
+    progress?: {
+      /** that it takes in the table, where a large value is compressed */
+      bytes: number
+      /** where the whole of it is, below where this API is mounted */
+      href: string
+    }
+    error?: {
+      /** that it takes in the table, where a large value is compressed */
+      bytes: number
+      /** where the whole of it is, below where this API is mounted */
+      href: string
+    }
+  } | null
+  worker: string | null
+  /** ISO 8601, UTC */
+  created_at: string
+  started_at: string | null
+  finished_at: string | null
+}
+
+export type JobDetail = {
+  id: string
+  queue: string
+  kind: string
+  version: number
+  key: string | null
+  ref: string | null
+  batch_id: string | null
+  group_key: string | null
+  state: "waiting" | "running" | "stalled" | "succeeded" | "failed" | "skipped" | "cancelled"
+  priority: number
+  /** claims so far, those that cost no try included */
+  attempt: number
+  /** how often it has begun */
+  starts: number
+  failures: number
+  crashes: number
+  restarts: number
+  crash_suspicion: unknown
+  /** ISO 8601, UTC */
+  run_at: string
+  /** options of the enqueue in place of the options of the kind; null: none */
+  policy_override: {
+    max_attempts?: number
+    backoff?: {
+      first_seconds: number
+      factor: number
+      max_seconds: number
+      jitter: number
+    }
+    timeout_seconds?: number
+  } | null
+  /** by final state, of the enqueue or of the kind; null: as the engine keeps jobs */
+  retention_seconds: { [name: string]: number } | null
+  input: unknown
+  result: unknown
+  progress: unknown
+  checkpoint: string | null
+  error: {
+    /** error, timeout, crash, orphan, hung, stalled … */
+    type: string
+    message: string
+    code: string | null
+    /** for operators and admins; null for viewers */
+    stack: string | null
+    cause?: string
+  } | null
+  worker: string | null
+  /** ISO 8601, UTC */
+  created_at: string
+  started_at: string | null
+  finished_at: string | null
+  /** the last thousand */
+  attempts: ({
+    attempt: number
+    /** null: the attempt was released or recovered, and is not counted */
+    outcome: string | null
+    code: string | null
+    message: string | null
+    worker: string | null
+    /** kept of the last one only */
+    started_at: string | null
+    ended_at: string | null
+  })[]
+  /** the last thousand failures, the last hundred with their stacks */
+  history: ({
+    attempt: number
+    type: string
+    code: string | null
+    message: string
+    /** for operators and admins; null for viewers */
+    stack: string | null
+    evidence: Record<string, unknown> | null
+    worker: string | null
+    /** ISO 8601, UTC */
+    at: string
+  })[]
+  checkpoints: ({
+    name: string
+    attempt: number
+    /** ISO 8601, UTC */
+    at: string
+    bytes: number
+    sleep_until: string | null
+  })[]
+  events: ({
+    type: string
+    /** ISO 8601, UTC */
+    at: string
+    data: Record<string, unknown>
+  })[]
+  timeline: ({
+    /** ISO 8601, UTC */
+    at: string
+    attempt: number | null
+    type: string
+  })[]
+}
+
+export type Explanation = {
+  /** ok, waiting, paused, starved, orphan, hung, stalled, poison … */
+  verdict: string
+  sentence: string
+  facts: Record<string, unknown>
+  advice: {
+    action: string
+    text: string
+    command: string | null
+  }
+}
+
+export type BulkActionResult = {
+  /** how many this request moved */
+  changed: number
+  /** of a retry: those whose key another job has by now */
+  conflicts: number
+  /** false: there may be more; send it again, a retry with `after` as `next` says */
+  done: boolean
+  next: string | null
+}
+
+export type JobActionResult = {
+  id: string
+  state: "waiting" | "running" | "stalled" | "succeeded" | "failed" | "skipped" | "cancelled"
+  /** false: it was so already */
+  changed: boolean
+}
+
+export type Batch = {
+  id: string
+  name: string
+  key: string | null
+  kind: string
+  queue: string
+  state: "submitting" | "waiting" | "running" | "paused" | "stalled" | "succeeded" | "completed_with_failures" | "failed" | "cancelled"
+  /** why it is paused, stalled or failed: a code and its facts */
+  reason: {
+    code: string
+  } | null
+  priority: number
+  total: number
+  waiting: number
+  running: number
+  stalled: number
+  succeeded: number
+  failed: number
+  skipped: number
+  cancelled: number
+  /** of a hundred, how many are final; null: it has no items */
+  percent: number | null
+  /** items a second, lately */
+  rate: number | null
+  eta_seconds: number | null
+  /** when the last attempt of an item ended */
+  progress_at: string | null
+  last_ref: string | null
+  resumes: number
+  max_resumes: number
+  /** how far into its list the submit has come */
+  items_received: number
+  /** a cascade over the items is under way */
+  following: boolean
+  complete_job: string | null
+  /** ISO 8601, UTC */
+  created_at: string
+  submitted_at: string | null
+  finished_at: string | null
+}
+
+export type Failure = {
+  item: string
+  ref: string | null
+  attempt: number
+  failures: number
+  /** error, timeout, crash, orphan, hung, stalled … */
+  type: string
+  message: string
+  code: string | null
+  /** for operators and admins; null for viewers */
+  stack: string | null
+  cause: string
+  /** what this list leaves out or cuts because it is large; null: nothing */
+  omitted: {
+    input?: {
+      /** that it takes in the table, where a large value is compressed */
+      bytes: number
+      /** where the whole of it is, below where this API is mounted */
+      href: string
+    }
+    result?: {
+      /** that it takes in the table, where a large value is compressed */
+      bytes: number
+      /** where the whole of it is, below where this API is mounted */
+      href: string
+    }
+    progress?: {
+      /** that it takes in the table, where a large value is compressed */
+      bytes: number
+      /** where the whole of it is, below where this API is mounted */
+      href: string
+    }
+    error?: {
+      /** that it takes in the table, where a large value is compressed */
+      bytes: number
+      /** where the whole of it is, below where this API is mounted */
+      href: string
+    }
+  } | null
+  at: string | null
+}
+
+export type FailureGroup = {
+  cause: string
+  count: number
+  /** there are more than are counted */
+  more: boolean
+  code: string | null
+  /** of one of them */
+  message: string | null
+  /** of some of them */
+  refs: (string)[]
+  last_at: string | null
+}
+
+export type Queue = {
+  queue: string
+  paused: boolean
+  ready: number
+  /** waiting for their run_at */
+  scheduled: number
+  running: number
+  stalled: number
+  limits: {
+    concurrency?: number
+    rate?: {
+      limit: number
+      per_ms: number
+    }
+    /** every other property is the name of a group with its own limits */
+    per_group?: {
+      concurrency?: number
+      rate?: {
+        limit: number
+        per_ms: number
+      }
+      admit?: {
+        limit: number
+        per_ms: number
+      }
+    }
+    /** the groups, or the batches, take turns */
+    fair?: "group" | "batch"
+    /** jobs in one turn, by group or by name of the batch; 1 if not given */
+    weights?: { [name: string]: number }
+    max_depth?: number
+  }
+}
+
+export type Schedule = {
+  name: string
+  kind: string
+  cron?: string
+  time_zone?: string
+  every_ms?: number
+  catch_up: unknown
+  /** ISO 8601, UTC */
+  next_at: string
+  last_occurrence: string | null
+  last_at: string | null
+  last_job: string | null
+  /** a process has this schedule; without a process it does not fire */
+  active: boolean
+}
+
+export type Guard = {
+  name: string
+  table: string
+  status: {
+    column: string
+    running: (string | null)[]
+  }
+  signal: (string)[]
+  /** what a lost row gets; now() is the instant of the mark */
+  set: { [name: string]: string | null }
+  /** of the job that is made for each row */
+  kind: string | null
+  after_ms: number
+  every_ms: number
+  last_sweep_at: string | null
+  last_marked: number
+  total: number
+  last_error: {
+    code: string
+    message: string
+  } | null
+  failing_since: string | null
+  warnings: (string)[]
+  active: boolean
+  late: boolean
+}
+
+export type GuardRun = {
+  name: string
+  table: string
+  dry_run: boolean
+  /** on a dry run, rows that would be */
+  marked: number
+  rows: ({
+    /** the row's key, as it is in its table */
+    key: unknown
+    /** ISO 8601, UTC */
+    signal_at: string
+  })[]
+  set: { [name: string]: string | null }
+  jobs: number
+  refused: ({
+    /** the row's key, as it is in its table */
+    key: unknown
+    code: string
+    message: string
+  })[]
+  warnings: (string)[]
+}
+
+export type Projeto = {
+  id: string
+  nome: string
+  categorias: (string)[]
+  instrucoes: string
+  /** null: the one of OPENROUTER_MODEL */
+  modelo: string | null
+  max_retries_execucao: number
+  max_retries_documento: number
+  /** dollars, with two to six decimals; null: no limit */
+  limite_custo_usd: string | null
+  /** ISO 4217 */
+  moeda: string
+  /** answered without the AI, because it has no key */
+  simulado: boolean
+  /** ISO 8601, UTC */
+  criado_em: string
+  /** ISO 8601, UTC */
+  atualizado_em: string
+}
+
+export type Execucao = {
+  id: string
+  projeto_id: string
+  projeto: string
+  status: "PENDENTE" | "EM_ANDAMENTO" | "PAUSADO" | "TRAVADO" | "CONCLUIDO" | "ERRO" | "CANCELADO"
+  /** the status for people, such as "Concluído com erros" */
+  status_exibicao: string
+  total: number
+  pendentes: number
+  processando: number
+  concluidos: number
+  erros: number
+  pulados: number
+  /** of those that were skipped, how many because the execution was cancelled */
+  cancelados: number
+  /** of a hundred, how many have ended */
+  percentual: number
+  tentativas_retry: number
+  max_retries: number
+  reaproveitar: boolean
+  /** the model that documents which are not done are asked of; null: the one of OPENROUTER_MODEL */
+  modelo: string | null
+  /** dollars, with two decimals, half a cent rounded up */
+  custo_usd: string
+  /** the same with six decimals, for a document costs fractions of a cent */
+  custo_usd_exato: string
+  /** ISO 4217 */
+  moeda: string
+  /** answered without the AI, because it has no key */
+  simulado: boolean
+  criado_por: string
+  /** ISO 8601, UTC */
+  criado_em: string
+  concluido_em: string | null
+}
+
+export type StatusDetalhado = {
+  id: string
+  status: "PENDENTE" | "EM_ANDAMENTO" | "PAUSADO" | "TRAVADO" | "CONCLUIDO" | "ERRO" | "CANCELADO"
+  /** the status for people, such as "Concluído com erros" */
+  status_exibicao: string
+  total: number
+  pendentes: number
+  processando: number
+  concluidos: number
+  erros: number
+  pulados: number
+  /** of those that were skipped, how many because the execution was cancelled */
+  cancelados: number
+  /** of a hundred, how many have ended */
+  percentual: number
+  /** when the last attempt of a document ended */
+  ultimo_heartbeat: string | null
+  segundos_sem_progresso: number
+  ultimo_codigo_processado: string | null
+  tentativas_retry: number
+  max_retries: number
+  pode_retomar: boolean
+  rota_origem: string
+  /** one sentence: whether to wait, or which action to run */
+  diagnostico: string
+  travado_motivo: string | null
+  /** the model that documents which are not done are asked of; null: the one of OPENROUTER_MODEL */
+  modelo: string | null
+  /** dollars, with two decimals, half a cent rounded up */
+  custo_usd: string
+  /** the same with six decimals, for a document costs fractions of a cent */
+  custo_usd_exato: string
+  /** dollars, with two to six decimals; null: no limit */
+  limite_custo_usd: string | null
+  /** ISO 4217 */
+  moeda: string
+  /** answered without the AI, because it has no key */
+  simulado: boolean
+  erros_recentes: ({
+    codigo: string
+    erro_mensagem: string | null
+    ultimo_erro_em: string | null
+  })[]
+}
+
+export type Documento = {
+  codigo: string
+  status: "PENDENTE" | "PROCESSANDO" | "CONCLUIDO" | "ERRO" | "PULADO"
+  tentativas: number
+  erro_mensagem: string | null
+  ultimo_erro_em: string | null
+  categoria: string | null
+  confianca: number | null
+  /** answered without the AI, because it has no key */
+  simulado: boolean
+  /** an earlier one of this execution with the same bytes */
+  duplicado_de: string | null
+  /** it has the answer to an earlier document with the same bytes */
+  reaproveitado: boolean
+}
+
+export type ErroDeDocumento = {
+  codigo: string
+  status: "PENDENTE" | "PROCESSANDO" | "CONCLUIDO" | "ERRO" | "PULADO"
+  tentativas: number
+  erro_mensagem: string | null
+  /** null for viewers */
+  erro_stack: string | null
+  ultimo_erro_em: string | null
+  /** what the AI wrote that was of no use, at most 4,000 characters; null for viewers */
+  resposta_ia: string | null
+}
+
+export type Resultado = {
+  codigo: string
+  categoria: string | null
+  confianca: number | null
+  justificativa: string | null
+  status: "PENDENTE" | "PROCESSANDO" | "CONCLUIDO" | "ERRO" | "PULADO"
+  modelo: string | null
+  tokens_entrada: number | null
+  tokens_saida: number | null
+  custo_usd: string | null
+  custo_usd_exato: string | null
+  /** ISO 4217 */
+  moeda: string
+  /** answered without the AI, because it has no key */
+  simulado: boolean
+  /** why the document is ERRO or PULADO */
+  erro_mensagem: string | null
+}
+
+export type ListedQuote = {
+  id: string
+  status: "PENDING" | "PROCESSING" | "DONE" | "ERROR" | "CANCELLED"
+  batch_id: string | null
+  description: string
+  /** null: the analysis has not decided yet */
+  kind: "vehicle" | "product" | null
+  processing_checkpoint: "INIT" | "AI_ANALYSIS_START" | "AI_ANALYSIS_DONE" | "FIPE_SEARCH" | "SHOPPING_SEARCH_START" | "SHOPPING_SEARCH_DONE" | "PRICE_EXTRACTION_START" | "PRICE_EXTRACTION_PROGRESS" | "PRICE_EXTRACTION_DONE" | "FINALIZATION" | "COMPLETED" | null
+  progress_percentage: number
+  last_heartbeat: string | null
+  /** null while no worker has the quote */
+  worker_id: string | null
+  /** the current attempt; while the quote waits, the next one */
+  attempt_number: number
+  started_at: string | null
+  completed_at: string | null
+  error_message: string | null
+  result: QuoteResult | null
+  /** ISO 8601, UTC */
+  created_at: string
+  /** a provider without a key was simulated on this machine */
+  simulado: boolean
+}
+
+export type QuoteResult = {
+  price: string | null
+  currency: string
+  confidence: "high" | "medium" | "low"
+  confidence_reason: string | null
+}
+
+export type Quote = {
+  id: string
+  status: "PENDING" | "PROCESSING" | "DONE" | "ERROR" | "CANCELLED"
+  batch_id: string | null
+  description: string
+  /** null: the analysis has not decided yet */
+  kind: "vehicle" | "product" | null
+  processing_checkpoint: "INIT" | "AI_ANALYSIS_START" | "AI_ANALYSIS_DONE" | "FIPE_SEARCH" | "SHOPPING_SEARCH_START" | "SHOPPING_SEARCH_DONE" | "PRICE_EXTRACTION_START" | "PRICE_EXTRACTION_PROGRESS" | "PRICE_EXTRACTION_DONE" | "FINALIZATION" | "COMPLETED" | null
+  progress_percentage: number
+  last_heartbeat: string | null
+  /** null while no worker has the quote */
+  worker_id: string | null
+  /** the current attempt; while the quote waits, the next one */
+  attempt_number: number
+  started_at: string | null
+  completed_at: string | null
+  error_message: string | null
+  result: QuoteResult | null
+  /** ISO 8601, UTC */
+  created_at: string
+  /** a provider without a key was simulated on this machine */
+  simulado: boolean
+  /** what a later attempt starts from */
+  resume_data: {
+    tested_products: (GetQuoteschema0)[]
+  } | null
+  analysis: GetQuoteschema0
+  claude_payload_json: GetQuoteschema0
+  google_shopping_response_json: GetQuoteschema0
+  prices: (QuotePrice)[]
+  pages_without_price: (PageWithoutPrice)[]
+}
+
+export type GetQuoteschema0 = string | number | boolean | null | (GetQuoteschema0)[] | { [name: string]: GetQuoteschema0 }
+
+export type QuotePrice = {
+  n: number
+  product: string
+  shop: string
+  url: string
+  title: string | null
+  /** with two decimals, as text */
+  price: string
+  currency: string
+  source: string | null
+  /** the part of the page that the price was read from */
+  snippet: string | null
+  /** ISO 8601, UTC */
+  seen_at: string
+  /** null: not decided yet */
+  used: boolean | null
+  /** why the price does not count */
+  reason: string | null
+  /** the page as it was, compressed */
+  evidence_url: string | null
+  /** a picture of the page; null without CHROMIUM_PATH */
+  screenshot_url: string | null
+}
+
+export type PageWithoutPrice = {
+  n: number
+  product: string
+  shop: string
+  url: string
+  reason: string | null
+  /** ISO 8601, UTC */
+  seen_at: string
+  evidence_url: string | null
+}
+
+export type StuckQuote = {
+  id: string
+  status: "PENDING" | "PROCESSING" | "DONE" | "ERROR" | "CANCELLED"
+  batch_id: string | null
+  description: string
+  /** null: the analysis has not decided yet */
+  kind: "vehicle" | "product" | null
+  processing_checkpoint: "INIT" | "AI_ANALYSIS_START" | "AI_ANALYSIS_DONE" | "FIPE_SEARCH" | "SHOPPING_SEARCH_START" | "SHOPPING_SEARCH_DONE" | "PRICE_EXTRACTION_START" | "PRICE_EXTRACTION_PROGRESS" | "PRICE_EXTRACTION_DONE" | "FINALIZATION" | "COMPLETED" | null
+  progress_percentage: number
+  last_heartbeat: string | null
+  /** null while no worker has the quote */
+  worker_id: string | null
+  /** the current attempt; while the quote waits, the next one */
+  attempt_number: number
+  started_at: string | null
+  completed_at: string | null
+  error_message: string | null
+  result: QuoteResult | null
+  /** ISO 8601, UTC */
+  created_at: string
+  /** a provider without a key was simulated on this machine */
+  simulado: boolean
+  seconds_since_heartbeat: number
+}
+
+export type Document = {
+  id: string
+  user: string
+  filename: string
+  /** bytes */
+  size: number
+  sha256: string
+  status: "PENDING" | "PROCESSING" | "DONE" | "FAILED"
+  /** why the document is FAILED */
+  error_message: string | null
+  pages: number | null
+  title: string | null
+  /** null: another language, or too little text */
+  language: "pt" | "en" | null
+  /** false: the text lacks pages */
+  text_complete: boolean | null
+  /** the first document of the same user with the same bytes */
+  duplicate_of: string | null
+  thumbnail_url: string | null
+  /** ISO 8601, UTC */
+  created_at: string
+  /** ISO 8601, UTC */
+  updated_at: string
+}
+
+export type BankSync = {
+  id: string
+  status: "PENDING" | "PROCESSING" | "DONE" | "FAILED"
+  /** null: all connections of the user */
+  item_id: string | null
+  error_code: string | null
+  /** why the sync is FAILED, or why it waits */
+  error_message: string | null
+  /** the bank waits for its customer: no further attempt helps */
+  needs_user: boolean
+  /** of a sync that waits after an attempt */
+  retry_at: string | null
+  attempts: number
+  /** accounts read to the end */
+  accounts: number
+  /** new transactions */
+  added: number
+  /** transactions with a changed value */
+  changed: number
+  /** transactions that the bank does not list any more */
+  removed: number
+  /** the user to whom the row belongs */
+  user: string
+  /** ISO 8601, UTC */
+  created_at: string
+  started_at: string | null
+  /** ISO 8601, UTC */
+  updated_at: string
+  completed_at: string | null
+  /** Pluggy without keys was simulated on this machine */
+  simulado: boolean
+}
+
+export type BankItem = {
+  id: string
+  institution: string | null
+  /** Pluggy's word, such as UPDATED or LOGIN_ERROR */
+  status: string
+  status_detail: string | null
+  needs_user: boolean
+  /** ISO 8601, UTC */
+  checked_at: string
+  /** the end of the last whole sync */
+  synced_at: string | null
+  /** the user to whom the row belongs */
+  user: string
+  /** Pluggy without keys was simulated on this machine */
+  simulado: boolean
+}
+
+export type BankAccount = {
+  id: string
+  item_id: string
+  institution: string | null
+  name: string
+  type: string
+  subtype: string | null
+  last_digits: string | null
+  /** with two decimals, as text */
+  balance: string
+  currency: string
+  /** ISO 8601, UTC */
+  balance_at: string
+  /** the newest transaction of the last whole sync */
+  synced_to: string | null
+  /** the bank does not list the account any more */
+  removed_at: string | null
+  /** the user to whom the row belongs */
+  user: string
+  /** Pluggy without keys was simulated on this machine */
+  simulado: boolean
+}
+
+export type BankTransaction = {
+  id: string
+  account_id: string
+  item_id: string
+  /** as the bank gives the instant */
+  date: string
+  /** the day in Brazil */
+  day: string
+  description: string
+  /** as the bank gives the amount; `type` is the direction */
+  amount: string
+  currency: string
+  type: "CREDIT" | "DEBIT"
+  status: "POSTED" | "PENDING"
+  category: string | null
+  category_id: string | null
+  /** ISO 8601, UTC */
+  created_at: string
+  /** ISO 8601, UTC */
+  updated_at: string
+  /** the bank does not list the transaction any more */
+  removed_at: string | null
+  /** the user to whom the row belongs */
+  user: string
+  /** Pluggy without keys was simulated on this machine */
+  simulado: boolean
+}
+
+export type BankTotals = {
+  /** the day in Brazil */
+  from: string
+  /** the day in Brazil */
+  to: string
+  months: ({
+    month: string
+    currency: string
+    /** with two decimals, as text */
+    credit: string
+    /** with two decimals, as text */
+    debit: string
+    count: number
+  })[]
+  categories: ({
+    category: string | null
+    currency: string
+    /** with two decimals, as text */
+    credit: string
+    /** with two decimals, as text */
+    debit: string
+    count: number
+  })[]
+  items: ({
+    month: string
+    category: string | null
+    currency: string
+    /** with two decimals, as text */
+    credit: string
+    /** with two decimals, as text */
+    debit: string
+    count: number
+  })[]
+  /** Pluggy without keys was simulated on this machine */
+  simulado: boolean
+}
+
+export type ListedSnap = {
+  id: string
+  status: "PENDING" | "PROCESSING" | "DONE" | "FAILED"
+  /** tries so far, of 5; the end of a worker is no try */
+  attempt_count: number
+  /** after a failure: when the next attempt may start */
+  next_retry_at: string | null
+  last_error: string | null
+  /** the worker that has the snap now */
+  claimed_by: string | null
+  /** since when the worker has the snap */
+  locked_at: string | null
+  /** ISO 8601, UTC */
+  created_at: string
+  completed_at: string | null
+  name: string
+  content_type: string
+  /** bytes */
+  size: number
+  sha256: string
+  /** the oldest snap with the same bytes */
+  duplicate_of: string | null
+  /** the oldest snap with the same perceptual hash, whatever its bytes */
+  similar_to: string | null
+  result: {
+    format: string
+    /** pixels, as shown */
+    width: number
+    height: number
+    /** difference hash, 16 hex digits; similar images differ in few bits */
+    perceptual_hash: string
+    /** variance of the Laplacian; low: blurred; null: fewer than 3 x 3 pixels */
+    blur_score: number | null
+    dominant_colors: ({
+      hex: string
+      share: number
+    })[]
+    /** of EXIF; a clock without an offset counts as UTC */
+    taken_at: string | null
+    /** offset of the camera's clock, such as -03:00 */
+    taken_at_offset: string | null
+  } | null
+}
+
+export type Snap = {
+  id: string
+  status: "PENDING" | "PROCESSING" | "DONE" | "FAILED"
+  /** tries so far, of 5; the end of a worker is no try */
+  attempt_count: number
+  /** after a failure: when the next attempt may start */
+  next_retry_at: string | null
+  last_error: string | null
+  /** the worker that has the snap now */
+  claimed_by: string | null
+  /** since when the worker has the snap */
+  locked_at: string | null
+  /** ISO 8601, UTC */
+  created_at: string
+  completed_at: string | null
+  name: string
+  content_type: string
+  /** bytes */
+  size: number
+  sha256: string
+  /** the oldest snap with the same bytes */
+  duplicate_of: string | null
+  /** the oldest snap with the same perceptual hash, whatever its bytes */
+  similar_to: string | null
+  result: {
+    format: string
+    /** pixels, as shown */
+    width: number
+    height: number
+    /** difference hash, 16 hex digits; similar images differ in few bits */
+    perceptual_hash: string
+    /** variance of the Laplacian; low: blurred; null: fewer than 3 x 3 pixels */
+    blur_score: number | null
+    dominant_colors: ({
+      hex: string
+      share: number
+    })[]
+    /** of EXIF; a clock without an offset counts as UTC */
+    taken_at: string | null
+    /** offset of the camera's clock, such as -03:00 */
+    taken_at_offset: string | null
+    /** pixels of each luminance, 0 to 255, of the image at most 1024 pixels a side */
+    luminance_histogram: (number)[]
+  } | null
+}
+
+export type ListedPlannerJob = {
+  id: string
+  kind: "generate-schedule" | "extract-demand" | "generate-thumbnail"
+  status: "PENDING" | "RUNNING" | "COMPLETED" | "FAILED"
+  /** ISO 8601, UTC */
+  created_at: string
+  started_at: string | null
+  completed_at: string | null
+  /** heartbeat of the worker while RUNNING, at most 30 s old; frozen at the end */
+  last_heartbeat_at: string | null
+  error_message: string | null
+  progress: Record<string, unknown> | null
+}
+
+export type PlannerJob = {
+  id: string
+  kind: "generate-schedule" | "extract-demand" | "generate-thumbnail"
+  status: "PENDING" | "RUNNING" | "COMPLETED" | "FAILED"
+  /** ISO 8601, UTC */
+  created_at: string
+  started_at: string | null
+  completed_at: string | null
+  /** heartbeat of the worker while RUNNING, at most 30 s old; frozen at the end */
+  last_heartbeat_at: string | null
+  error_message: string | null
+  progress: Record<string, unknown> | null
+  result: GetPlannerJobschema0
+}
+
+export type GetPlannerJobschema0 = string | number | boolean | null | (GetPlannerJobschema0)[] | { [name: string]: GetPlannerJobschema0 }
+
+export interface Operations {
+  /** It lives */
+  'GET /health': {
+    role: 'open'
+    answer: {
+      status: "ok"
+      version: string
+    }
+  }
+  /** The database is there, the watchdog on time; in a process that works: it can claim */
+  'GET /ready': {
+    role: 'open'
+    answer: {
+      status: "ok"
+    }
+  }
+  /** Metrics of the whole system and of this process, for Prometheus */
+  'GET /metrics': {
+    role: 'viewer'
+    answer: unknown
+  }
+  /** Enqueues one job, or up to 10,000 of any kinds, all or none of them */
+  'POST /api/v1/jobs': {
+    role: 'operator'
+    body: {
+      kind: string
+      input?: unknown
+      /** one job per kind and key until 24 h after its end */
+      key?: string
+      key_until?: "day" | "final"
+      priority?: number
+      /** ISO 8601, with Z or an offset */
+      run_at?: string
+      delay_seconds?: number
+      /** the tenant or user it belongs to */
+      group_key?: string
+      /** your own code for it */
+      ref?: string
+      /** an existing queue, in place of the queue of the kind */
+      queue?: string
+      /** in place of maxAttempts of the kind */
+      max_attempts?: number
+      /** in place of the backoff of the kind, part by part */
+      backoff?: {
+        first_seconds?: number | 0
+        factor?: number
+        max_seconds?: number
+        jitter?: number
+      }
+      /** in place of the timeout of the kind */
+      timeout_seconds?: number
+      /** how long it stays after its end: for every final state, or by final state */
+      retention_seconds?: number | {
+        succeeded?: number
+        failed?: number
+        skipped?: number
+        cancelled?: number
+      }
+    } | ({
+      kind: string
+      input?: unknown
+      /** one job per kind and key until 24 h after its end */
+      key?: string
+      key_until?: "day" | "final"
+      priority?: number
+      /** ISO 8601, with Z or an offset */
+      run_at?: string
+      delay_seconds?: number
+      /** the tenant or user it belongs to */
+      group_key?: string
+      /** your own code for it */
+      ref?: string
+      /** an existing queue, in place of the queue of the kind */
+      queue?: string
+      /** in place of maxAttempts of the kind */
+      max_attempts?: number
+      /** in place of the backoff of the kind, part by part */
+      backoff?: {
+        first_seconds?: number | 0
+        factor?: number
+        max_seconds?: number
+        jitter?: number
+      }
+      /** in place of the timeout of the kind */
+      timeout_seconds?: number
+      /** how long it stays after its end: for every final state, or by final state */
+      retention_seconds?: number | {
+        succeeded?: number
+        failed?: number
+        skipped?: number
+        cancelled?: number
+      }
+    })[] | {
+      jobs: ({
+        kind: string
+        input?: unknown
+        /** one job per kind and key until 24 h after its end */
+        key?: string
+        key_until?: "day" | "final"
+        priority?: number
+        /** ISO 8601, with Z or an offset */
+        run_at?: string
+        delay_seconds?: number
+        /** the tenant or user it belongs to */
+        group_key?: string
+        /** your own code for it */
+        ref?: string
+        /** an existing queue, in place of the queue of the kind */
+        queue?: string
+        /** in place of maxAttempts of the kind */
+        max_attempts?: number
+        /** in place of the backoff of the kind, part by part */
+        backoff?: {
+          first_seconds?: number | 0
+          factor?: number
+          max_seconds?: number
+          jitter?: number
+        }
+        /** in place of the timeout of the kind */
+        timeout_seconds?: number
+        /** how long it stays after its end: for every final state, or by final state */
+        retention_seconds?: number | {
+          succeeded?: number
+          failed?: number
+          skipped?: number
+          cancelled?: number
+        }
+      })[]
+    }
+    answer: {
+      id: string
+      /** false: a job with this key was there already, and this is it */
+      created: boolean
+      state: "waiting" | "running" | "stalled" | "succeeded" | "failed" | "skipped" | "cancelled"
+    } | {
+      items: ({
+        id: string
+        /** false: a job with this key was there already, and this is it */
+        created: boolean
+        state: "waiting" | "running" | "stalled" | "succeeded" | "failed" | "skipped" | "cancelled"
+      })[]
+      created: number
+      duplicates: number
+    }
+  }
+  /** Jobs by filter, the newest first; a page may be short though there is a next */
+  'GET /api/v1/jobs': {
+    role: 'viewer'
+    query: { state?: "waiting" | "running" | "stalled" | "succeeded" | "failed" | "skipped" | "cancelled"; kind?: string; queue?: string; group_key?: string; ref?: string; key?: string; batch_id?: string; created_before?: string; limit?: number; after?: string }
+    answer: {
+      items: (Job)[]
+      next: string | null
+    }
+  }
+  /** A job with its attempts, failures, checkpoints and what else happened to it */
+  'GET /api/v1/jobs/{id}': {
+    role: 'viewer'
+    params: { id: string }
+    answer: JobDetail
+  }
+  /** Changes a job that waits: its earliest start, its priority, its whole input; one that has started is 409 */
+  'PATCH /api/v1/jobs/{id}': {
+    role: 'operator'
+    params: { id: string }
+    body: {
+      /** ISO 8601, with Z or an offset */
+      run_at?: string
+      delay_seconds?: number
+      priority?: number
+      input?: unknown
+    }
+    answer: JobActionResult
+  }
+  /** Why it does not move, and whether to wait or to run an action */
+  'GET /api/v1/jobs/{id}/explain': {
+    role: 'viewer'
+    params: { id: string }
+    answer: Explanation
+  }
+  /** Why it does not move, and whether to wait or to run an action */
+  'POST /api/v1/jobs/{id}/explain': {
+    role: 'viewer'
+    params: { id: string }
+    answer: Explanation
+  }
+  /** Cancels all that the filter names and that have not ended, for some seconds; again until it is done */
+  'POST /api/v1/jobs/cancel': {
+    role: 'operator'
+    body: {
+      state?: "waiting" | "running" | "stalled"
+      kind?: string
+      queue?: string
+      group_key?: string
+      batch_id?: string
+      /** ISO 8601, with Z or an offset */
+      created_before?: string
+    }
+    answer: BulkActionResult
+  }
+  /** Runs all that the filter names and that failed (or were skipped or cancelled) again */
+  'POST /api/v1/jobs/retry': {
+    role: 'operator'
+    body: {
+      state?: "failed" | "skipped" | "cancelled"
+      kind?: string
+      queue?: string
+      group_key?: string
+      batch_id?: string
+      /** ISO 8601, with Z or an offset */
+      created_before?: string
+      /** the `next` of the request before */
+      after?: string
+    }
+    answer: BulkActionResult
+  }
+  /** Erases all that the filter names and that are final, with everything about them, for some seconds; again until it is done */
+  'POST /api/v1/jobs/erase': {
+    role: 'admin'
+    body: {
+      state?: "succeeded" | "failed" | "skipped" | "cancelled"
+      kind?: string
+      queue?: string
+      group_key?: string
+      batch_id?: string
+      /** ISO 8601, with Z or an offset */
+      created_before?: string
+      /** the `next` of the request before */
+      after?: string
+      /** true: counts, and erases nothing */
+      dry_run?: boolean
+    }
+    answer: BulkActionResult
+  }
+  /** Ends it; a running attempt loses its lease at once */
+  'POST /api/v1/jobs/{id}/cancel': {
+    role: 'operator'
+    params: { id: string }
+    answer: JobActionResult
+  }
+  /** A stalled one goes on */
+  'POST /api/v1/jobs/{id}/resume': {
+    role: 'operator'
+    params: { id: string }
+    answer: JobActionResult
+  }
+  /** Runs one that failed, was skipped or cancelled again, after its last step */
+  'POST /api/v1/jobs/{id}/retry': {
+    role: 'operator'
+    params: { id: string }
+    answer: JobActionResult
+  }
+  /** Runs one that has ended again from scratch */
+  'POST /api/v1/jobs/{id}/rerun': {
+    role: 'operator'
+    params: { id: string }
+    answer: JobActionResult
+  }
+  /** It shall not run, or not again: it ends as skipped, with the reason */
+  'POST /api/v1/jobs/{id}/skip': {
+    role: 'operator'
+    params: { id: string }
+    body: {
+      reason?: string
+    }
+    answer: JobActionResult
+  }
+  /** Submit a batch: a list of inputs that become jobs with one progress */
+  'POST /api/v1/batches': {
+    role: 'operator'
+    body: {
+      /** of a batch that the engine was made with */
+      name: string
+      /** the inputs of its jobs */
+      items: (unknown)[]
+      /** your own codes, one for each item, such as documents' names */
+      refs?: (string)[]
+      /** one batch per name and key until 24 h after its end */
+      key?: string
+      priority?: number
+      group_key?: string
+      /** ISO 8601, with Z or an offset */
+      run_at?: string
+      delay_seconds?: number
+      /** an existing queue, in place of the queue of the kind */
+      queue?: string
+      /** in place of maxAttempts of the kind */
+      max_attempts?: number
+      /** in place of the backoff of the kind, part by part */
+      backoff?: {
+        first_seconds?: number | 0
+        factor?: number
+        max_seconds?: number
+        jitter?: number
+      }
+      /** in place of the timeout of the kind */
+      timeout_seconds?: number
+      /** how long it stays after its end: for every final state, or by final state */
+      retention_seconds?: number | {
+        succeeded?: number
+        failed?: number
+        skipped?: number
+        cancelled?: number
+      }
+    }
+    answer: {
+      id: string
+      /** false: a batch with this key was there already */
+      created: boolean
+      total: number
+      /** items that another job with the same key stands for */
+      duplicates: number
+    }
+  }
+  /** Batches, the newest first */
+  'GET /api/v1/batches': {
+    role: 'viewer'
+    query: { state?: "submitting" | "waiting" | "running" | "paused" | "stalled" | "succeeded" | "completed_with_failures" | "failed" | "cancelled"; name?: string; limit?: number; after?: string }
+    answer: {
+      items: (Batch)[]
+      next: string | null
+    }
+  }
+  /** One batch: its state, its counts, its rate and when it will be over */
+  'GET /api/v1/batches/{id}': {
+    role: 'viewer'
+    params: { id: string }
+    answer: Batch
+  }
+  /** Why it does not move, and whether to wait or to run an action */
+  'GET /api/v1/batches/{id}/explain': {
+    role: 'viewer'
+    params: { id: string }
+    answer: Explanation
+  }
+  /** Why it does not move, and whether to wait or to run an action */
+  'POST /api/v1/batches/{id}/explain': {
+    role: 'viewer'
+    params: { id: string }
+    answer: Explanation
+  }
+  /** Its items in the order of their list; those that failed by cause. A page may be short though there is a next */
+  'GET /api/v1/batches/{id}/items': {
+    role: 'viewer'
+    params: { id: string }
+    query: { state?: "waiting" | "running" | "stalled" | "succeeded" | "failed" | "skipped" | "cancelled"; cause?: string; limit?: number; after?: string }
+    answer: {
+      items: (Job)[]
+      next: string | null
+    }
+  }
+  /** An item that shall not run, or not again: it ends as skipped, with the reason */
+  'POST /api/v1/batches/{id}/items/{item}/skip': {
+    role: 'operator'
+    params: { id: string; item: string }
+    body: {
+      reason?: string
+    }
+    answer: JobActionResult
+  }
+  /** A failed, skipped or cancelled item runs again with a new budget of tries; what its steps saved stays */
+  'POST /api/v1/batches/{id}/items/{item}/retry': {
+    role: 'operator'
+    params: { id: string; item: string }
+    answer: JobActionResult
+  }
+  /** Its failed items by cause, each with its last error */
+  'GET /api/v1/batches/{id}/failures': {
+    role: 'viewer'
+    params: { id: string }
+    query: { cause?: string; limit?: number; after?: string }
+    answer: {
+      items: (Failure)[]
+      next: string | null
+    }
+  }
+  /** The same grouped: each cause once, the most first, with an example and some refs; at most a hundred */
+  'GET /api/v1/batches/{id}/failures/causes': {
+    role: 'viewer'
+    params: { id: string }
+    query: { limit?: number; after?: string }
+    answer: {
+      items: (FailureGroup)[]
+      next: string | null
+    }
+  }
+  /** A paused or a stalled batch goes on; the resume of a stalled one is counted */
+  'POST /api/v1/batches/{id}/resume': {
+    role: 'operator'
+    params: { id: string }
+    answer: {
+      id: string
+      state: "submitting" | "waiting" | "running" | "paused" | "stalled" | "succeeded" | "completed_with_failures" | "failed" | "cancelled"
+      /** by this call */
+      changed: boolean
+      /** items that are not final and go on */
+      resumed: number
+    }
+  }
+  /** Its failed items, or those of one cause, run again with a new budget of tries */
+  'POST /api/v1/batches/{id}/retry-failed': {
+    role: 'operator'
+    params: { id: string }
+    body: {
+      /** as failures/causes names it */
+      cause?: string
+    }
+    answer: {
+      id: string
+      state: "submitting" | "waiting" | "running" | "paused" | "stalled" | "succeeded" | "completed_with_failures" | "failed" | "cancelled"
+      /** by this call */
+      changed: boolean
+      /** items that wait again */
+      retried: number
+      /** items whose key another job has by now, which stay failed */
+      conflicts: number
+    }
+  }
+  /** Nothing more of it starts; what runs goes on to its end */
+  'POST /api/v1/batches/{id}/pause': {
+    role: 'operator'
+    params: { id: string }
+    answer: {
+      id: string
+      state: "submitting" | "waiting" | "running" | "paused" | "stalled" | "succeeded" | "completed_with_failures" | "failed" | "cancelled"
+      /** by this call */
+      changed: boolean
+    }
+  }
+  /** It is cancelled at once; its items follow in chunks, running attempts lose their lease */
+  'POST /api/v1/batches/{id}/cancel': {
+    role: 'operator'
+    params: { id: string }
+    answer: {
+      id: string
+      state: "submitting" | "waiting" | "running" | "paused" | "stalled" | "succeeded" | "completed_with_failures" | "failed" | "cancelled"
+      /** by this call */
+      changed: boolean
+    }
+  }
+  /** Another priority for its items that wait and those still to come: 0 is first, 9 last */
+  'POST /api/v1/batches/{id}/priority': {
+    role: 'operator'
+    params: { id: string }
+    body: {
+      priority: number
+    }
+    answer: {
+      id: string
+      state: "submitting" | "waiting" | "running" | "paused" | "stalled" | "succeeded" | "completed_with_failures" | "failed" | "cancelled"
+      /** by this call */
+      changed: boolean
+      moved: number
+    }
+  }
+  /** Every queue with what waits, runs and is stalled in it */
+  'GET /api/v1/queues': {
+    role: 'viewer'
+    query: { limit?: number; after?: string }
+    answer: {
+      items: (Queue)[]
+      next: string | null
+    }
+  }
+  /** Nothing more of it is started, by any worker; what runs goes on to its end */
+  'POST /api/v1/queues/{name}/pause': {
+    role: 'operator'
+    params: { name: string }
+    answer: {
+      queue: string
+      paused: boolean
+      changed: boolean
+    }
+  }
+  /** A paused queue goes on */
+  'POST /api/v1/queues/{name}/resume': {
+    role: 'operator'
+    params: { name: string }
+    answer: {
+      queue: string
+      paused: boolean
+      changed: boolean
+    }
+  }
+  /** Cancels what waits in it, for some seconds; again until it is done */
+  'POST /api/v1/queues/{name}/clear': {
+    role: 'operator'
+    params: { name: string }
+    answer: {
+      queue: string
+      /** how many this request cancelled */
+      cancelled: number
+      /** false: there may be more; send it again */
+      done: boolean
+    }
+  }
+  /** Replaces its limits for all workers, also for jobs that wait; {} removes them */
+  'PUT /api/v1/queues/{name}/limits': {
+    role: 'operator'
+    params: { name: string }
+    body: {
+      concurrency?: number
+      rate?: {
+        limit: number
+        per_ms: number
+      }
+      /** every other property is the name of a group with its own limits */
+      per_group?: {
+        concurrency?: number
+        rate?: {
+          limit: number
+          per_ms: number
+        }
+        admit?: {
+          limit: number
+          per_ms: number
+        }
+      }
+      /** the groups, or the batches, take turns */
+      fair?: "group" | "batch"
+      /** jobs in one turn, by group or by name of the batch; 1 if not given */
+      weights?: { [name: string]: number }
+      max_depth?: number
+    }
+    answer: {
+      queue: string
+      limits: {
+        concurrency?: number
+        rate?: {
+          limit: number
+          per_ms: number
+        }
+        /** every other property is the name of a group with its own limits */
+        per_group?: {
+          concurrency?: number
+          rate?: {
+            limit: number
+            per_ms: number
+          }
+          admit?: {
+            limit: number
+            per_ms: number
+          }
+        }
+        /** the groups, or the batches, take turns */
+        fair?: "group" | "batch"
+        /** jobs in one turn, by group or by name of the batch; 1 if not given */
+        weights?: { [name: string]: number }
+        max_depth?: number
+      }
+      changed: boolean
+    }
+  }
+  /** Why nothing of it is taken, and whether to wait or to run an action */
+  'GET /api/v1/queues/{name}/explain': {
+    role: 'viewer'
+    params: { name: string }
+    answer: Explanation
+  }
+  /** Why nothing of it is taken, and whether to wait or to run an action */
+  'POST /api/v1/queues/{name}/explain': {
+    role: 'viewer'
+    params: { name: string }
+    answer: Explanation
+  }
+  /** The workers there are, the dead ones of the last day included */
+  'GET /api/v1/workers': {
+    role: 'viewer'
+    query: { limit?: number; after?: string }
+    answer: {
+      items: ({
+        id: string
+        host: string
+        pid: number
+        version: string
+        queues: { [name: string]: number }
+        kinds: (string)[]
+        /** ISO 8601, UTC */
+        started_at: string
+        heartbeat_age_seconds: number
+        suspected: boolean
+        dead: boolean
+        running: number
+        memory_bytes: number | null
+        loop_lag_ms: number | null
+        abandoned: number
+        write_lag_ms: number
+        supervised: boolean
+        blocked: {
+          seconds: number
+          job: string | null
+          attempt: number | null
+          stack: string | null
+        } | null
+      })[]
+      next: string | null
+    }
+  }
+  /** Services outside that have ever asked jobs to wait, or stopped, and how they stand */
+  'GET /api/v1/providers': {
+    role: 'viewer'
+    query: { limit?: number; after?: string }
+    answer: {
+      items: ({
+        name: string
+        state: "open" | "waiting" | "stopped"
+        /** of the jobs that met it waiting or stopped */
+        kinds: (string)[]
+        wait_until: string | null
+        /** in a row, without an answer in between */
+        consecutive_waits: number
+        /** when the first of those was */
+        waits_since: string | null
+        stopped_at: string | null
+        /** of a stopped one: when one job may ask it again */
+        probe_at: string | null
+        code: string | null
+        message: string | null
+        /** ISO 8601, UTC */
+        at: string
+        /** of a stopped one: what the last job that was let through to it met instead of an answer */
+        probe_error: string | null
+        probe_error_at: string | null
+      })[]
+      next: string | null
+    }
+  }
+  /** Ends the wait or the stop of a provider; the jobs and batches that wait for the provider continue */
+  'POST /api/v1/providers/{name}/clear': {
+    role: 'operator'
+    params: { name: string }
+    answer: {
+      name: string
+      state: "open"
+      changed: boolean
+    }
+  }
+  /** Every schedule, by name: its recurrence, its next occurrence and its last job */
+  'GET /api/v1/schedules': {
+    role: 'viewer'
+    query: { limit?: number; after?: string }
+    answer: {
+      items: (Schedule)[]
+      next: string | null
+    }
+  }
+  /** Enqueues its job now, beside its occurrences: the next occurrence stays */
+  'POST /api/v1/schedules/{name}/run': {
+    role: 'operator'
+    params: { name: string }
+    answer: {
+      id: string
+      created: boolean
+    }
+  }
+  /** Every guard, by name: what it watches, what it last found */
+  'GET /api/v1/guards': {
+    role: 'viewer'
+    query: { limit?: number; after?: string }
+    answer: {
+      items: (Guard)[]
+      next: string | null
+    }
+  }
+  /** Sweeps now and marks all lost rows; with dry_run it only lists the rows */
+  'POST /api/v1/guards/{name}/run': {
+    role: 'operator'
+    params: { name: string }
+    body: {
+      dry_run?: boolean
+    }
+    answer: GuardRun
+  }
+  /** Waiting, running and stalled jobs by queue and kind, and the workers */
+  'GET /api/v1/stats': {
+    role: 'viewer'
+    answer: {
+      queues: ({
+        queue: string
+        ready: number
+        scheduled: number
+        running: number
+        stalled: number
+      })[]
+      kinds: ({
+        kind: string
+        ready: number
+        scheduled: number
+        running: number
+        stalled: number
+      })[]
+      oldest_ready_seconds: number | null
+      workers: number
+      watchdog_lag_seconds: number | null
+      /** of the schema retoma: the number of its newest migration */
+      schema_version: number
+      sampled_at: string | null
+    }
+  }
+  /** Exceptions and actions of everything, as they happen */
+  'GET /api/v1/events': {
+    role: 'viewer'
+    query: { after?: string; last_event_id?: string }
+    answer: unknown
+  }
+  /** A batch, as it goes on, until it is over */
+  'GET /api/v1/batches/{id}/events': {
+    role: 'viewer'
+    params: { id: string }
+    query: { after?: string; last_event_id?: string }
+    answer: unknown
+  }
+  /** A job, as it goes on, until it is over */
+  'GET /api/v1/jobs/{id}/events': {
+    role: 'viewer'
+    params: { id: string }
+    query: { after?: string; last_event_id?: string }
+    answer: unknown
+  }
+  /** Log in with a token: sets a cookie for a week */
+  'POST /api/v1/login': {
+    role: 'open'
+    body: {
+      token: string
+    }
+    answer: {
+      user: string
+      role: "viewer" | "operator" | "admin"
+      /** ISO 8601, UTC */
+      expires_at: string
+    }
+  }
+  /** Log out: the cookie opens nothing any more */
+  'POST /api/v1/logout': {
+    role: 'open'
+    answer: undefined
+  }
+  /** Who is asking, as Retoma knows */
+  'GET /api/v1/me': {
+    role: 'viewer'
+    answer: {
+      user: string
+      role: "viewer" | "operator" | "admin"
+      via: "token" | "cookie" | "open" | "host"
+    }
+  }
+  /** The tokens there are, revoked ones included, newest first */
+  'GET /api/v1/tokens': {
+    role: 'admin'
+    query: { limit?: number; after?: string; user?: string; role?: "viewer" | "operator" | "admin"; live?: string }
+    answer: {
+      items: ({
+        id: string
+        user: string
+        role: "viewer" | "operator" | "admin"
+        /** how it begins */
+        shown: string
+        /** ISO 8601, UTC */
+        created_at: string
+        created_by: string | null
+        /** to the minute */
+        used_at: string | null
+        revoked_at: string | null
+      })[]
+      next: string | null
+    }
+  }
+  /** Make a token; it is in this answer and nowhere else */
+  'POST /api/v1/tokens': {
+    role: 'admin'
+    body: {
+      user: string
+      role: "viewer" | "operator" | "admin"
+    }
+    answer: {
+      id: string
+      user: string
+      role: "viewer" | "operator" | "admin"
+      /** how it begins */
+      shown: string
+      /** ISO 8601, UTC */
+      created_at: string
+      created_by: string | null
+      /** to the minute */
+      used_at: string | null
+      revoked_at: string | null
+      /** null: a repetition of the request with the same Idempotency-Key; the first response had the token */
+      token: string | null
+    }
+  }
+  /** Revoke a token: it opens nothing any more, and its log-ins end */
+  'DELETE /api/v1/tokens/{id}': {
+    role: 'admin'
+    params: { id: string }
+    answer: {
+      id: string
+      user: string
+      role: "viewer" | "operator" | "admin"
+      /** how it begins */
+      shown: string
+      /** ISO 8601, UTC */
+      created_at: string
+      created_by: string | null
+      /** to the minute */
+      used_at: string | null
+      revoked_at: string | null
+      changed: boolean
+    }
+  }
+  /** Revoke a token: it opens nothing any more, and its log-ins end */
+  'POST /api/v1/tokens/{id}/revoke': {
+    role: 'admin'
+    params: { id: string }
+    answer: {
+      id: string
+      user: string
+      role: "viewer" | "operator" | "admin"
+      /** how it begins */
+      shown: string
+      /** ISO 8601, UTC */
+      created_at: string
+      created_by: string | null
+      /** to the minute */
+      used_at: string | null
+      revoked_at: string | null
+      changed: boolean
+    }
+  }
+  /** One pass of watchdog, scheduler and janitor; with work, ready jobs run too; takes ten seconds where a worker is silent */
+  'GET /api/v1/cron/tick': {
+    role: 'cron'
+    query: { secret?: string; work?: string }
+    answer: {
+      /** workers that were declared dead */
+      dead: (string)[]
+      recovered: (string)[]
+      timed_out: (string)[]
+      stalled: (string)[]
+      overdue: (string)[]
+      batches: ({
+        id: string
+      })[]
+      findings: (Record<string, unknown>)[]
+      /** the attempts of this request; null without work */
+      work: {
+        attempts: number
+        succeeded: number
+        skipped: number
+        failed: number
+        retried: number
+        deferred: number
+        /** jobs released because the time was up */
+        released: number
+        /** no job was ready at the end */
+        empty: boolean
+      } | null
+    }
+  }
+  /** One pass of watchdog, scheduler and janitor; with work, ready jobs run too; takes ten seconds where a worker is silent */
+  'POST /api/v1/cron/tick': {
+    role: 'cron'
+    query: { secret?: string; work?: string }
+    answer: {
+      /** workers that were declared dead */
+      dead: (string)[]
+      recovered: (string)[]
+      timed_out: (string)[]
+      stalled: (string)[]
+      overdue: (string)[]
+      batches: ({
+        id: string
+      })[]
+      findings: (Record<string, unknown>)[]
+      /** the attempts of this request; null without work */
+      work: {
+        attempts: number
+        succeeded: number
+        skipped: number
+        failed: number
+        retried: number
+        deferred: number
+        /** jobs released because the time was up */
+        released: number
+        /** no job was ready at the end */
+        empty: boolean
+      } | null
+    }
+  }
+  /** Who is asking, the systems of this server, and its version and time */
+  'GET /api/v1/session': {
+    role: 'viewer'
+    answer: {
+      user: string
+      role: "viewer" | "operator" | "admin"
+      via: "token" | "cookie" | "open" | "host"
+      language: "en" | "pt"
+      version: string
+      /** ISO 8601, UTC */
+      now: string
+      systems: ({
+        name: string
+        /** the path of its page, below the base path */
+        page: string | null
+        simulated: (string)[]
+      })[]
+      /** outside services without a key, whose responses are simulated */
+      simulated: (string)[]
+    }
+  }
+  /** A project: categories, instructions for the AI, and how often it is tried */
+  'POST /projetos': {
+    role: 'operator'
+    body: {
+      nome: string
+      /** they differ in more than case and accents */
+      categorias: (string)[]
+      instrucoes?: string
+      modelo?: string | null
+      max_retries_execucao?: number
+      max_retries_documento?: number
+      /** a text or a number of dollars above zero; null: no limit */
+      limite_custo_usd?: number | string | null
+    }
+    answer: Projeto
+  }
+  /** Projects, the newest first */
+  'GET /projetos': {
+    role: 'viewer'
+    query: { limit?: number; after?: string }
+    answer: {
+      items: (Projeto)[]
+      next: string | null
+      simulado?: true
+    }
+  }
+  /** One project */
+  'GET /projetos/{id}': {
+    role: 'viewer'
+    params: { id: string }
+    answer: Projeto
+  }
+  /** Changes what is given of a project; executions that are there keep what they were made with */
+  'PATCH /projetos/{id}': {
+    role: 'operator'
+    params: { id: string }
+    body: {
+      nome?: string
+      /** they differ in more than case and accents */
+      categorias?: (string)[]
+      instrucoes?: string
+      modelo?: string | null
+      max_retries_execucao?: number
+      max_retries_documento?: number
+      /** a text or a number of dollars above zero; null: no limit */
+      limite_custo_usd?: number | string | null
+    }
+    answer: Projeto
+  }
+  /** A project goes, at the latest with the last of its executions, which stay */
+  'DELETE /projetos/{id}': {
+    role: 'operator'
+    params: { id: string }
+    answer: undefined
+  }
+  /** Documents to be classified: files (PDF, text) as a form, or texts as JSON */
+  'POST /execucoes': {
+    role: 'operator'
+    body: {
+      projeto_id: string | number
+      /** a paid answer to the same bytes is used again */
+      reaproveitar?: boolean
+      /** 1 to 2000; codigo is made unique and at most 100 characters */
+      documentos: ({
+        codigo: string
+        texto: string
+      })[]
+    }
+    answer: {
+      id: string
+      status: "PENDENTE" | "EM_ANDAMENTO" | "PAUSADO" | "TRAVADO" | "CONCLUIDO" | "ERRO" | "CANCELADO"
+      total: number
+      /** answered without the AI, because it has no key */
+      simulado: boolean
+    }
+  }
+  /** Executions, the newest first */
+  'GET /execucoes': {
+    role: 'viewer'
+    query: { projeto_id?: string; status?: "PENDENTE" | "EM_ANDAMENTO" | "PAUSADO" | "TRAVADO" | "CONCLUIDO" | "ERRO" | "CANCELADO"; limit?: number; after?: string }
+    answer: {
+      items: (Execucao)[]
+      next: string | null
+      simulado?: true
+    }
+  }
+  /** One execution: its status, its counts and what it cost */
+  'GET /execucoes/{id}': {
+    role: 'viewer'
+    params: { id: string }
+    answer: Execucao
+  }
+  /** Erases one that is over: documents, files, results, what was bought, errors and events */
+  'DELETE /execucoes/{id}': {
+    role: 'operator'
+    params: { id: string }
+    answer: undefined
+  }
+  /** The status in detail: counts, the last heartbeat, recent errors, and whether to wait or which action to run */
+  'GET /execucoes/{id}/status-detalhado': {
+    role: 'viewer'
+    params: { id: string }
+    answer: StatusDetalhado
+  }
+  /** Its documents in the order they were sent, and how each fares */
+  'GET /execucoes/{id}/documentos': {
+    role: 'viewer'
+    params: { id: string }
+    query: { status?: "PENDENTE" | "PROCESSANDO" | "CONCLUIDO" | "ERRO" | "PULADO"; limit?: number; after?: string }
+    answer: {
+      items: (Documento)[]
+      next: string | null
+      simulado?: true
+    }
+  }
+  /** A document as it was sent */
+  'GET /execucoes/{id}/documentos/{codigo}/arquivo': {
+    role: 'viewer'
+    params: { id: string; codigo: string }
+    answer: unknown
+  }
+  /** Its documents with an error, each with its last one; the stack and what the AI wrote are for those who act */
+  'GET /execucoes/{id}/erros': {
+    role: 'viewer'
+    params: { id: string }
+    query: { limit?: number; after?: string }
+    answer: {
+      total: number
+      documentos: (ErroDeDocumento)[]
+      next: string | null
+      simulado?: true
+    }
+  }
+  /** What each document was found to be, and what that cost */
+  'GET /execucoes/{id}/resultados': {
+    role: 'viewer'
+    params: { id: string }
+    query: { limit?: number; after?: string }
+    answer: {
+      items: (Resultado)[]
+      next: string | null
+      simulado?: true
+    }
+  }
+  /** The same as a table for a spreadsheet: UTF-8, semicolons, decimal commas, no formulas */
+  'GET /execucoes/{id}/resultados.csv': {
+    role: 'viewer'
+    params: { id: string }
+    answer: unknown
+  }
+  /** One that is TRAVADO goes on where it stopped, and the resume is counted */
+  'POST /execucoes/{id}/retomar': {
+    role: 'operator'
+    params: { id: string }
+    body: {
+      /** the model that documents which are not done are asked of from then on */
+      modelo?: string
+    }
+    answer: {
+      id: string
+      status: "PENDENTE" | "EM_ANDAMENTO" | "PAUSADO" | "TRAVADO" | "CONCLUIDO" | "ERRO" | "CANCELADO"
+      tentativas_retry: number
+      max_retries: number
+      /** the model that documents which are not done are asked of; null: the one of OPENROUTER_MODEL */
+      modelo: string | null
+      /** answered without the AI, because it has no key */
+      simulado: boolean
+      /** documents that are not final and go on */
+      retomados: number
+    }
+  }
+  /** Its documents with an error run again with new tries; what was bought for them is not bought again */
+  'POST /execucoes/{id}/reprocessar-erros': {
+    role: 'operator'
+    params: { id: string }
+    body: {
+      /** the model that documents which are not done are asked of from then on */
+      modelo?: string
+    }
+    answer: {
+      id: string
+      status: "PENDENTE" | "EM_ANDAMENTO" | "PAUSADO" | "TRAVADO" | "CONCLUIDO" | "ERRO" | "CANCELADO"
+      tentativas_retry: number
+      max_retries: number
+      /** the model that documents which are not done are asked of; null: the one of OPENROUTER_MODEL */
+      modelo: string | null
+      /** answered without the AI, because it has no key */
+      simulado: boolean
+      /** documents that wait again */
+      reprocessados: number
+    }
+  }
+  /** Nothing more of it starts; what runs goes on to its end */
+  'POST /execucoes/{id}/pausar': {
+    role: 'operator'
+    params: { id: string }
+    answer: {
+      id: string
+      status: "PENDENTE" | "EM_ANDAMENTO" | "PAUSADO" | "TRAVADO" | "CONCLUIDO" | "ERRO" | "CANCELADO"
+      tentativas_retry: number
+      max_retries: number
+      /** the model that documents which are not done are asked of; null: the one of OPENROUTER_MODEL */
+      modelo: string | null
+      /** answered without the AI, because it has no key */
+      simulado: boolean
+    }
+  }
+  /** One that is PAUSADO goes on; where its cost limit paused it, it may cost as much again */
+  'POST /execucoes/{id}/continuar': {
+    role: 'operator'
+    params: { id: string }
+    body: {
+      /** the model that documents which are not done are asked of from then on */
+      modelo?: string
+    }
+    answer: {
+      id: string
+      status: "PENDENTE" | "EM_ANDAMENTO" | "PAUSADO" | "TRAVADO" | "CONCLUIDO" | "ERRO" | "CANCELADO"
+      tentativas_retry: number
+      max_retries: number
+      /** the model that documents which are not done are asked of; null: the one of OPENROUTER_MODEL */
+      modelo: string | null
+      /** answered without the AI, because it has no key */
+      simulado: boolean
+    }
+  }
+  /** It is cancelled at once; documents that are done keep their results */
+  'POST /execucoes/{id}/cancelar': {
+    role: 'operator'
+    params: { id: string }
+    answer: {
+      id: string
+      status: "PENDENTE" | "EM_ANDAMENTO" | "PAUSADO" | "TRAVADO" | "CONCLUIDO" | "ERRO" | "CANCELADO"
+      tentativas_retry: number
+      max_retries: number
+      /** the model that documents which are not done are asked of; null: the one of OPENROUTER_MODEL */
+      modelo: string | null
+      /** answered without the AI, because it has no key */
+      simulado: boolean
+    }
+  }
+  /** An execution, as it goes on, until it is over */
+  'GET /execucoes/{id}/eventos': {
+    role: 'viewer'
+    params: { id: string }
+    query: { after?: string; last_event_id?: string }
+    answer: unknown
+  }
+  /** A product or a vehicle whose price is wanted */
+  'POST /api/quotes': {
+    role: 'operator'
+    body: {
+      /** the product or the vehicle, in a sentence */
+      description: string
+      /** omitted: the analysis decides */
+      kind?: "vehicle" | "product"
+    }
+    answer: {
+      id: string
+      status: "PENDING" | "PROCESSING" | "DONE" | "ERROR" | "CANCELLED"
+      /** a provider without a key was simulated on this machine */
+      simulado: boolean
+    }
+  }
+  /** Quotes, the newest first. With a status a page may have fewer quotes than its limit, or none, although `next` is set */
+  'GET /api/quotes': {
+    role: 'viewer'
+    query: { status?: "PENDING" | "PROCESSING" | "DONE" | "ERROR" | "CANCELLED"; batch_id?: string; limit?: number; after?: string }
+    answer: {
+      items: (ListedQuote)[]
+      next: string | null
+    }
+  }
+  /** One quote: where it stands, its prices and its result */
+  'GET /api/quotes/{id}': {
+    role: 'viewer'
+    params: { id: string }
+    answer: Quote
+  }
+  /** Erases a quote: description, answers, prices, pages, steps, failures and events; one that is not over is cancelled first */
+  'DELETE /api/quotes/{id}': {
+    role: 'operator'
+    params: { id: string }
+    answer: undefined
+  }
+  /** A price page as it was when its price was read, compressed with gzip */
+  'GET /api/quotes/{id}/pages/{n}': {
+    role: 'viewer'
+    params: { id: string; n: string }
+    answer: unknown
+  }
+  /** A picture of a price page, if CHROMIUM_PATH is set */
+  'GET /api/quotes/{id}/pages/{n}/screenshot': {
+    role: 'viewer'
+    params: { id: string; n: string }
+    answer: unknown
+  }
+  /** Ends a quote that is not over; what it has found stays */
+  'POST /api/quotes/{id}/cancel': {
+    role: 'operator'
+    params: { id: string }
+    answer: {
+      id: string
+      status: "PENDING" | "PROCESSING" | "DONE" | "ERROR" | "CANCELLED"
+    }
+  }
+  /** Up to 10000 quotes with one progress */
+  'POST /api/quotes/batch': {
+    role: 'operator'
+    body: {
+      quotes: ({
+        /** the product or the vehicle, in a sentence */
+        description: string
+        /** omitted: the analysis decides */
+        kind?: "vehicle" | "product"
+      })[]
+    }
+    answer: {
+      id: string
+      total: number
+      /** a provider without a key was simulated on this machine */
+      simulado: boolean
+    }
+  }
+  /** The quotes of a batch as a table for a spreadsheet: UTF-8, semicolons, decimal commas, no formulas */
+  'GET /api/quotes/batch/{id}/results.csv': {
+    role: 'viewer'
+    params: { id: string }
+    answer: unknown
+  }
+  /** Ends the quotes of a batch that are not over; those that are done keep their results */
+  'POST /api/quotes/batch/{id}/cancel': {
+    role: 'operator'
+    params: { id: string }
+    answer: {
+      id: string
+      status: "PENDING" | "PROCESSING" | "DONE" | "ERROR" | "CANCELLED" | "PAUSED"
+    }
+  }
+  /** Erases a batch that is over, with all its quotes */
+  'DELETE /api/quotes/batch/{id}': {
+    role: 'operator'
+    params: { id: string }
+    answer: undefined
+  }
+  /** A quote, as it goes on, until it is over */
+  'GET /api/quotes/{id}/events': {
+    role: 'viewer'
+    params: { id: string }
+    query: { after?: string; last_event_id?: string }
+    answer: unknown
+  }
+  /** A batch of quotes, as it goes on, until it is over */
+  'GET /api/quotes/batch/{id}/events': {
+    role: 'viewer'
+    params: { id: string }
+    query: { after?: string; last_event_id?: string }
+    answer: unknown
+  }
+  /** That the server answers */
+  'GET /api/system/health': {
+    role: 'open'
+    answer: {
+      status: "ok"
+    }
+  }
+  /** Quotes that are PROCESSING, how many of them are stuck, where they stand, and how long a quote takes */
+  'GET /api/system/processing-stats': {
+    role: 'viewer'
+    answer: {
+      total_processing: number
+      stuck_count: number
+      /** quotes that are PROCESSING, by checkpoint */
+      by_checkpoint: { [name: string]: number }
+      /** of the quotes that were DONE in the last hour; null: none */
+      avg_processing_time_seconds: number | null
+    }
+  }
+  /** Quotes that are PROCESSING without a sign of life for more than ten minutes */
+  'GET /api/system/stuck-quotes': {
+    role: 'viewer'
+    query: { limit?: number; after?: string }
+    answer: {
+      items: (StuckQuote)[]
+      next: string | null
+    }
+  }
+  /** Stuck quotes go back to the queue now, as recover_stuck_quotes does every five minutes */
+  'POST /api/system/recover-stuck': {
+    role: 'operator'
+    answer: {
+      recovered: number
+      ids: (string)[]
+    }
+  }
+  /** A stuck quote goes back to the queue; one that is not stuck stays as it is */
+  'POST /api/system/recover-quote/{id}': {
+    role: 'operator'
+    params: { id: string }
+    answer: {
+      id: string
+      status: "PENDING" | "PROCESSING" | "DONE" | "ERROR" | "CANCELLED"
+      recovered: boolean
+    }
+  }
+  /** A batch that was paused goes on, and its stuck quotes go back to the queue */
+  'POST /api/system/resume-batch/{id}': {
+    role: 'operator'
+    params: { id: string }
+    answer: {
+      id: string
+      /** quotes that go on because of this request */
+      resumed: number
+    }
+  }
+  /** A batch: its counts, where its quotes stand, and how long it will take */
+  'GET /api/system/batch-status/{id}': {
+    role: 'viewer'
+    params: { id: string }
+    answer: {
+      id: string
+      status: "PENDING" | "PROCESSING" | "DONE" | "ERROR" | "CANCELLED" | "PAUSED"
+      total: number
+      pending: number
+      processing: number
+      done: number
+      error: number
+      cancelled: number
+      /** quotes that are PROCESSING, by checkpoint */
+      by_checkpoint: { [name: string]: number }
+      /** of a hundred, how many are over */
+      percent: number
+      last_heartbeat: string | null
+      eta_seconds: number | null
+      /** why a batch is PAUSED: the words of a provider, or a person */
+      reason: {
+        code: string
+      } | null
+      /** a provider without a key was simulated on this machine */
+      simulado: boolean
+    }
+  }
+  /** Quotes whose processing began more than 24 hours ago are ERROR now, as cleanup_old_processing does every night */
+  'POST /api/system/cleanup-old': {
+    role: 'operator'
+    answer: {
+      marked: number
+    }
+  }
+  /** A PDF to be processed; the answer comes before the processing begins */
+  'POST /api/documents': {
+    role: 'operator'
+    answer: {
+      id: string
+      status: "PENDING" | "PROCESSING" | "DONE" | "FAILED"
+      duplicate_of: string | null
+    }
+  }
+  /** The documents of the user, the newest first; an admin sees the documents of all users */
+  'GET /api/documents': {
+    role: 'viewer'
+    query: { status?: "PENDING" | "PROCESSING" | "DONE" | "FAILED"; q?: string; limit?: number; after?: string }
+    answer: {
+      items: (Document)[]
+      next: string | null
+    }
+  }
+  /** One document: its status, and what was read */
+  'GET /api/documents/{id}': {
+    role: 'viewer'
+    params: { id: string }
+    answer: Document
+  }
+  /** Erases a document: the file, the text, the picture, steps, failures and events */
+  'DELETE /api/documents/{id}': {
+    role: 'operator'
+    params: { id: string }
+    answer: undefined
+  }
+  /** The text of a document */
+  'GET /api/documents/{id}/text': {
+    role: 'viewer'
+    params: { id: string }
+    answer: unknown
+  }
+  /** A document as it was sent; a part of it with Range */
+  'GET /api/documents/{id}/download': {
+    role: 'viewer'
+    params: { id: string }
+    answer: unknown
+  }
+  /** A picture of the first page (WebP) */
+  'GET /api/documents/{id}/thumbnail': {
+    role: 'viewer'
+    params: { id: string }
+    answer: unknown
+  }
+  /** Processes a document again; one that waits or is being processed stays as it is */
+  'POST /api/documents/{id}/reprocess': {
+    role: 'operator'
+    params: { id: string }
+    answer: {
+      id: string
+      status: "PENDING" | "PROCESSING" | "DONE" | "FAILED"
+    }
+  }
+  /** Marks documents FAILED that are PROCESSING without progress for ten minutes */
+  'GET /api/cron/watchdog-documents': {
+    role: 'cron'
+    query: { secret?: string }
+    answer: {
+      marked: number
+      /** the first 1,000 of them */
+      ids: (string)[]
+    }
+  }
+  /** Marks documents FAILED that are PROCESSING without progress for ten minutes */
+  'POST /api/cron/watchdog-documents': {
+    role: 'cron'
+    query: { secret?: string }
+    answer: {
+      marked: number
+      /** the first 1,000 of them */
+      ids: (string)[]
+    }
+  }
+  /** Reads accounts and transactions from the bank; a request during a sync joins the sync */
+  'POST /api/open-finance/sync': {
+    role: 'operator'
+    body: {
+      item_id?: string | null
+    }
+    answer: {
+      id: string
+      /** an earlier request has begun this sync */
+      joined: boolean
+      /** Pluggy without keys was simulated on this machine */
+      simulado: boolean
+    }
+  }
+  /** The syncs, the newest first */
+  'GET /api/open-finance/syncs': {
+    role: 'viewer'
+    query: { status?: "PENDING" | "PROCESSING" | "DONE" | "FAILED"; limit?: number; after?: string }
+    answer: {
+      items: (BankSync)[]
+      next: string | null
+    }
+  }
+  /** One sync: its status, its counts, and what it waits for */
+  'GET /api/open-finance/syncs/{id}': {
+    role: 'viewer'
+    params: { id: string }
+    answer: BankSync
+  }
+  /** The connections with banks, and whether a bank waits for its customer */
+  'GET /api/open-finance/items': {
+    role: 'viewer'
+    query: { limit?: number; after?: string }
+    answer: {
+      items: (BankItem)[]
+      next: string | null
+    }
+  }
+  /** Erases a connection with its accounts, transactions and syncs; the consent at Pluggy stays */
+  'DELETE /api/open-finance/items/{id}': {
+    role: 'operator'
+    params: { id: string }
+    answer: undefined
+  }
+  /** The accounts with their balances */
+  'GET /api/open-finance/accounts': {
+    role: 'viewer'
+    query: { item_id?: string; limit?: number; after?: string }
+    answer: {
+      items: (BankAccount)[]
+      next: string | null
+    }
+  }
+  /** The transactions, the newest first */
+  'GET /api/open-finance/transactions': {
+    role: 'viewer'
+    query: { from?: string; to?: string; account_id?: string; category?: string; type?: "CREDIT" | "DEBIT"; removed?: "true" | "false"; limit?: number; after?: string }
+    answer: {
+      items: (BankTransaction)[]
+      next: string | null
+    }
+  }
+  /** Money in and money out by month and by category; without removed transactions */
+  'GET /api/open-finance/totals': {
+    role: 'viewer'
+    query: { from?: string; to?: string; account_id?: string; category?: string; type?: "CREDIT" | "DEBIT" }
+    answer: BankTotals
+  }
+  /** An image to be processed: as the field image of a form, or as the body itself */
+  'POST /api/snaps': {
+    role: 'operator'
+    answer: {
+      id: string
+    }
+  }
+  /** Snaps, the oldest first */
+  'GET /api/snaps': {
+    role: 'viewer'
+    query: { status?: "PENDING" | "PROCESSING" | "DONE" | "FAILED"; order?: "oldest" | "newest"; limit?: number; after?: string }
+    answer: {
+      items: (ListedSnap)[]
+      next: string | null
+    }
+  }
+  /** One snap: where it stands, and what was measured */
+  'GET /api/snaps/{id}': {
+    role: 'viewer'
+    params: { id: string }
+    answer: Snap
+  }
+  /** Erases a snap: image, measures, steps, failures and events; one that is not over is cancelled first */
+  'DELETE /api/snaps/{id}': {
+    role: 'operator'
+    params: { id: string }
+    answer: undefined
+  }
+  /** The image as it was sent */
+  'GET /api/snaps/{id}/image': {
+    role: 'viewer'
+    params: { id: string }
+    answer: unknown
+  }
+  /** A schedule of shifts: people, shifts, demand and rules */
+  'POST /api/planner/generate-schedule': {
+    role: 'operator'
+    body: {
+      /** first day */
+      start: string
+      days?: number
+      people: ({
+        name: string
+        skills?: (string)[]
+        max_hours_week?: number
+        min_hours_week?: number
+        /** a shift must lie within one of these windows; omitted: always available */
+        available?: ({
+          /** omitted: every day */
+          weekdays?: (number)[]
+          from?: string
+          /** at or before `from`: on the next day */
+          to?: string
+        })[]
+        days_off?: (string)[]
+        /** names of shifts */
+        prefers?: (string)[]
+        /** names of shifts */
+        avoids?: (string)[]
+      })[]
+      shifts: ({
+        name: string
+        start: string
+        /** at or before `start`: on the next day */
+        end: string
+        /** omitted: true for a shift with hours between 0:00 and 5:00 */
+        night?: boolean
+        /** every person of this shift needs this skill */
+        skill?: string
+      })[]
+      demand: ({
+        shift?: string
+        hour?: number
+        date?: string
+        /** 0: Sunday, 6: Saturday */
+        weekday?: number
+        people: number
+        skills?: { [name: string]: number }
+      })[]
+      rules?: {
+        min_rest_hours?: number
+        max_days_in_row?: number
+        max_nights_per_week?: number
+      }
+      /** true: the demand may stay uncovered, as little as possible */
+      allow_shortage?: boolean
+      /** true: the longest working time is short */
+      balance_hours?: boolean
+      time_limit_seconds?: number
+    }
+    answer: {
+      id: string
+    }
+  }
+  /** The demand per weekday and hour, from a table of visits: CSV or XLSX */
+  'POST /api/planner/extract-demand': {
+    role: 'operator'
+    answer: {
+      id: string
+    }
+  }
+  /** Thumbnails of an image or of the first page of a PDF: WebP in two sizes */
+  'POST /api/planner/generate-thumbnail': {
+    role: 'operator'
+    answer: {
+      id: string
+    }
+  }
+  /** Jobs of the planner, the newest first */
+  'GET /api/planner/jobs': {
+    role: 'viewer'
+    query: { status?: "PENDING" | "RUNNING" | "COMPLETED" | "FAILED"; kind?: "generate-schedule" | "extract-demand" | "generate-thumbnail"; limit?: number; after?: string }
+    answer: {
+      items: (ListedPlannerJob)[]
+      next: string | null
+    }
+  }
+  /** One job of the planner: status, heartbeat, progress, result */
+  'GET /api/planner/jobs/{id}': {
+    role: 'viewer'
+    params: { id: string }
+    answer: PlannerJob
+  }
+  /** Erases a job with its input, result, files, failures and events; one that is not over is cancelled first */
+  'DELETE /api/planner/jobs/{id}': {
+    role: 'operator'
+    params: { id: string }
+    answer: undefined
+  }
+  /** The schedule or the demand as a table for a spreadsheet: UTF-8, semicolons, no formulas */
+  'GET /api/planner/jobs/{id}/result.csv': {
+    role: 'viewer'
+    params: { id: string }
+    answer: unknown
+  }
+  /** A thumbnail as WebP: small (256 pixels) or large (1024 pixels) */
+  'GET /api/planner/jobs/{id}/thumbnails/{size}': {
+    role: 'viewer'
+    params: { id: string; size: string }
+    answer: unknown
+  }
+  /** This API as OpenAPI 3.1 */
+  'GET /api/openapi.json': {
+    role: 'viewer'
+    answer: {
+      openapi: string
+      paths: Record<string, unknown>
+    }
+  }
+  /** This API as a page */
+  'GET /api/docs': {
+    role: 'viewer'
+    answer: unknown
+  }
+  /** How that page looks */
+  'GET /api/docs.css': {
+    role: 'open'
+    answer: unknown
+  }
+}

@@ -1,0 +1,29 @@
+/** A bordered part of a page with an optional heading and actions. */
+import type { ComponentChildren } from 'preact'
+import { classes } from '../lib/classes.ts'
+
+interface CardProps {
+  title?: ComponentChildren
+  /** A short text beside the title. */
+  hint?: ComponentChildren
+  actions?: ComponentChildren
+  /** Content up to the border: for tables. */
+  flush?: boolean
+  class?: string
+  children: ComponentChildren
+}
+
+export function Card({ title, hint, actions, flush = false, class: more, children }: CardProps) {
+  return (
+    <section class={classes('min-w-0 rounded-lg border bg-surface', more)}>
+      {title !== undefined && (
+        <header class="flex min-h-11 flex-wrap items-center gap-x-3 gap-y-1 border-b px-4 py-1.5">
+          <h2 class="text-base font-semibold">{title}</h2>
+          {hint !== undefined && <span class="text-sm text-muted">{hint}</span>}
+          {actions !== undefined && <div class="ml-auto flex items-center gap-1">{actions}</div>}
+        </header>
+      )}
+      <div class={flush ? '' : 'p-4'}>{children}</div>
+    </section>
+  )
+}

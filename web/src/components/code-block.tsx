@@ -1,0 +1,44 @@
+/** A text to copy: a command, a stack, a file. */
+import { Check, Copy } from 'lucide-react'
+import { useState } from 'react'
+import { useMessages } from '../i18n/messages.ts'
+import { IconButton } from './button.tsx'
+import { componentMessages } from './messages.ts'
+
+/** Copies `text`; the button says so for two seconds. */
+export function CopyButton({ text, label }: { text: string; label?: string }) {
+  const words = useMessages(componentMessages)
+  const [copied, setCopied] = useState(false)
+  const copy = async () => {
+    await navigator.clipboard.writeText(text)
+    setCopied(true)
+    setTimeout(() => setCopied(false), 2000)
+  }
+  return (
+    <IconButton
+      icon={copied ? Check : Copy}
+      size="sm"
+      label={copied ? words.copied : (label ?? words.copy)}
+      onClick={() => void copy()}
+    />
+  )
+}
+
+export function CodeBlock({ text, label, maxHeight = '20rem' }: { text: string; label: string; maxHeight?: string }) {
+  return (
+    <div class="relative rounded-md border bg-sunken">
+      <div class="absolute top-1 right-1">
+        <CopyButton text={text} />
+      </div>
+      <pre
+        tabIndex={0}
+        role="region"
+        aria-label={label}
+        class="overflow-auto p-3 pr-10 font-mono text-sm whitespace-pre-wrap"
+        style={{ maxHeight }}
+      >
+        {text}
+      </pre>
+    </div>
+  )
+}

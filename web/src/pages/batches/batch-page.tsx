@@ -1,0 +1,8 @@
+/** One batch. */
+import { useMessages } from '../../i18n/messages.ts'
+import { BuildingPage } from '../../layout/building-page.tsx'
+import { shellMessages } from '../../layout/messages.ts'
+
+export default function BatchPage() {
+  return <BuildingPage title={useMessages(shellMessages).batches} />
+}

@@ -1,0 +1,8 @@
+/** One job. */
+import { useMessages } from '../../i18n/messages.ts'
+import { BuildingPage } from '../../layout/building-page.tsx'
+import { shellMessages } from '../../layout/messages.ts'
+
+export default function JobPage() {
+  return <BuildingPage title={useMessages(shellMessages).jobs} />
+}

@@ -1,0 +1,8 @@
+/** One queue. */
+import { useMessages } from '../../i18n/messages.ts'
+import { BuildingPage } from '../../layout/building-page.tsx'
+import { shellMessages } from '../../layout/messages.ts'
+
+export default function QueuePage() {
+  return <BuildingPage title={useMessages(shellMessages).queues} />
+}

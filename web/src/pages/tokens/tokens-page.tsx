@@ -1,0 +1,8 @@
+/** The tokens. */
+import { useMessages } from '../../i18n/messages.ts'
+import { BuildingPage } from '../../layout/building-page.tsx'
+import { shellMessages } from '../../layout/messages.ts'
+
+export default function TokensPage() {
+  return <BuildingPage title={useMessages(shellMessages).tokens} />
+}
