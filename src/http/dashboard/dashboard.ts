@@ -5,6 +5,7 @@
  * Invariant: the page depends on the configured base path only, never on the request. A path of the API is never the page.
  */
 import type { System } from '../system.ts'
+import { dashboardPolicy } from './dashboard-policy.ts'
 import { type BuiltFiles, fileResponse, readBuiltFiles } from './static-files.ts'
 
 export interface DashboardOptions {
@@ -16,21 +17,6 @@ export interface Dashboard {
   /** The response to a GET that no route answers; undefined if the dashboard has nothing at this path. */
   respond(request: Request, path: string): Response | undefined
 }
-
-/** Only files of the own origin; no inline script or style. `blob:` shows a file that the user has chosen before the upload. */
-const policy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "worker-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data: blob:",
-  "font-src 'self'",
-  "connect-src 'self'",
-  "manifest-src 'self'",
-  "base-uri 'self'",
-  "form-action 'self'",
-  "frame-ancestors 'none'",
-].join('; ')
 
 export function createDashboard({ basePath, systems }: DashboardOptions): Dashboard {
   let built: { files: BuiltFiles; html: string } | undefined
@@ -74,7 +60,7 @@ const page = (html: string, status: number) =>
       'content-type': 'text/html; charset=utf-8',
       'content-length': String(Buffer.byteLength(html)),
       'cache-control': 'no-cache',
-      'content-security-policy': policy,
+      'content-security-policy': dashboardPolicy,
     },
   })
 

@@ -7,6 +7,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { packageRoot } from '../../lib/package-root.ts'
+import { dashboardPolicy } from './dashboard-policy.ts'
 
 interface StaticFile {
   type: string
@@ -82,6 +83,7 @@ export function fileResponse({ type, bytes, isImmutable }: StaticFile, request: 
   return new Response(body, {
     headers: {
       'content-type': type,
+      'content-security-policy': dashboardPolicy,
       'content-length': String(body.byteLength),
       'cache-control': isImmutable ? 'public, max-age=31536000, immutable' : 'no-cache',
       ...(bytes.length > 1 ? { vary: 'accept-encoding' } : {}),
