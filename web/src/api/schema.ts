@@ -423,6 +423,7 @@ export type Projeto = {
   max_retries_documento: number
   /** dollars, with two to six decimals; null: no limit */
   limite_custo_usd: string | null
+  peso: number
   /** ISO 4217 */
   moeda: string
   /** answered without the AI, because it has no key */
@@ -453,6 +454,10 @@ export type Execucao = {
   tentativas_retry: number
   max_retries: number
   reaproveitar: boolean
+  /** 0 (first) to 9: executions of a priority take turns */
+  prioridade: number
+  /** documents in one of its turns */
+  peso: number
   /** the model that documents which are not done are asked of; null: the one of OPENROUTER_MODEL */
   modelo: string | null
   /** dollars, with two decimals, half a cent rounded up */
@@ -495,6 +500,10 @@ export type StatusDetalhado = {
   /** one sentence: whether to wait, or which action to run */
   diagnostico: string
   travado_motivo: string | null
+  /** 0 (first) to 9: executions of a priority take turns */
+  prioridade: number
+  /** documents in one of its turns */
+  peso: number
   /** the model that documents which are not done are asked of; null: the one of OPENROUTER_MODEL */
   modelo: string | null
   /** dollars, with two decimals, half a cent rounded up */
@@ -1250,6 +1259,8 @@ export interface Operations {
       /** one batch per name and key until 24 h after its end */
       key?: string
       priority?: number
+      /** items in one turn, in a queue whose batches take turns */
+      weight?: number
       group_key?: string
       /** ISO 8601, with Z or an offset */
       run_at?: string
@@ -1892,6 +1903,8 @@ export interface Operations {
       max_retries_documento?: number
       /** a text or a number of dollars above zero; null: no limit */
       limite_custo_usd?: number | string | null
+      /** documents of an execution in one of its turns */
+      peso?: number
     }
     answer: Projeto
   }
@@ -1925,6 +1938,8 @@ export interface Operations {
       max_retries_documento?: number
       /** a text or a number of dollars above zero; null: no limit */
       limite_custo_usd?: number | string | null
+      /** documents of an execution in one of its turns */
+      peso?: number
     }
     answer: Projeto
   }
@@ -1941,6 +1956,8 @@ export interface Operations {
       projeto_id: string | number
       /** a paid answer to the same bytes is used again */
       reaproveitar?: boolean
+      /** 0 (first) to 9: executions of a priority take turns */
+      prioridade?: number
       /** 1 to 2000; codigo is made unique and at most 100 characters */
       documentos: ({
         codigo: string
@@ -1976,6 +1993,16 @@ export interface Operations {
     role: 'operator'
     params: { id: string }
     answer: undefined
+  }
+  /** Changes the priority of an execution that is not over: 0 comes first, executions of a priority take turns */
+  'PATCH /execucoes/{id}': {
+    role: 'operator'
+    params: { id: string }
+    body: {
+      /** 0 (first) to 9: executions of a priority take turns */
+      prioridade: number
+    }
+    answer: Execucao
   }
   /** The status in detail: counts, the last heartbeat, recent errors, and whether to wait or which action to run */
   'GET /execucoes/{id}/status-detalhado': {
