@@ -77,7 +77,8 @@ create table retoma.worker (
   blocked_stack text,                         -- stack of the blocked loop
   supervised boolean not null default false,  -- a supervisor restarts the process
   crash_report jsonb,                         -- crash report of the supervisor (src/supervisor/model/crash-report.ts)
-  process jsonb                               -- identity of the process and of its supervisor: another process can prove that both ended
+  process jsonb,                              -- identity of the process and of its supervisor: another process can prove that both ended
+  history_seq integer not null default 0      -- number of the last write to queue_history: a repeated write adds nothing
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 200, fillfactor = 50);
 
 -- One row per periodic task. Any number of processes may run the task: one conditional update wins, the others do nothing.
@@ -198,6 +199,17 @@ create table retoma.failure (
   evidence jsonb,                             -- of a crash: signal, exit code, memory, last lines of stderr; of an orphan: last sign of the worker
   primary key (job_id, attempt)
 );
+
+-- The last log lines of an attempt (ctx.log), at most 200: one row per attempt, written whole, at most once a second. The foreign key
+-- removes the lines with the job.
+create table retoma.job_log (
+  job_id bigint not null references retoma.job on delete cascade,
+  attempt integer not null,
+  line_count integer not null,                -- lines the attempt has written; more than kept if early lines were dropped
+  lines json not null,                        -- the kept lines, the oldest first: [[at in ms, level, message, facts?], …]
+  at timestamptz not null,                    -- last write
+  primary key (job_id, attempt)
+) with (fillfactor = 80);
 
 -- Limits -------------------------------------------------------------------------------------------------------------------------
 
@@ -479,6 +491,26 @@ create table retoma.metric (
   at timestamptz not null,                    -- last write
   primary key (process, name, labels)
 );
+
+-- History of the queues for charts: one row per queue and minute, kept 48 hours, and one per queue and hour, kept 90 days. The workers add
+-- to both rows with their heartbeats. The buckets have the bounds of src/metrics/model/histogram.ts.
+create table retoma.queue_history (
+  seconds integer not null,                   -- length of the row: 60 or 3600
+  at timestamptz not null,                    -- start of the minute or hour
+  queue text collate "C" not null,
+  started bigint not null,                    -- handlers that started
+  succeeded bigint not null,                  -- attempts by their end
+  skipped bigint not null,
+  failed bigint not null,                     -- the job failed for good
+  retried bigint not null,                    -- the attempt failed, and the job waits for another
+  deferred bigint not null,                   -- releases, snoozes and provider waits
+  duration_ms bigint not null,                -- sum of the durations of ended attempts
+  waiting_ms bigint not null,                 -- sum of the times from ready to started
+  durations integer[] not null,               -- ended attempts by bucket of the duration
+  waitings integer[] not null,                -- started attempts by bucket of the waiting time
+  primary key (seconds, at, queue),
+  constraint queue_history_seconds check (seconds in (60, 3600))
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 500);
 
 -- Access -------------------------------------------------------------------------------------------------------------------------
 

@@ -123,6 +123,7 @@ export type {
   StepOptions,
 } from './jobs/model/job-context.ts'
 export type { JobHandle, StoredResult, WaitOptions } from './jobs/model/job-handle.ts'
+export type { JobLogFilter, JobLogLine } from './jobs/model/job-log.ts'
 export { doNotRetry, isNonRetryable, type Skip, type Snooze, skip, snooze } from './jobs/model/outcome.ts'
 export type { Isolation, JobPolicy, PolicyAction, PolicyMessages } from './jobs/model/policy.ts'
 export type { ItemOptions, JobPolicyOptions, PolicyOptions } from './jobs/model/policy-options.ts'
@@ -157,7 +158,9 @@ export type {
 export type { LimitOptions, RateAllowance } from './limits/model/rate-window.ts'
 export type { QueueClearOptions, QueueClearResult, QueueLimitsResult, QueuesApi } from './limits/queue-actions.ts'
 export type { UpstashAccess } from './limits/upstash.ts'
+export type { EngineHistory, HistoryDistribution, HistoryPoint, QueueHistory } from './metrics/history.ts'
 export type { MetricSource } from './metrics/metrics-registry.ts'
+export type { HistoryOptions } from './metrics/model/history-span.ts'
 export type { MetricDefinition, MetricFamily, MetricLabels, MetricSample } from './metrics/model/metric-table.ts'
 export type { EngineStats, KindStats, QueueStats } from './metrics/stats.ts'
 export { callProvider, type ProviderRequest } from './providers/call-provider.ts'

@@ -7,6 +7,7 @@ import type { Language } from './errors/errors.ts'
 import type {
   BatchView,
   EngineEvent,
+  EngineHistory,
   EngineStats,
   Explanation,
   FailureGroup,
@@ -14,7 +15,9 @@ import type {
   GroupLimits,
   GuardRun,
   GuardView,
+  HistoryPoint,
   JobDetail,
+  JobLogLine,
   JobView,
   MaintenanceReport,
   OmittedFields,
@@ -101,6 +104,7 @@ export const jobDetailWire = ({
   events: events.map(snakeCase),
   timeline: timelineOf({ ...job, history, checkpoints, events }).map(snakeCase),
 })
+export const logLineWire = (line: JobLogLine) => snakeCase(line)
 export const batchWire = (batch: BatchView) => snakeCase(batch)
 export const failureGroupWire = (group: FailureGroup) => snakeCase(group)
 export const queueWire = ({ limits, ...queue }: QueueView) => ({ ...snakeCase(queue), limits: limitsWire(limits) })
@@ -127,6 +131,18 @@ export const statsWire = ({ queues, kinds, ...stats }: EngineStats) => ({
   ...snakeCase(stats),
   queues: queues.map(snakeCase),
   kinds: kinds.map(snakeCase),
+})
+
+const historyPointWire = ({ duration, waiting, ...point }: HistoryPoint) => ({
+  ...snakeCase(point),
+  duration: snakeCase(duration),
+  waiting: snakeCase(waiting),
+})
+
+export const historyWire = ({ queues, total, ...history }: EngineHistory) => ({
+  ...snakeCase(history),
+  queues: queues.map(({ queue, points }) => ({ queue, points: points.map(historyPointWire) })),
+  total: total.map(historyPointWire),
 })
 
 /** All facts are ours, so that the names are converted at every depth. */

@@ -138,6 +138,7 @@ class House {
       rateLimits: rateLimitsOf(settings),
       retention: days(settings.RETENTION_DAYS),
       connections: settings.RETOMA_CONNECTIONS,
+      jobLogs: settings.RETOMA_JOB_LOGS !== 'off',
       notify: notifyOf(settings),
       log,
       ...(share && { connections: share.connections }),

@@ -155,6 +155,7 @@ export async function createEngineOn(open: typeof openDb, options: ResolvedOptio
       isolationMode: new IsolationMode(options.handlers),
       currentJob: new CurrentJobTracker(),
       nestedCalls: new NestedCallCheck(),
+      jobLogs: options.jobLogs !== false,
     }
     const engine = assemble(parts, changed, leave)
     for (const system of systems) system.attach?.(engine)
@@ -182,6 +183,7 @@ interface Parts {
   isolationMode: IsolationMode
   currentJob: CurrentJobTracker
   nestedCalls: NestedCallCheck
+  jobLogs: boolean
 }
 
 function assemble(parts: Parts, changed: readonly string[], leave: () => Promise<void>): Engine {

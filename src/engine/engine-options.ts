@@ -106,6 +106,11 @@ export interface EngineOptions {
    * LOG_LEVEL (default info) and LOG_FORMAT change this.
    */
   log?: Log | false
+  /**
+   * true: the workers of this engine keep the last 200 lines that a handler writes with `ctx.log`, for `engine.jobs.logs`. Default: true,
+   * unless RETOMA_JOB_LOGS is off.
+   */
+  jobLogs?: boolean
   /** The source of time; a test gives the VirtualClock of retoma/testing. Default: the clock of the system. */
   clock?: Clock
 }
@@ -145,6 +150,7 @@ const known = Object.keys({
   connections: true,
   retention: true,
   log: true,
+  jobLogs: true,
   clock: true,
 } satisfies Record<keyof EngineOptions, true>)
 
@@ -164,7 +170,7 @@ export function checkEngineOptions(options: EngineOptions): void {
     checkUrl('databaseUrl', options.databaseUrl)
   if (options.databaseDirectUrl !== undefined) checkUrl('databaseDirectUrl', options.databaseDirectUrl)
   checkConnection(options)
-  const { connections, migrate, log, clock } = options
+  const { connections, migrate, log, jobLogs, clock } = options
   if (connections !== undefined && !(Number.isInteger(connections) && connections >= 1 && connections <= 1000))
     refuseOption(
       'connections',
@@ -173,6 +179,8 @@ export function checkEngineOptions(options: EngineOptions): void {
     )
   if (migrate !== undefined && typeof migrate !== 'boolean')
     refuseOption('migrate', 'it is true or false', 'é true ou false')
+  if (jobLogs !== undefined && typeof jobLogs !== 'boolean')
+    refuseOption('jobLogs', 'it is true or false', 'é true ou false')
   const has = (value: object, ...names: string[]) =>
     typeof value === 'object' &&
     value !== null &&
@@ -297,6 +305,7 @@ export function withSettings(options: EngineOptions, folder = process.cwd()): Re
     rateLimits: rateLimitsOf(settings),
     retention: days(settings.RETENTION_DAYS),
     connections: settings.RETOMA_CONNECTIONS,
+    jobLogs: settings.RETOMA_JOB_LOGS !== 'off',
     notify: url === undefined ? undefined : { url, secret, link: settings.PUBLIC_URL, language },
     ...withoutUndefined(options),
     databaseUrl,

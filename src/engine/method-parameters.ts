@@ -27,6 +27,7 @@ import type { FailOptions, JobResults } from '../jobs/job-actions.ts'
 import type { ActedBy } from '../jobs/model/actor.ts'
 import { isJob } from '../jobs/model/job.ts'
 import type { JobHandle, WaitOptions } from '../jobs/model/job-handle.ts'
+import type { JobLogFilter } from '../jobs/model/job-log.ts'
 import { states } from '../jobs/model/state.ts'
 import type { JobFilter } from '../jobs/sql/job-list.ts'
 import { asText, isStorableText } from '../lib/values/json.ts'
@@ -34,6 +35,7 @@ import type { ListPageOptions } from '../lib/values/page.ts'
 import type { QueueLimits } from '../limits/model/queue-limits.ts'
 import type { LimitOptions } from '../limits/model/rate-window.ts'
 import type { QueueClearOptions } from '../limits/queue-actions.ts'
+import type { HistoryOptions } from '../metrics/model/history-span.ts'
 import { checkMaxMs, type RunUntilEmptyOptions } from '../worker/run-until-empty.ts'
 import { checkMemory, type WorkOptions } from '../worker/work-options.ts'
 import type { Engine } from './engine-api.ts'
@@ -92,6 +94,10 @@ const storedText: Check = (value, at) => {
 }
 const bool: Check = (value, at) => {
   if (typeof value !== 'boolean') wrong(value, at, 'true or false', 'true ou false')
+}
+const attemptNumber: Check = (value, at) => {
+  if (!Number.isInteger(value) || (value as number) < 1 || (value as number) > 2 ** 31 - 1)
+    wrong(value, at, 'the number of an attempt, from 1', 'o número de uma tentativa, a partir de 1')
 }
 const fn: Check = (value, at) => {
   if (typeof value !== 'function') wrong(value, at, 'a function', 'uma função')
@@ -296,7 +302,7 @@ const flat: ParametersOf<FlatMethods> = {
     ),
     waitOptions,
   ],
-  events: [object<EventsFilter>('events', { job: left, batch: left, after: left, signal })],
+  events: [object<EventsFilter>('events', { job: left, batch: left, after: left, logs: bool, signal })],
   explain: [
     object<{ job: string; batch: string; queue: string }>(
       'explain',
@@ -329,6 +335,7 @@ const flat: ParametersOf<FlatMethods> = {
 const namespaces: { readonly [Name in Namespace]: ParametersOf<Engine[Name]> } = {
   jobs: {
     list: [object<JobFilter & ListPageOptions>('filter', { ...jobFilter, ...page })],
+    logs: [id, object<JobLogFilter & ListPageOptions>('filter', { attempt: attemptNumber, ...page })],
     cancel: [id, by],
     retry: [id, by],
     rerun: [id, by],
@@ -411,6 +418,7 @@ const namespaces: { readonly [Name in Namespace]: ParametersOf<Engine[Name]> } =
   metrics: {
     stats: [],
     read: [],
+    history: [object<HistoryOptions>('options', { queue: storedText, from: left, to: left, step: left })],
     findings: [],
     include: [value('source', fn)],
   },

@@ -9,6 +9,7 @@
 
 import type { Db } from '../database/db.ts'
 import { isTransient } from '../database/pg-errors.ts'
+import type { LogPlace } from '../jobs/model/job-log.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
 import { type Loop, loop } from '../lib/loop.ts'
@@ -49,6 +50,8 @@ export interface FeedUpdate {
 export interface FeedListener {
   /** The followed job or batch, besides events. */
   readonly of: { readonly job?: string; readonly batch?: string }
+  /** The last log line that the listener has; undefined: the listener wants no lines. */
+  readonly logPlace?: LogPlace | undefined
   take(news: FeedUpdate): void
   fail(error: unknown): void
 }
@@ -137,9 +140,24 @@ export class EventFeed {
     const followed = Array.from(this.#listeners.keys(), each => each.of)
     const jobs = distinct(followed.map(of => of.job))
     const batches = distinct(followed.map(of => of.batch))
-    const given = { after: this.#frontier, limit: chunkSize, jobs, batches }
+    const given = { after: this.#frontier, limit: chunkSize, jobs, batches, logs: this.#logPlaces() }
     const poll = await pollEvents(this.#db, given, this.#clock.instant())
     return { poll, asked: new Set([...jobs, ...batches]) }
+  }
+
+  /** For each job the place of the listener that is furthest behind; the others drop the lines they have. */
+  #logPlaces(): Map<string, LogPlace> {
+    const places = new Map<string, LogPlace>()
+    for (const { of, logPlace } of this.#listeners.keys()) {
+      if (of.job === undefined || logPlace === undefined) continue
+      const known = places.get(of.job)
+      const isBehind =
+        known === undefined ||
+        logPlace.attempt < known.attempt ||
+        (logPlace.attempt === known.attempt && logPlace.n < known.n)
+      if (isBehind) places.set(of.job, logPlace)
+    }
+    return places
   }
 
   /** Answers the duration of the delivery. */

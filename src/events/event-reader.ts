@@ -10,6 +10,7 @@
 import type { Db } from '../database/db.ts'
 import { isTransient } from '../database/pg-errors.ts'
 import { localized, RetomaError } from '../errors/errors.ts'
+import { type LogPlace, linesAfter, logPlaceText, readLogPlace } from '../jobs/model/job-log.ts'
 import { unlessAborted } from '../lib/abortable.ts'
 import type { Clock } from '../lib/clock.ts'
 import { deriveEvents, type UnpositionedEvent } from './derive-events.ts'
@@ -30,6 +31,7 @@ export class EventReader implements FeedListener {
   readonly #clock: Clock
   readonly #eventFeed: EventFeed
   readonly #signal: AbortSignal
+  readonly #logs: boolean
   #queue: { event: EngineEvent; place: EventPosition }[] = []
   #given: EventPosition = { seq: 0, phase: null, stamp: null }
   /** The place after all queued events. */
@@ -45,12 +47,26 @@ export class EventReader implements FeedListener {
   /** Resolves with the first poll result, when the start of the stream is known. */
   readonly firstRead = new Promise<void>(resolve => (this.#hasRead = resolve))
 
-  constructor(given: { db: Db; clock: Clock; eventFeed: EventFeed; of: Subject; signal: AbortSignal }) {
+  constructor(given: {
+    db: Db
+    clock: Clock
+    eventFeed: EventFeed
+    of: Subject
+    /** Also reads the log lines of the job. */
+    logs: boolean
+    signal: AbortSignal
+  }) {
     this.of = given.of
     this.#db = given.db
     this.#clock = given.clock
     this.#eventFeed = given.eventFeed
     this.#signal = given.signal
+    this.#logs = given.logs
+  }
+
+  get logPlace(): LogPlace | undefined {
+    if (!this.#logs) return undefined
+    return (this.#ahead.line ? readLogPlace(this.#ahead.line) : undefined) ?? { attempt: 0, n: 0 }
   }
 
   /** No further event comes; the queue is complete. */
@@ -173,7 +189,16 @@ export class EventReader implements FeedListener {
       this.#progressedAt = now
       this.#push({ type: 'progress', ...ids, data: glance.progress }, { stamp: glance.stamp })
     }
+    // Lines are stored before the outcome, so the lines of a final job are all here.
+    const tellLines = () => {
+      if (!this.#logs || !glance.logs) return
+      const lines = linesAfter(glance.logs, this.logPlace)
+      const last = lines.at(-1)
+      if (last === undefined) return
+      this.#push({ type: 'log', ...ids, data: { lines } }, { line: logPlaceText(last) })
+    }
     if (!ends) tellState()
+    tellLines()
     tellProgress()
     if (ends) tellState()
   }

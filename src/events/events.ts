@@ -36,15 +36,15 @@ export interface Events {
   events(filter?: EventsFilter): EventStream
 }
 
-const known = ['job', 'batch', 'after', 'signal']
+const known = ['job', 'batch', 'after', 'logs', 'signal']
 
 export function createEvents(given: { db: Db; clock: Clock; eventFeed: EventFeed; closing: AbortSignal }): Events {
   return {
     events(filter = {}) {
-      const { of, after, signal } = check(filter)
+      const { of, after, logs, signal } = check(filter)
       const ending = new AbortController()
       const end = () => ending.abort()
-      const reader = new EventReader({ ...given, of, signal: ending.signal })
+      const reader = new EventReader({ ...given, of, logs, signal: ending.signal })
 
       async function* read(): AsyncGenerator<EngineEvent, undefined> {
         const signals = [given.closing, ...(signal ? [signal] : [])]
@@ -87,15 +87,21 @@ export function createEvents(given: { db: Db; clock: Clock; eventFeed: EventFeed
 
 function check(filter: EventsFilter) {
   if (filter === null || typeof filter !== 'object')
-    refuseOption('events', 'events takes { job, batch, after, signal }', 'events recebe { job, batch, after, signal }')
+    refuseOption(
+      'events',
+      'events takes { job, batch, after, logs, signal }',
+      'events recebe { job, batch, after, logs, signal }',
+    )
   refuseUnknownOptions(filter, known)
-  const { job, batch, after, signal } = filter
+  const { job, batch, after, logs = false, signal } = filter
   if (job !== undefined && batch !== undefined)
     refuseOption(
       'batch',
       'a stream is of a job or of a batch, not of both',
       'um fluxo é de um job ou de um lote, não dos dois',
     )
+  if (logs && job === undefined)
+    refuseOption('logs', 'log lines are in the stream of a job', 'as linhas de log ficam no fluxo de um job')
   if (job !== undefined && !isId(job)) throw new RetomaError('not_found', { what: 'job', id: String(job) })
   if (batch !== undefined && !isId(batch))
     throw new RetomaError('not_found', { what: localized('batch', 'lote'), id: String(batch) })
@@ -105,5 +111,5 @@ function check(filter: EventsFilter) {
   if (signal !== undefined && !(signal instanceof AbortSignal))
     refuseOption('signal', 'it is an AbortSignal', 'é um AbortSignal')
   const of: Subject = { ...(job === undefined ? {} : { job }), ...(batch === undefined ? {} : { batch }) }
-  return { of, after: place, signal }
+  return { of, after: place, logs, signal }
 }

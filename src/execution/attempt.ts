@@ -28,6 +28,7 @@ import { decodeValue } from '../lib/values/value-codec.ts'
 import type { ProviderStand, ProviderWord } from '../providers/model/provider.ts'
 import { nameOf } from '../worker/sql/heartbeat.ts'
 import { AttemptClock, type Awake } from './attempt-clock.ts'
+import { AttemptLog, type AttemptLogs } from './attempt-log.ts'
 import { type AttemptEnd, outcomeOf } from './attempt-outcome.ts'
 import { closeSpan, spanOf } from './attempt-span.ts'
 import type { CurrentJobTracker } from './current-job.ts'
@@ -49,6 +50,8 @@ export interface AttemptOptions {
   /** The stop grace: the time a handler has to end after its signal aborts. */
   graceMs: number
   storages: AttemptStorages
+  /** Keeps the log lines of handlers; undefined in a child, whose lines the parent keeps, or if lines are not kept. */
+  logs?: AttemptLogs | undefined
   isolationMode: IsolationMode
   currentJob: CurrentJobTracker
   nestedCalls: NestedCallCheck
@@ -101,6 +104,7 @@ export class Attempt {
   #stopGrace: StopGrace | undefined
   #services: HandlerServices | undefined
   #storage: AttemptStorage | undefined
+  #lines: AttemptLog | undefined
   /** The run in a thread or process, for an isolated attempt. */
   #away: ChildRun | undefined
   /** The part of `stolenMs` of the isolated run that is already discounted. */
@@ -120,6 +124,30 @@ export class Attempt {
     this.#options = options
     this.claimedAt = options.clock.elapsed()
     this.time = new AttemptClock(options.clock, () => options.host.resumed(this))
+  }
+
+  /** Estimates the database clock without a query, in milliseconds. */
+  get databaseNow(): number {
+    return this.claimed.started_ms + this.#options.clock.elapsed() - this.claimedAt
+  }
+
+  /** The kept log lines; undefined: none yet. */
+  get lines(): AttemptLog | undefined {
+    return this.#lines
+  }
+
+  /** Writes a line of the handler to a log of the worker, and keeps the line for people. */
+  writeLine(
+    log: Log,
+    level: 'debug' | 'info' | 'warn' | 'error',
+    facts: Record<string, unknown>,
+    message: string,
+  ): void {
+    log[level](facts, message)
+    const { logs } = this.#options
+    if (logs === undefined || level === 'debug') return
+    this.#lines ??= new AttemptLog(this.claimed, () => this.databaseNow, logs)
+    this.#lines.add(level, facts, message)
   }
 
   get started(): boolean {
@@ -358,7 +386,13 @@ export class Attempt {
     const log = this.#options.log.child({ job: id, kind, attempt })
     const parentStoppedMs = this.job.policy.orphanAfter / 2
     const work = this.time.waiting(awake =>
-      isolator.isolate(call, { ...this.#caller, signal, awake, log, parentStoppedMs }),
+      isolator.isolate(call, {
+        ...this.#caller,
+        signal,
+        awake,
+        log: (level, facts, message) => this.writeLine(log, level, facts, message),
+        parentStoppedMs,
+      }),
     )
     return clock.during?.(work) ?? work
   }

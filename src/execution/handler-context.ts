@@ -38,6 +38,8 @@ interface Running {
   }
   readonly signal: AbortSignal
   readonly nestedCalls: NestedCallCheck
+  /** Writes a line of the handler to the log, and keeps the line. */
+  writeLine(log: Log, level: LogLevel, facts: Record<string, unknown>, message: string): void
   host(): ContextHost
 }
 
@@ -90,7 +92,10 @@ export class Context implements JobContext {
 
   get log(): JobLog {
     const { id, attempt, kind } = this.#running.claimed
-    this.#jobLog ??= jobLog(this.#log.child({ job: id, kind, attempt }))
+    if (this.#jobLog === undefined) {
+      const log = this.#log.child({ job: id, kind, attempt })
+      this.#jobLog = jobLog((level, facts, message) => this.#running.writeLine(log, level, facts, message))
+    }
     return this.#jobLog
   }
 
@@ -226,10 +231,12 @@ const dataOf = (name: string) => localized(`the data of checkpoint "${name}"`, `
 const unkept = (what: LocalizedText, problem: LocalizedText) =>
   doNotRetry(new RetomaError('bad_value', { what, problem }))
 
-export function jobLog(log: Log): JobLog {
+type LogLevel = 'debug' | 'info' | 'warn' | 'error'
+
+export function jobLog(write: (level: LogLevel, facts: Record<string, unknown>, message: string) => void): JobLog {
   const at =
-    (level: 'debug' | 'info' | 'warn' | 'error') =>
+    (level: LogLevel) =>
     (...line: [facts: Record<string, unknown>, message: string] | [message: string]) =>
-      line.length === 1 ? log[level]({}, line[0]) : log[level](...line)
+      line.length === 1 ? write(level, {}, line[0]) : write(level, ...line)
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }

@@ -25,8 +25,8 @@ import { Steps } from './steps.ts'
 /** The attempt, as this file uses the attempt. */
 interface Of {
   readonly claimed: ClaimedJob
-  /** The instant of the claim, in milliseconds of this process. */
-  readonly claimedAt: number
+  /** Estimates the database clock without a query, in milliseconds. */
+  readonly databaseNow: number
   readonly time: AttemptClock
   readonly signal: AbortSignal
   readonly running: boolean
@@ -139,7 +139,7 @@ export class HandlerServices implements ContextHost {
   }
 
   now(): number {
-    return this.#of.claimed.started_ms + this.#options.clock.elapsed() - this.#of.claimedAt
+    return this.#of.databaseNow
   }
 
   /** Accepts no more calls and waits for the writes under way; returns the steps without an `await`. */

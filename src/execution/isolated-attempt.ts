@@ -51,11 +51,12 @@ export function runIsolated(
   // A kind with `inline` isolation runs here because of a crash suspicion. The handler was written for the full environment of a worker.
   const environment = policy.isolation === 'inline' ? 'all' : job.env
   const nature: Nature = { isolation, memoryBytes, environment, parentStoppedMs: policy.orphanAfter / 2 }
+  const withFacts = log.child(facts)
   const run = childPool.run(errand, nature, {
     began: () => attempt.allow(),
     storage: attempt.storage,
     isolate: (call, signal) => attempt.isolate(call, signal),
-    log: (level, about, message) => log[level]({ ...facts, ...about }, message),
+    log: (level, about, message) => attempt.writeLine(withFacts, level, about, message),
   })
   return { run, ended: run.ended.then(ended => known(ended, facts, log)) }
 }

@@ -12,7 +12,6 @@ import { type ErrorFact, RetomaError } from '../errors/errors.ts'
 import { noChildFree } from '../jobs/model/deferral.ts'
 import type { Evidence } from '../jobs/model/outcome.ts'
 import { systemClock } from '../lib/clock.ts'
-import type { Log } from '../lib/logging/log.ts'
 import { megabytes } from '../lib/values/bytes.ts'
 import { placeName } from './child-crash.ts'
 import type { ChildPool } from './child-pool.ts'
@@ -34,7 +33,7 @@ export interface Caller {
   holds: (more: 1 | -1) => void
   /** Milliseconds since the last call of `stole` in which the machine ran other processes although the function was ready to run. */
   stole: (ms: number) => void
-  log: Log
+  log: ChildHost['log']
   parentStoppedMs: number
 }
 
@@ -117,7 +116,7 @@ export class IsolatedCalls implements Isolator {
         began: begin,
         storage: undefined,
         isolate: () => Promise.reject(new TypeError('an isolated function has no context')),
-        log: (level, facts, message) => log[level](facts, message),
+        log,
       }
       const run = this.#childPool.run({ call, work: this.#isolationMode.moduleOf(call.module) }, nature, host)
       this.#runs.add(run)

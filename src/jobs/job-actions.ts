@@ -15,10 +15,12 @@ import { checkPage, type ListPage, type ListPageOptions } from '../lib/values/pa
 import { type ActedBy, checkActor } from './model/actor.ts'
 import type { AnyJob, Job } from './model/job.ts'
 import { type JobHandle, resultOfEnded, type WaitOptions } from './model/job-handle.ts'
+import { type JobLogFilter, type JobLogLine, linesAfter, logPlaceText, readLogPlace } from './model/job-log.ts'
 import { isFinal, type JobState } from './model/state.ts'
 import type { SettleListeners } from './settle-listeners.ts'
 import { applyJobAction, type JobActionName, type JobActionRequest } from './sql/job-actions.ts'
 import { type JobFilter, listJobs } from './sql/job-list.ts'
+import { viewJobLogs } from './sql/job-log-view.ts'
 import {
   type CheckpointView,
   type FailureView,
@@ -80,6 +82,11 @@ export interface JobReadsOfHttp {
 export interface JobActions {
   /** The newest first. A page may be short even if a next page exists. */
   list(filter?: JobFilter & ListPageOptions): Promise<ListPage<JobView>>
+  /**
+   * The last lines that the handler wrote with `ctx.log`, the oldest first: at most 200 of each attempt, of the last ten attempts with
+   * lines. A running attempt stores its lines about once a second. Throws `not_found`.
+   */
+  logs(id: string, filter?: JobLogFilter & ListPageOptions): Promise<ListPage<JobLogLine>>
   /** Ends a job as `cancelled`. A running attempt loses its lease at once, and its handler hears `lease_lost` within a second. */
   cancel(id: string, options?: ActedBy): Promise<JobActionResult>
   /**
@@ -266,6 +273,16 @@ export function createJobActions(given: {
         const texts = [kind, queue, groupKey, ref, key].filter(text => text !== undefined)
         if (!texts.every(isStorableText)) return { items: [], next: null }
         return listJobs(db, filter, filter.after, limit)
+      },
+      async logs(id, filter = {}) {
+        const { attempt, after } = filter
+        const limit = checkPage(filter, text => readLogPlace(text) !== undefined)
+        const place = after === undefined ? undefined : readLogPlace(after)
+        const stored = isId(id) ? await viewJobLogs(db, id, attempt, place?.attempt ?? 0) : undefined
+        if (stored === undefined) throw new RetomaError('not_found', { what: 'job', id: String(id) })
+        const lines = linesAfter(stored, place)
+        const items = lines.slice(0, limit)
+        return { items, next: lines.length > limit ? logPlaceText(items.at(-1)!) : null }
       },
       cancel: (id, by) => applyAction('cancel', id, ['cancelled'], by),
       retry: (id, by) => applyAction('retry', id, ['waiting', 'running'], by),

@@ -5,6 +5,8 @@
 import type { Db } from '../database/db.ts'
 import type { Clock } from '../lib/clock.ts'
 import { viewProviders } from '../providers/sql/provider-state.ts'
+import { createHistory, type EngineHistory } from './history.ts'
+import type { HistoryOptions } from './model/history-span.ts'
 import type { MetricFamily } from './model/metric-table.ts'
 import { type Readings, readMetrics, readStats } from './sql/read-stats.ts'
 import { familiesOf } from './system-metrics.ts'
@@ -58,6 +60,14 @@ export interface MetricReads {
   stats(): Promise<EngineStats>
   /** The same and more, as metrics: see docs/metrics.md. */
   read(): Promise<MetricFamily[]>
+  /**
+   * Started and ended attempts, durations and waiting times by queue over time, for charts: by minute for 48 hours, by hour for 90 days.
+   * Workers write the counts with their heartbeats, so the newest are about five seconds old.
+   *
+   * @example
+   * const { queues } = await engine.metrics.history({ from: new Date(Date.now() - hours(24)), step: 600 })
+   */
+  history(options?: HistoryOptions): Promise<EngineHistory>
 }
 
 /** A scraper waits ten seconds, a person less. */
@@ -65,6 +75,7 @@ const deadlineMs = 3000
 
 export function createStats({ db, clock }: { db: Db; clock: Clock }): MetricReads {
   return {
+    ...createHistory({ db, clock }),
     stats: async () => statsOf(await readStats(db, clock.instant())),
     async read() {
       const now = clock.instant()

@@ -157,6 +157,11 @@ export const variables = define({
     default: '90',
     read: wholeNumber(1, 36_500),
   },
+  RETOMA_JOB_LOGS: {
+    meaning: 'off: workers do not keep the lines that handlers write with ctx.log',
+    absent: 'the last 200 lines of an attempt are kept with the job',
+    read: oneOf('off'),
+  },
   LOG_LEVEL: {
     meaning: 'debug, info, warn, error or silent',
     default: 'info',

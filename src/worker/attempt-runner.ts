@@ -24,6 +24,8 @@ import type { InFlightJournal } from '../supervisor/in-flight-journal.ts'
 import type { AbandonedHandlers } from './abandoned-handlers.ts'
 import { AttemptMetrics, type AttemptTotals } from './attempt-metrics.ts'
 import type { ChildWaiters } from './child-waiters.ts'
+import type { HistoryCounter } from './history-counter.ts'
+import type { JobLogWriter } from './job-log-writer.ts'
 import type { Leases } from './leases.ts'
 import type { MainLoopHeartbeat } from './main-loop-heartbeat.ts'
 import type { OutcomeWriter } from './outcome-writer.ts'
@@ -38,6 +40,8 @@ export interface AttemptRunnerOptions {
   log: Log
   leases: Leases
   outcomeWriter: OutcomeWriter
+  /** Stores the log lines of attempts. */
+  logWriter: JobLogWriter
   /** The in-flight journal, read after a crash of this process. */
   journal: InFlightJournal
   fileCopies: LocalFileCopies
@@ -46,6 +50,8 @@ export interface AttemptRunnerOptions {
   childWaiters: ChildWaiters
   /** The outcomes of all incarnations of the worker. */
   totals: AttemptTotals
+  /** Counts the attempts of all incarnations by queue and minute. */
+  history: HistoryCounter
   events: WorkerEvents
 }
 
@@ -115,10 +121,11 @@ export class AttemptRunner implements AttemptHost {
       const ms = clock.elapsed() - startedAt
       result.outcome = outcome
       this.#freeSlot(attempt, outcome, ms, slot)
+      if (attempt.lines !== undefined) await this.#options.logWriter.end(attempt.lines)
       const written = await this.#write(claimed, outcome)
       result.written = written
       result.delay = written === 'written' ? delayOf(outcome) : undefined
-      this.#count(claimed, outcome, written, ms)
+      this.#count(attempt, outcome, written, ms)
       this.#reportOutcome(claimed, outcome, written)
     } catch (error) {
       // A bug here must not end the process: a later heartbeat finds the job without a lease here and releases the job.
@@ -159,6 +166,8 @@ export class AttemptRunner implements AttemptHost {
     attempt.allow()
     this.deadlines.watch(attempt)
     this.#options.heartbeat.started(attempt)
+    const { databaseNow, claimed } = attempt
+    this.#options.history.started(claimed.queue, databaseNow, databaseNow - utcMs(claimed.run_at))
     return place
   }
 
@@ -212,8 +221,11 @@ export class AttemptRunner implements AttemptHost {
     return how === 'unwritten' ? how : outcomeWriter.settle({ ...held, outcome })
   }
 
-  #count(claimed: ClaimedJob, outcome: AttemptEnd, written: WriteResult, ms: number): void {
-    if (written === 'written') this.metrics.ended(claimed, outcome, ms)
+  #count({ claimed, databaseNow }: Attempt, outcome: AttemptEnd, written: WriteResult, ms: number): void {
+    if (written === 'written') {
+      this.metrics.ended(claimed, outcome, ms)
+      this.#options.history.ended(claimed.queue, databaseNow, outcome, ms)
+    }
     if (written === 'lease_lost') this.metrics.ended(claimed, { state: 'lost' }, ms)
   }
 
@@ -256,6 +268,9 @@ export class AttemptRunner implements AttemptHost {
     for (const resolve of this.#idlers.splice(0)) resolve()
   }
 }
+
+/** An instant as PostgreSQL prints a timestamp, in milliseconds. */
+const utcMs = (text: string): number => Date.parse(`${text.slice(0, 10)}T${text.slice(11)}Z`)
 
 function delayOf(outcome: AttemptEnd): number | undefined {
   if (outcome.state === 'released') return 0

@@ -27,6 +27,8 @@ import { AttemptRunner } from './attempt-runner.ts'
 import { createAttemptStorages } from './attempt-storage.ts'
 import type { ChildWaiters } from './child-waiters.ts'
 import type { ClaimLoop } from './claim-loop.ts'
+import type { HistoryCounter } from './history-counter.ts'
+import { JobLogWriter } from './job-log-writer.ts'
 import { Leases } from './leases.ts'
 import type { MainLoopHeartbeat } from './main-loop-heartbeat.ts'
 import { createOutcomeWriter, type OutcomeWriter } from './outcome-writer.ts'
@@ -49,6 +51,10 @@ export interface WorkerIncarnationOptions {
   memoryBytes?: number | undefined
   /** The outcomes of all incarnations of the worker. */
   totals: AttemptTotals
+  /** Counts the attempts of all incarnations by queue and minute. */
+  history: HistoryCounter
+  /** Keeps the log lines of handlers. */
+  jobLogs: boolean
   claimLoop: ClaimLoop
   heartbeat: MainLoopHeartbeat
   abandonedHandlers: AbandonedHandlers
@@ -65,6 +71,7 @@ export class WorkerIncarnation {
   readonly #outcomeWriter: OutcomeWriter
   readonly #forAttempts: AttemptOptions
   readonly #journal: InFlightJournal
+  readonly #logWriter: JobLogWriter
   readonly leases: Leases
   readonly runner: AttemptRunner
 
@@ -76,11 +83,20 @@ export class WorkerIncarnation {
     this.#journal = openInFlightJournal(options.supervision.reportFolder, worker)
     const outcomeWriter = createOutcomeWriter({ ...options, worker, events })
     this.#outcomeWriter = outcomeWriter
-    this.runner = new AttemptRunner({ ...options, leases: this.leases, outcomeWriter, journal: this.#journal })
+    const logWriter = new JobLogWriter({ ...options, outcomeWriter })
+    this.#logWriter = logWriter
+    this.runner = new AttemptRunner({
+      ...options,
+      leases: this.leases,
+      outcomeWriter,
+      logWriter,
+      journal: this.#journal,
+    })
     this.#forAttempts = {
       ...options,
       storages: createAttemptStorages({ ...options, worker, outcomeWriter }),
       host: this.runner,
+      logs: options.jobLogs ? logWriter : undefined,
     }
   }
 
@@ -143,7 +159,10 @@ export class WorkerIncarnation {
   end(): void {
     this.runner.deadlines.off()
     this.leases.loseAll()
-    void this.runner.idle().then(() => this.#journal.close())
+    void this.runner.idle().then(() => {
+      this.#journal.close()
+      this.#logWriter.stop()
+    })
     // The jobs may run elsewhere soon: the signal of every isolated attempt has aborted, and the child is killed 500 ms later.
     for (const each of this.leases) if (each.isAway) void each.killChild(lastWordMs)
   }
@@ -160,12 +179,14 @@ export class WorkerIncarnation {
     this.runner.deadlines.off()
     this.runner.overrunning.forget()
     this.#journal.close()
+    this.#logWriter.stop()
   }
 
   /** Stops waiting for the database: unwritten outcomes are left to the watchdog. */
   giveUp(): void {
     this.runner.deadlines.off()
     this.#outcomeWriter.giveUp()
+    this.#logWriter.stop()
     this.runner.overrunning.forget()
   }
 

@@ -8,8 +8,10 @@
 
 import { type ProviderPause, pauseBatches } from '../batches/sql/provider-pauses.ts'
 import type { Db } from '../database/db.ts'
+import { isFaultOfRow, isTransient } from '../database/pg-errors.ts'
 import type { WriteResult } from '../execution/model/write-result.ts'
 import { type Checkpoint, noteProgress, type ProgressRow, saveCheckpoints } from '../execution/sql/checkpoint.ts'
+import { type JobLogRow, writeJobLogs } from '../execution/sql/job-log.ts'
 import type { Failure } from '../jobs/model/outcome.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
@@ -23,6 +25,8 @@ export interface OutcomeWriter {
   /** `rejected`: PostgreSQL does not accept the value. */
   save(checkpoint: Checkpoint): Promise<WriteResult>
   note(note: ProgressRow): Promise<WriteResult>
+  /** Stores the log lines of an attempt. Lines that the database refuses are dropped, with `rejected`. */
+  log(lines: JobLogRow): Promise<WriteResult>
   /** Pauses the batch of the job if the lease still holds. */
   pause(pausing: ProviderPause): Promise<WriteResult>
   /** Milliseconds that the oldest write has waited. */
@@ -78,7 +82,24 @@ export function createOutcomeWriter(options: {
     instead: () => undefined,
   })
 
-  const all = [settles, checkpoints, notes, pauses]
+  const logs = createWriteBatcher<JobLogRow>({
+    clock,
+    log,
+    what: 'log lines of jobs',
+    async write(items) {
+      await writeJobLogs(db, items, clock.instant()).catch(error => {
+        if (isTransient(error) || isFaultOfRow(error)) throw error
+        // No outcome may wait for lines that the database does not take.
+        log.debug({ err: error, jobs: items.length }, 'cannot store log lines; the lines are dropped')
+      })
+      return new Set(items)
+    },
+    weigh: ({ lines }) => lines.length,
+    oneOfJob: true,
+    instead: () => undefined,
+  })
+
+  const all = [settles, checkpoints, notes, pauses, logs]
 
   /**
    * Replaces an outcome rejected by PostgreSQL by a failure of this attempt only. If PostgreSQL rejects the failure too, the job ends
@@ -105,6 +126,7 @@ export function createOutcomeWriter(options: {
     settle: settle => settles.add(settle),
     save: checkpoint => checkpoints.add(checkpoint),
     note: note => notes.add(note),
+    log: lines => logs.add(lines),
     pause: pausing => pauses.add(pausing),
     get writeLagMs() {
       const now = clock.elapsed()

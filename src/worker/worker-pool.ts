@@ -61,6 +61,8 @@ export interface WorkerPoolOptions {
   isolationMode: IsolationMode
   currentJob: CurrentJobTracker
   nestedCalls: NestedCallCheck
+  /** Keeps the log lines of handlers. */
+  jobLogs: boolean
   /** Undefined: no notices are sent. */
   notify: Notify | undefined
   /** Identifies this engine in the hints it sends. */
@@ -106,7 +108,7 @@ export class WorkerPool implements WorkerEvents {
   async begin(options: WorkOptions, mode: 'loops' | 'by hand'): Promise<Worker> {
     const { queues, grace = seconds(5) } = options
     const { db, clock, log, registry, notify } = this.#given
-    const { supervision, isolationMode, currentJob, nestedCalls } = this.#given
+    const { supervision, isolationMode, currentJob, nestedCalls, jobLogs } = this.#given
     const { jobs } = registry
     const all = Object.fromEntries(Array.from(registry.queues, queue => [queue, defaultConcurrency]))
     const worker = await Worker.begin(
@@ -124,6 +126,7 @@ export class WorkerPool implements WorkerEvents {
         isolationMode,
         currentJob,
         nestedCalls,
+        jobLogs,
         events: this,
         // No heartbeat thread on a virtual clock.
         thread: clock.instant() === null ? heartbeatSettings(options, db, registry, supervision.place.of) : undefined,

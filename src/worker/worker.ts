@@ -28,6 +28,7 @@ import { AbandonedHandlers } from './abandoned-handlers.ts'
 import { noAttempts } from './attempt-metrics.ts'
 import { ChildWaiters } from './child-waiters.ts'
 import { ClaimLoop } from './claim-loop.ts'
+import { HistoryCounter } from './history-counter.ts'
 import { WorkerIncarnation } from './incarnation.ts'
 import { type HeartbeatSettings, MainLoopHeartbeat, type MonitoredWorker } from './main-loop-heartbeat.ts'
 import { MetricsFlusher } from './metrics-flusher.ts'
@@ -50,6 +51,8 @@ export interface WorkerOptions {
   isolationMode: IsolationMode
   currentJob: CurrentJobTracker
   nestedCalls: NestedCallCheck
+  /** Keeps the log lines of handlers. */
+  jobLogs: boolean
   events: WorkerEvents
   /** Undefined: the main loop writes the heartbeats, as with the virtual clock. */
   thread?: HeartbeatSettings | undefined
@@ -81,6 +84,7 @@ export class Worker implements MonitoredWorker {
   readonly #heartbeat: MainLoopHeartbeat
   readonly #abandonedHandlers: AbandonedHandlers
   readonly #metricsFlusher: MetricsFlusher
+  readonly #history: HistoryCounter
   #stopping: Promise<void> | undefined
   #ended: () => void = () => {}
   /** Resolves when the worker has stopped, for any reason. */
@@ -114,7 +118,12 @@ export class Worker implements MonitoredWorker {
       slots,
       worker: this,
     })
-    this.#metricsFlusher = new MetricsFlusher({ ...options, incarnation: () => this.#incarnation })
+    this.#history = new HistoryCounter(options)
+    this.#metricsFlusher = new MetricsFlusher({
+      ...options,
+      history: this.#history,
+      incarnation: () => this.#incarnation,
+    })
     this.#heartbeat = new MainLoopHeartbeat({
       ...options,
       thread: options.thread,
@@ -234,6 +243,7 @@ export class Worker implements MonitoredWorker {
       ...this.#options,
       id: randomName('w'),
       totals: this.totals,
+      history: this.#history,
       childPool: this.#childPool,
       fileCopies: this.#fileCopies,
       isolator: this.#calls,

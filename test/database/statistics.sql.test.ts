@@ -11,7 +11,7 @@ import { everyStatement } from '../support/statements.ts'
 
 /** They grow with all that was ever done. */
 const growing = [
-  'job', 'batch', 'batch_chunk', 'batch_count', 'event', 'checkpoint', 'failure', 'file', 'file_chunk',
+  'job', 'batch', 'batch_chunk', 'batch_count', 'event', 'checkpoint', 'failure', 'job_log', 'queue_history', 'file', 'file_chunk',
   'document', 'purchase', 'documents', 'bank_transaction', 'bank_sync',
 ] // biome-ignore format: a list
 /** Of these indexes all may be read: they hold what is live, and whoever reads them means all of it. */
@@ -31,6 +31,9 @@ const fill = (count: number, state: 'succeeded' | 'running') => `
     from generate_series(1, ${count});
   insert into retoma.failure (job_id, attempt, failure_type, message, at) select id, 1, 'error', '', now() from retoma.job on conflict do nothing;
   insert into retoma.checkpoint (job_id, name, attempt, value, at) select id, 's', 1, '1', now() from retoma.job on conflict do nothing;
+  insert into retoma.job_log (job_id, attempt, line_count, lines, at) select id, 1, 1, '[]', now() from retoma.job on conflict do nothing;
+  insert into retoma.queue_history (queue, seconds, at, started, succeeded, skipped, failed, retried, deferred, duration_ms, waiting_ms, durations, waitings)
+    select 'q', 60, now() - n * interval '1 minute', 0, 0, 0, 0, 0, 0, 0, 0, '{}', '{}' from generate_series(1, ${count}) n on conflict do nothing;
   insert into retoma.event (at, type, job_id, data, seq) select now(), 'state', id, '{}', ${id} from retoma.job;
   insert into retoma.file (name, type, size, job_id, created_at) select 'n', 't', 1, id, now() from retoma.job;
   insert into retoma.file_chunk (file_id, n, bytes) select id, 0, '' from retoma.file on conflict do nothing;

@@ -17,6 +17,7 @@ const job = defineJob<string>({
   async run(ctx, text) {
     await ctx.step('read', () => text)
     await ctx.progress({ note: text })
+    ctx.log.info({ text }, text)
     if (text.includes('bad')) throw new Error(`cannot read ${text}`)
     return text
   },

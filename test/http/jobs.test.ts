@@ -24,6 +24,7 @@ const strangers = ['abc', '-1', '0', '9'.repeat(30), '%00', '1%2F2', '1.5', '%F0
 const readers = [
   ['GET', ''],
   ['GET', '/explain'],
+  ['GET', '/logs'],
   ['POST', '/explain'],
 ] as const
 const actionNames = ['cancel', 'retry', 'rerun', 'resume', 'skip'] as const

@@ -10,7 +10,6 @@ import type { ChildHost, ChildRunEnd } from '../../src/isolation/child-run.ts'
 import { IsolatedCalls } from '../../src/isolation/isolated-calls.ts'
 import { IsolationMode } from '../../src/isolation/isolation-mode.ts'
 import { systemClock } from '../../src/lib/clock.ts'
-import { silentLog } from '../../src/lib/logging/log.ts'
 import { until } from '../support/engine.ts'
 import { workingWith } from './support.ts'
 
@@ -107,7 +106,7 @@ async function callOf({ timeoutMs, takesMs, stolen }: { timeoutMs: number; takes
       stole: ms => {
         stole += ms
       },
-      log: silentLog,
+      log: () => {},
       parentStoppedMs: 1000,
     })
     .catch((error: { code: string }) => error.code)

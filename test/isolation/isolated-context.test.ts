@@ -10,7 +10,7 @@ test.each(places)(
   '%s: steps, lists, checkpoints, transactions and sleeps are kept, and a later attempt goes on after them',
   async place => {
     const job = jobIn(place)
-    const { ends, sql } = await workingOn(job)
+    const { ends, sql, engine } = await workingOn(job)
     await sql(`create table reported (note text, bytes bytea, day timestamptz)`)
     try {
       const ended = await ends(job, { do: 'everything', note: 'abc' })
@@ -31,6 +31,10 @@ test.each(places)(
       expect(ended.history).toMatchObject([{ type: 'error', code: 'E_AGAIN', message: 'again', evidence: null }])
       expect(ended.history[0]!.stack).toMatch(/TypeError: again[\s\S]*handler\.mjs[\s\S]*caused by: Error: deeper/)
       expect(await sql(`select note from reported`)).toEqual([{ note: 'abc' }])
+      const { items: lines } = await engine.jobs.logs(ended.id)
+      expect(lines.map(({ attempt, level, message, facts }) => [attempt, level, message, facts?.note])).toContainEqual([
+        expect.any(Number), 'info', 'told', 'abc',
+      ]) // biome-ignore format: a line of a log
     } finally {
       await sql(`drop table reported`)
     }

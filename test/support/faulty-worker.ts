@@ -75,6 +75,7 @@ export async function faultyWorker(
       isolationMode: given.isolationMode ?? new IsolationMode(),
       currentJob: new CurrentJobTracker(),
       nestedCalls: new NestedCallCheck(),
+      jobLogs: true,
       events: {
         claimed: () => {},
         settled: () => {},

@@ -73,6 +73,7 @@ export const emptyTables = `
   delete from retoma.periodic_lease where name = 'notify';
   delete from retoma.job_count_sample;
   delete from retoma.metric;
+  delete from retoma.queue_history;
   update retoma.periodic_lease set at = '-infinity', since = '-infinity';
   delete from retoma.schedule;
   delete from retoma.guard;

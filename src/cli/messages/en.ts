@@ -60,6 +60,7 @@ export const en = {
     explainId: 'id of the job or batch, or name of the queue',
     jobs: 'look at jobs and act on them',
     jobsList: 'list jobs, newest first',
+    jobLogs: 'also the last lines that its handler wrote with ctx.log',
     jobsShow: 'everything about one job, its failures with their stacks included',
     jobsEnqueue: 'enqueue a job of a kind that retoma.config defines',
     jobsRetry: 'run jobs again that failed, stalled, were skipped or cancelled; they go on after their last step',
@@ -436,6 +437,8 @@ export const en = {
       due: 'runs from then on',
     },
     history: 'what went wrong:',
+    logs: 'log lines (attempt, time, level, message):',
+    noLogs: 'no log lines are kept',
     attempt: (attempt: number, type: string, when: string) => `attempt ${attempt}, ${type}, ${when}`,
     evidence: {
       signal: (signal: string) => `signal ${signal}`,

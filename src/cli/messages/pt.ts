@@ -60,6 +60,7 @@ export const pt: CliMessages = {
     explainId: 'id do job ou lote, ou nome da fila',
     jobs: 'ver jobs e agir sobre eles',
     jobsList: 'lista jobs, os mais novos primeiro',
+    jobLogs: 'também as últimas linhas que o handler escreveu com ctx.log',
     jobsShow: 'tudo sobre um job, com suas falhas e stacks',
     jobsEnqueue: 'enfileira um job de um tipo definido no retoma.config',
     jobsRetry:
@@ -435,6 +436,8 @@ export const pt: CliMessages = {
       due: 'roda a partir daí',
     },
     history: 'o que deu errado:',
+    logs: 'linhas de log (tentativa, hora, nível, mensagem):',
+    noLogs: 'nenhuma linha de log guardada',
     attempt: (attempt, type, when) => `tentativa ${attempt}, ${type}, ${when}`,
     evidence: {
       signal: signal => `sinal ${signal}`,

@@ -1,5 +1,5 @@
 /**
- * Encodes the position of an event reader: the last position read, and the last observed state and progress of the followed job
+ * Encodes the position of an event reader: the last position read, and the last observed state, progress and log line of the followed job
  * or batch. With the second part a reader that continues later neither repeats nor misses a final state. Opaque to callers.
  */
 export interface EventPosition {
@@ -8,15 +8,18 @@ export interface EventPosition {
   phase: string | null
   /** Last observed progress; null: not observed yet. */
   stamp: string | null
+  /** Last log line, as attempt and number; absent: none yet. */
+  line?: string | null
   /** The reader has the action at `seq`, but not the state after the action. */
   half?: boolean
 }
 
-const form = /^(\d{1,16})(h?)(?:~([a-z_\d.]*)~([\d.]*))?$/
+const form = /^(\d{1,16})(h?)(?:~([a-z_\d.]*)~([\d.]*)(?:~(\d{1,9}\.\d{1,9}))?)?$/
 
-export const cursorOf = ({ seq, phase, stamp, half }: EventPosition): string => {
+export const cursorOf = ({ seq, phase, stamp, line, half }: EventPosition): string => {
   const place = half ? `${seq}h` : String(seq)
-  return phase === null && stamp === null ? place : `${place}~${phase ?? ''}~${stamp ?? ''}`
+  if (phase === null && stamp === null && !line) return place
+  return `${place}~${phase ?? ''}~${stamp ?? ''}${line ? `~${line}` : ''}`
 }
 
 /** Returns undefined if `text` is no cursor of ours. */
@@ -25,5 +28,11 @@ export function readCursor(text: unknown): EventPosition | undefined {
   if (match === null) return undefined
   const seq = Number(match[1])
   if (!Number.isSafeInteger(seq)) return undefined
-  return { seq, phase: match[3] || null, stamp: match[4] || null, ...(match[2] ? { half: true } : {}) }
+  return {
+    seq,
+    phase: match[3] || null,
+    stamp: match[4] || null,
+    ...(match[5] ? { line: match[5] } : {}),
+    ...(match[2] ? { half: true } : {}),
+  }
 }

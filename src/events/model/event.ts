@@ -2,6 +2,7 @@
  * Defines the events of a reader. Exceptions and actions are stored; the `state` of a normal job, `progress` and `reset` are
  * derived while a reader listens (docs/events.md).
  */
+import type { JobLogLine } from '../../jobs/model/job-log.ts'
 import type { JobState } from '../../jobs/model/state.ts'
 
 interface UnpositionedEvent {
@@ -48,6 +49,12 @@ export interface ProgressEvent extends UnpositionedEvent {
   data: Readonly<Record<string, unknown>>
 }
 
+/** Further log lines of a job, in a stream with `logs`: the lines since the event before, at most four events per second. */
+export interface LogEvent extends UnpositionedEvent {
+  type: 'log'
+  data: { lines: readonly JobLogLine[] }
+}
+
 /** `after` is older than the stored events: the reader missed events. Read the status again; the stream continues from now. */
 export interface ResetEvent extends UnpositionedEvent {
   type: 'reset'
@@ -55,7 +62,7 @@ export interface ResetEvent extends UnpositionedEvent {
 }
 
 /** An event of `engine.events`. */
-export type EngineEvent = StateEvent | ItemEvent | ActionEvent | WarningEvent | ProgressEvent | ResetEvent
+export type EngineEvent = StateEvent | ItemEvent | ActionEvent | WarningEvent | ProgressEvent | LogEvent | ResetEvent
 
 /** Subject of a stream: a job, a batch, or everything. */
 export interface Subject {
@@ -71,6 +78,10 @@ export interface EventsFilter {
   batch?: string | undefined
   /** Position of the last event read. Default: from now on. */
   after?: string | undefined
+  /**
+   * With `job`: also `log` events with the lines of `ctx.log`, from the kept lines of the last attempt on. Default: false.
+   */
+  logs?: boolean | undefined
   /** Ends the stream, without an error. Default: none. */
   signal?: AbortSignal | undefined
 }

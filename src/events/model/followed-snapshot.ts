@@ -4,6 +4,7 @@
  */
 import { type BatchState, isFinalBatch } from '../../batches/model/batch-state.ts'
 import { etaOf, rateOf, type Sample } from '../../batches/model/throughput.ts'
+import type { StoredLog } from '../../jobs/model/job-log.ts'
 import { isFinal, type JobState } from '../../jobs/model/state.ts'
 import { viewValue } from '../../lib/values/value-codec.ts'
 
@@ -22,6 +23,8 @@ export interface FollowedSnapshot {
   idleSeconds: number
   state: { to: string; reason: string | null; [more: string]: unknown }
   progress: Readonly<Record<string, unknown>>
+  /** New log lines, for readers that want lines. */
+  logs?: readonly StoredLog[] | null
 }
 
 export interface FollowedJob {
@@ -36,6 +39,8 @@ export interface FollowedJob {
   error: { type: string; message: string; code: string | null } | null
   pending: boolean
   idleSeconds: number
+  /** Log rows with lines after the requested place; null: none, or no reader wants lines. */
+  logs: readonly StoredLog[] | null
 }
 
 /** States that show the error; the error of an earlier attempt does not matter for a running or succeeded job. */
@@ -60,6 +65,7 @@ export function snapshotOfJob(job: FollowedJob): FollowedSnapshot {
       reason: error?.message ?? null,
     },
     progress: { progress: viewValue(progress), checkpoint },
+    logs: job.logs,
   }
 }
 

@@ -7,6 +7,7 @@
 
 import { batchSums } from '../../batches/sql/batch-counters.ts'
 import type { Db } from '../../database/db.ts'
+import type { LogPlace } from '../../jobs/model/job-log.ts'
 import type { Subject } from '../model/event.ts'
 import type { FollowedBatch, FollowedJob } from '../model/followed-snapshot.ts'
 
@@ -41,12 +42,25 @@ const anyYet = (column: string, id: string) => `
 const since = (instant: string) => `
   greatest(extract(epoch from coalesce($5::timestamptz, now()) - ${instant}), 0)::float8`
 
+// Without a place: the last attempt with lines. The lines themselves are read only if lines were added after the place.
+const logsOf = (job: string) => `
+  case when p.attempt is not null then (
+    select json_agg(json_build_object('attempt', l.attempt, 'count', l.line_count, 'lines', l.lines) order by l.attempt)
+    from (
+      select attempt, line_count, lines from retoma.job_log
+      where job_id = ${job} and attempt >= p.attempt
+        and (attempt, line_count) > (p.attempt, p.n)
+      order by attempt desc limit case when p.attempt = 0 then 1 else 10 end
+    ) l
+  ) end`
+
 const glanceAtJobs = `
   select j.id::text, j.batch_id::text as "batchId", j.state, j.attempt, j.progress, j.checkpoint, j.error - 'stack' as error,
     (extract(epoch from j.progress_at) * 1000000)::bigint::text as "progressAt",
     ${since('coalesce(j.progress_at, j.started_at, j.created_at)')} as "idleSeconds",
-    ${anyYet('job_id', 'j.id')} as pending
+    ${anyYet('job_id', 'j.id')} as pending, ${logsOf('j.id')} as logs
   from retoma.job j
+    left join unnest($6::bigint[], $7::int[], $8::int[]) as p (id, attempt, n) on p.id = j.id
   where j.id = any ($3::bigint[])`
 
 const glanceAtBatches = `
@@ -95,10 +109,20 @@ const deadlineMs = 8000
  */
 export async function pollEvents(
   db: Db,
-  given: { after: number; limit: number; jobs: readonly string[]; batches: readonly string[] },
+  given: {
+    after: number
+    limit: number
+    jobs: readonly string[]
+    batches: readonly string[]
+    /** The jobs whose log lines are wanted, with the place after which; attempt 0: from the kept lines of the last attempt on. */
+    logs?: ReadonlyMap<string, LogPlace>
+  },
   now: Date | null,
 ): Promise<EventPoll> {
-  const [found] = await db.run<EventPoll>(poll, [given.after, given.limit, given.jobs, given.batches, now], deadlineMs)
+  const logs = [...(given.logs ?? [])]
+  const places = [logs.map(([id]) => id), logs.map(([, { attempt }]) => attempt), logs.map(([, { n }]) => n)]
+  const values = [given.after, given.limit, given.jobs, given.batches, now, ...places]
+  const [found] = await db.run<EventPoll>(poll, values, deadlineMs)
   return found!
 }
 

@@ -1,4 +1,5 @@
 /** Routes of the event streams: of the engine, of a batch, of a job (docs/events.md). */
+import { z } from 'zod'
 import { eventWire } from '../../json-views.ts'
 import { type Route, route } from '../route.ts'
 import { idParams } from '../shared-schemas.ts'
@@ -29,7 +30,13 @@ export const eventRoutes: readonly Route[] = [
     name: 'followJob',
     summary: 'A job, as it goes on, until it is over',
     params: idParams,
+    query: query.extend({
+      logs: z
+        .enum(['true', 'false'])
+        .default('false')
+        .meta({ description: 'true: also `log` events with the lines of ctx.log, from the last attempt on' }),
+    }),
     errors: ['not_found'],
-    run: call => follow(call, { job: call.params.id }, eventWire),
+    run: call => follow(call, { job: call.params.id, logs: call.query.logs === 'true' }, eventWire),
   }),
 ]

@@ -114,6 +114,17 @@ const checkpoint = z.object({
   sleep_until: instant.nullable(),
 })
 
+export const logLine = z
+  .object({
+    attempt: z.number().int(),
+    n: z.number().int().meta({ description: 'number of the line in its attempt; at most the last 200 are kept' }),
+    at: instant,
+    level: z.enum(['info', 'warn', 'error']),
+    message: z.string(),
+    facts: z.record(z.string(), z.unknown()).nullable(),
+  })
+  .meta({ id: 'JobLogLine' })
+
 export const jobDetail = job
   .omit({ omitted: true })
   .extend({

@@ -5,13 +5,13 @@ import type { Engine } from '../../engine/create-engine.ts'
 import { internalsOf } from '../../engine/internals.ts'
 import { localized, RetomaError } from '../../errors/errors.ts'
 import type { JobDetail, JobView, ListPage } from '../../index.ts'
-import { jobDetailWire, jobWire } from '../../json-views.ts'
+import { jobDetailWire, jobWire, logLineWire } from '../../json-views.ts'
 import { jsonText } from '../response/json-response.ts'
 import { type Principal, type Route, route } from '../route.ts'
 import { redactForRole } from '../security/redact-for-role.ts'
 import { anyInstant, idParams, pageOf, pageQuery } from '../shared-schemas.ts'
 import { explainRoutes } from './explain.ts'
-import { job, jobDetail, jobState } from './job-schemas.ts'
+import { job, jobDetail, jobState, logLine } from './job-schemas.ts'
 
 const text = z.string().min(1).max(500)
 
@@ -93,6 +93,32 @@ export const jobRoutes: readonly Route[] = [
     errors: ['not_found'],
     async run({ engine, params: { id }, who, headers }) {
       return jsonText(detailText(who, known(await internalsOf(engine).jobAsText(id), id)), 200, headers)
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/api/v1/jobs/{id}/logs',
+    name: 'listJobLogs',
+    tag: 'jobs',
+    summary: 'The last lines that its handler wrote with ctx.log, the oldest first',
+    role: 'viewer',
+    params: idParams,
+    query: z.strictObject({
+      attempt: z.coerce
+        .number()
+        .int()
+        .min(1)
+        .max(2 ** 31 - 1)
+        .optional()
+        .meta({ description: 'of this attempt alone; default: of the last ten with lines' }),
+      ...pageQuery,
+    }),
+    answer: pageOf(logLine),
+    errors: ['not_found', 'bad_option'],
+    async run({ engine, params: { id }, query: { attempt, limit, after } }) {
+      const page = { attempt, limit, ...(after === undefined ? {} : { after }) }
+      const { items, next } = await engine.jobs.logs(id, page)
+      return { items: items.map(logLineWire), next }
     },
   }),
   ...explainRoutes({

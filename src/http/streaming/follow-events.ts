@@ -24,7 +24,7 @@ type EventsCall = Call<unknown, z.output<typeof eventsQuery>>
  */
 export async function follow(
   call: Call<unknown, z.output<typeof eventsQuery>>,
-  of: { job?: string; batch?: string },
+  of: { job?: string; batch?: string; logs?: boolean },
   toMessage: SseOptions<EngineEvent>['toMessage'],
   options: Pick<SseOptions<EngineEvent>, 'heartbeat'> = {},
 ): Promise<Response> {

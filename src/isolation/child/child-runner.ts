@@ -104,7 +104,9 @@ export class ChildRunner {
 
   async #call(run: number, { call, work }: CallTask): Promise<CalledFunction> {
     const called = await loadCalled(call.step, work.module, await lightImporterOf(work.loader))
-    return new CalledFunction(call, called, jobLog(logTo(this.#channel, run)))
+    const log = logTo(this.#channel, run)
+    const write = jobLog((level, facts, message) => log[level](facts, message))
+    return new CalledFunction(call, called, write)
   }
 }
 

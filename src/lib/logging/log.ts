@@ -98,6 +98,14 @@ function tidy(facts: unknown): Record<string, unknown> {
   return tidied
 }
 
+/** The facts of a line as a log writes the facts, without stacks: for a line that is stored with a job, whose failures have the stacks. */
+export function factsWithoutStacks(facts: unknown): Record<string, unknown> {
+  const { err, ...tidied } = tidy(facts)
+  if (err === undefined) return tidied
+  const { stack: _, ...error } = Object(err) as Record<string, unknown>
+  return { ...tidied, err: typeof err === 'object' ? error : err }
+}
+
 /** Removes secrets, values below the maximum depth, and values that JSON or a getter would fail on. */
 function clean(name: string, value: unknown, depth: number): unknown {
   if (isSecretName(name) && value != null) return '[removed]'

@@ -1,12 +1,13 @@
 /**
- * Prunes expired rows for the janitor: limit counters of groups, rate windows, login sessions, stored responses, schedules that no
- * process has. A single statement for all tables, so an idle system pays for one; in chunks with SKIP LOCKED, so any number of janitors
+ * Prunes expired rows for the janitor: limit counters of groups, rate windows, login sessions, stored responses, the history of queues,
+ * schedules that no process has. A single statement for all tables, so an idle system pays for one; in chunks with SKIP LOCKED, so any number of janitors
  * may run.
  */
 import { someBatchPastOwnRetention } from '../../batches/sql/batch-cascade.ts'
 import type { Db } from '../../database/db.ts'
 import { unkeptMs } from '../../files/sql/file-removal.ts'
 import { someJobPastOwnRetention } from '../../jobs/sql/prune-jobs.ts'
+import { isPastHour, isPastMinute } from '../../metrics/sql/queue-history.ts'
 import { isForgotten } from '../../schedules/schedule.sql.ts'
 
 const now = 'coalesce($1::timestamptz, now())'
@@ -23,11 +24,13 @@ const prune = {
     ), windows as (${remove('rate_window', 'expires_at', `expires_at < ${now}`)}
     ), log_ins as (${remove('session', 'expires_at', `expires_at <= ${now}`)}
     ), answers as (${remove('idempotency', 'at', `at <= ${now} - interval '24 hours'`)}
+    ), minutes as (${remove('queue_history', 'at', isPastMinute(now))}
+    ), hours as (${remove('queue_history', 'at', isPastHour(now))}
     ), schedules as (
       delete from retoma.schedule where ${isForgotten(now)} returning name
     )
     select greatest((select count(*) from gates), (select count(*) from windows), (select count(*) from log_ins),
-      (select count(*) from answers))::int as most,
+      (select count(*) from answers), (select count(*) from minutes), (select count(*) from hours))::int as most,
       exists (
         select from retoma.file
         where batch_id is null and job_id is null and created_at < ${now} - make_interval(secs => ${unkeptMs / 1000})

@@ -1,10 +1,11 @@
-/** `retoma jobs show ID`: shows a job with the history and the complete errors. */
+/** `retoma jobs show ID`: shows a job with the history and the complete errors, and with `--logs` the last log lines. */
 import type { Command } from 'commander'
 import { RetomaError } from '../../../errors/errors.ts'
-import type { JobDetail } from '../../../index.ts'
-import { jobDetailWire, policyWire } from '../../../json-views.ts'
+import type { Engine, JobDetail, JobLogLine } from '../../../index.ts'
+import { jobDetailWire, logLineWire, policyWire } from '../../../json-views.ts'
 import { systemClock } from '../../../lib/clock.ts'
 import { readableValue } from '../../../lib/values/value-codec.ts'
+import { visibleLine } from '../../../lib/values/visible-text.ts'
 import type { Context } from '../../command-context.ts'
 import { refuseWithoutData, withEngine } from '../../command-database.ts'
 import { evidenceLines } from '../../format/crash-evidence-lines.ts'
@@ -20,18 +21,24 @@ type Label = keyof CliMessages['jobs']['labels']
 
 export function showCommand(jobs: Command, cli: Cli): void {
   const { help } = cli.output.word
-  jobs.command('show').description(help.jobsShow).argument('<id>', help.id).action(cli.action(show))
+  jobs
+    .command('show')
+    .description(help.jobsShow)
+    .argument('<id>', help.id)
+    .option('--logs', help.jobLogs)
+    .action(cli.action(show))
 }
 
-async function show(context: Context, id: string): Promise<void> {
+async function show(context: Context, id: string, flags: { logs?: true }): Promise<void> {
   const { output } = context
   await refuseWithoutData(context)
-  const { job, sentence } = await withEngine(context, {}, async engine => {
+  const { job, sentence, lines } = await withEngine(context, {}, async engine => {
     const job = await engine.job(id)
     if (job === null) throw new RetomaError('not_found', { what: 'job', id })
-    return { job, sentence: (await engine.explain({ job: id }, { language: output.language })).sentence }
+    const { sentence } = await engine.explain({ job: id }, { language: output.language })
+    return { job, sentence, lines: flags.logs ? await allLines(engine, id) : undefined }
   })
-  output.answer(jobDetailWire(job), [
+  output.answer({ ...jobDetailWire(job), ...(lines === undefined ? {} : { logs: lines.map(logLineWire) }) }, [
     ...jobFields(job, output),
     '',
     ...sentenceLines(sentence),
@@ -39,8 +46,34 @@ async function show(context: Context, id: string): Promise<void> {
     output.word.jobs.timeline,
     ...timelineLines(job, output),
     ...historyLines(job, output),
+    ...(lines === undefined ? [] : logLines(lines, output)),
   ])
 }
+
+async function allLines(engine: Engine, id: string): Promise<JobLogLine[]> {
+  const lines: JobLogLine[] = []
+  for (let after: string | undefined; ; ) {
+    const page = await engine.jobs.logs(id, { limit: 500, ...(after === undefined ? {} : { after }) })
+    lines.push(...page.items)
+    if (page.next === null) return lines
+    after = page.next
+  }
+}
+
+/** A gap in the numbers means lines that are no longer kept. */
+function logLines(lines: readonly JobLogLine[], { word }: Output): string[] {
+  if (lines.length === 0) return ['', word.jobs.noLogs]
+  return [
+    '',
+    word.jobs.logs,
+    ...lines.map(({ attempt, at, level, message, facts }) => {
+      const about = Object.entries(facts ?? {}).map(([name, value]) => ` ${name}=${readableFact(value)}`)
+      return `  ${attempt}  ${at.toISOString()} ${level.padEnd(5)} ${visibleLine(`${message}${about.join('')}`)}`
+    }),
+  ]
+}
+
+const readableFact = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value))
 
 export function jobFields(job: JobDetail, { word, language }: Output): string[] {
   const now = systemClock.now()
