@@ -1,8 +1,9 @@
-/** Retoma with its default settings: history kept, every outcome fenced, synchronous_commit on. */
+/** Retoma with its default settings: finished jobs kept, every outcome fenced, synchronous_commit on. */
 import pg from 'pg'
 import { createEngine, defineJob } from '../../dist/index.js'
 
-export async function open(url) {
+export async function open(url, { mode }) {
+  if (mode === 'without history') await withoutHistory()
   let ran = () => {}
   const job = defineJob({
     kind: 'noop',
@@ -34,4 +35,10 @@ export async function open(url) {
       await client.end()
     },
   }
+}
+
+/** The same worker without the counts for charts, to show what the counts cost. */
+async function withoutHistory() {
+  const { HistoryCounter } = await import('../../dist/worker/history-counter.js')
+  Object.assign(HistoryCounter.prototype, { started() {}, ended() {} })
 }

@@ -1,6 +1,13 @@
 /** Who takes part, in which mode; `most` jobs and `pickups`: fewer for those that would take too long. */
 export const contenders = [
   { name: 'retoma', contender: 'retoma', concurrency: 50 },
+  {
+    name: 'retoma without history',
+    contender: 'retoma',
+    mode: 'without history',
+    concurrency: 50,
+    measures: ['burnDown'],
+  },
   { name: 'bare loop', contender: 'bare', measures: ['burnDown'] },
   { name: 'graphile-worker, fastest', contender: 'graphile', mode: 'fastest', concurrency: 24 },
   { name: 'graphile-worker', contender: 'graphile', mode: 'default', concurrency: 24, most: 10_000 },

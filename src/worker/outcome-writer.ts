@@ -8,10 +8,11 @@
 
 import { type ProviderPause, pauseBatches } from '../batches/sql/provider-pauses.ts'
 import type { Db } from '../database/db.ts'
-import { isFaultOfRow, isTransient } from '../database/pg-errors.ts'
+import { isFaultOfRow, isTransient, sqlState } from '../database/pg-errors.ts'
+import { isRetomaError } from '../errors/errors.ts'
 import type { WriteResult } from '../execution/model/write-result.ts'
 import { type Checkpoint, noteProgress, type ProgressRow, saveCheckpoints } from '../execution/sql/checkpoint.ts'
-import { type JobLogRow, writeJobLogs } from '../execution/sql/job-log.ts'
+import { type JobLogRow, writeJobLogs } from '../execution/sql/job-log-rows.ts'
 import type { Failure } from '../jobs/model/outcome.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
@@ -88,7 +89,8 @@ export function createOutcomeWriter(options: {
     what: 'log lines of jobs',
     async write(items) {
       await writeJobLogs(db, items, clock.instant()).catch(error => {
-        if (isTransient(error) || isFaultOfRow(error)) throw error
+        const isRefused = isRetomaError(error) || sqlState(error) !== undefined
+        if (!isRefused || isTransient(error) || isFaultOfRow(error)) throw error
         // No outcome may wait for lines that the database does not take.
         log.debug({ err: error, jobs: items.length }, 'cannot store log lines; the lines are dropped')
       })

@@ -108,7 +108,7 @@ test('an engine has the methods of its type and no others', async () => {
   expect(Object.keys(engine).sort()).toEqual([...new Set([...flat.split(' '), ...namespaces])].sort())
   const names = Object.fromEntries(namespaces.map(name => [name, Object.keys(engine[name]).sort().join(' ')]))
   expect(names).toEqual({
-    jobs: 'cancel cancelMany erase eraseMany fail list recoverOrphans rerun resume retry retryMany skip update',
+    jobs: 'cancel cancelMany erase eraseMany fail list logs recoverOrphans rerun resume retry retryMany skip update',
     batches: 'cancel erase failures items list pause resume retryFailed setPriority',
     queues: 'clear list pause resume setLimits',
     schedules: 'list run',
@@ -116,7 +116,7 @@ test('an engine has the methods of its type and no others', async () => {
     providers: 'clear list',
     workers: 'list',
     tokens: 'create list revoke',
-    metrics: 'findings include read stats',
+    metrics: 'findings history include read stats',
     files: 'keep open put remove',
   })
 })

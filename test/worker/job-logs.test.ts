@@ -1,6 +1,6 @@
 /** The log lines of a job: the last 200 of an attempt are kept with the job, without secrets, and go with the job. */
 import { expect, test } from 'vitest'
-import { writeJobLogs } from '../../src/execution/sql/job-log.ts'
+import { writeJobLogs } from '../../src/execution/sql/job-log-rows.ts'
 import { defineJob, seconds } from '../../src/index.ts'
 import { createLog } from '../../src/lib/logging/log.ts'
 import { engineOf, engineWith, gate, liveEngine, timePasses } from '../support/engine.ts'
@@ -42,11 +42,12 @@ test('a long log keeps its last 200 lines, a line its beginning, and all lines t
     },
   })
   const t = await engineWith(job)
-  const [many, long] = await t.engine.enqueueMany(job, ['many', 'long'])
+  const many = await t.engine.enqueue(job, 'many')
+  const long = await t.engine.enqueue(job, 'long')
   await t.run()
-  const { items } = await t.engine.jobs.logs(many!.id, { limit: 500 })
+  const { items } = await t.engine.jobs.logs(many.id, { limit: 500 })
   expect(items.map(each => each.n)).toEqual(Array.from({ length: 200 }, (_, n) => 801 + n))
-  const { items: lines } = await t.engine.jobs.logs(long!.id, { limit: 500 })
+  const { items: lines } = await t.engine.jobs.logs(long.id, { limit: 500 })
   expect(lines.length).toBeGreaterThan(10)
   expect(JSON.stringify(lines).length).toBeLessThan(75_000)
   expect(lines.at(-1)).toMatchObject({
@@ -71,13 +72,14 @@ test('a running attempt stores its lines about once a second, in one statement f
   })
   const t = await engineWith(job)
   await t.engine.work()
-  const ids = (await t.engine.enqueueMany(job, [undefined, undefined, undefined])).map(each => each.id)
+  const ids: string[] = []
+  for (let n = 0; n < 3; n++) ids.push((await t.engine.enqueue(job, undefined)).id)
   const countOf = async () =>
     (await Promise.all(ids.map(id => t.engine.jobs.logs(id)))).flatMap(each => each.items).length
   await timePasses(t.clock, async () => (await countOf()) === 3)
   lines.open()
   await timePasses(t.clock, async () => (await countOf()) === 6)
-  const writes = await t.engine.query<{ n: number }>(`select count(distinct xmin)::int as n from retoma.job_log`)
+  const writes = await t.engine.query<{ n: number }>(`select count(distinct xmin::text)::int as n from retoma.job_log`)
   expect(writes.rows).toEqual([{ n: 1 }])
   over.open()
 })

@@ -60,7 +60,8 @@ const glanceAtJobs = `
     ${since('coalesce(j.progress_at, j.started_at, j.created_at)')} as "idleSeconds",
     ${anyYet('job_id', 'j.id')} as pending, ${logsOf('j.id')} as logs
   from retoma.job j
-    left join unnest($6::bigint[], $7::int[], $8::int[]) as p (id, attempt, n) on p.id = j.id
+    cross join lateral (select array_position($6::bigint[], j.id) as place) w
+    cross join lateral (select ($7::int[])[w.place] as attempt, ($8::int[])[w.place] as n) p
   where j.id = any ($3::bigint[])`
 
 const glanceAtBatches = `

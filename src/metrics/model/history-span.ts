@@ -69,11 +69,12 @@ export function spanOf({ from, to, step }: HistoryOptions, now: Date): HistorySp
       `the span has more than ${mostPoints} points; choose a longer step`,
       `o período tem mais de ${mostPoints} pontos; escolha um passo maior`,
     )
-  const floor = (at: Date) => Math.floor(at.getTime() / 1000 / stepSeconds) * stepSeconds
-  const ceiled = Math.ceil(end.getTime() / 1000 / stepSeconds) * stepSeconds
+  const steps = (at: Date) => at.getTime() / 1000 / stepSeconds
+  // Up to now: the step that has just begun belongs to the span.
+  const last = to === undefined ? Math.floor(steps(end)) + 1 : Math.ceil(steps(end))
   return {
-    from: new Date(floor(begin) * 1000),
-    to: new Date(ceiled * 1000),
+    from: new Date(Math.floor(steps(begin)) * stepSeconds * 1000),
+    to: new Date(last * stepSeconds * 1000),
     stepSeconds,
     rowSeconds: stepSeconds % hour === 0 ? hour : minute,
   }
