@@ -308,6 +308,16 @@ create table retoma.job_floor (
   constraint job_floor_pkey PRIMARY KEY (state, name, claim_rank)
 );
 
+create table retoma.job_log (
+  job_id bigint not null,
+  attempt integer not null,
+  line_count integer not null,
+  lines json not null,
+  at timestamp with time zone not null,
+  constraint job_log_job_id_fkey FOREIGN KEY (job_id) REFERENCES retoma.job(id) ON DELETE CASCADE,
+  constraint job_log_pkey PRIMARY KEY (job_id, attempt)
+);
+
 create table retoma.kind (
   name text collate "C" not null,
   queue text collate "C" not null,
@@ -383,6 +393,24 @@ create table retoma.queue (
   turn_keys text[] not null default '{}'::text[],
   unblock_seq integer not null default 0,
   constraint queue_pkey PRIMARY KEY (name)
+);
+
+create table retoma.queue_history (
+  seconds integer not null,
+  at timestamp with time zone not null,
+  queue text collate "C" not null,
+  started bigint not null,
+  succeeded bigint not null,
+  skipped bigint not null,
+  failed bigint not null,
+  retried bigint not null,
+  deferred bigint not null,
+  duration_ms bigint not null,
+  waiting_ms bigint not null,
+  durations integer[] not null,
+  waitings integer[] not null,
+  constraint queue_history_seconds CHECK ((seconds = ANY (ARRAY[60, 3600]))),
+  constraint queue_history_pkey PRIMARY KEY (seconds, at, queue)
 );
 
 create table retoma.rate_window (
@@ -476,5 +504,6 @@ create table retoma.worker (
   supervised boolean not null default false,
   crash_report jsonb,
   process jsonb,
+  history_seq integer not null default 0,
   constraint worker_pkey PRIMARY KEY (id)
 );

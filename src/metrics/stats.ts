@@ -65,7 +65,7 @@ export interface MetricReads {
    * Workers write the counts with their heartbeats, so the newest are about five seconds old.
    *
    * @example
-   * const { queues } = await engine.metrics.history({ from: new Date(Date.now() - hours(24)), step: 600 })
+   * const { total } = await engine.metrics.history({ queue: 'mail', step: 600 })
    */
   history(options?: HistoryOptions): Promise<EngineHistory>
 }

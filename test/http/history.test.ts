@@ -1,6 +1,6 @@
 /** The history of the queues and the log lines of a job over HTTP. */
 import { expect, test } from 'vitest'
-import { defineJob, minutes } from '../../src/index.ts'
+import { defineJob, minutes, seconds } from '../../src/index.ts'
 import { until } from '../support/engine.ts'
 import { listenTo } from './sse-client.ts'
 import { doorWith } from './support.ts'
@@ -66,7 +66,7 @@ test('the log lines of a job come page by page, and in the stream of the job if 
   const path = `http://127.0.0.1:3000/api/v1/jobs/${id}/events`
   const { heard } = await listenTo(`${path}?logs=true`, { fetch: door.fetch })
   await until(async () => {
-    await door.clock.advance(300)
+    await door.clock.advance(seconds(0.3))
     return heard.some(each => each.event === 'state')
   })
   const lines = heard.filter(each => each.event === 'log').flatMap(each => each.data.lines)
