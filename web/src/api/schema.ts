@@ -187,6 +187,17 @@ export type JobDetail = {
   })[]
 }
 
+export type JobLogLine = {
+  attempt: number
+  /** number of the line in its attempt; at most the last 200 are kept */
+  n: number
+  /** ISO 8601, UTC */
+  at: string
+  level: "info" | "warn" | "error"
+  message: string
+  facts: Record<string, unknown> | null
+}
+
 export type Explanation = {
   /** ok, waiting, paused, starved, orphan, hung, stalled, poison … */
   verdict: string
@@ -410,6 +421,36 @@ export type GuardRun = {
     message: string
   })[]
   warnings: (string)[]
+}
+
+export type HistoryPoint = {
+  /** start of the step */
+  at: string
+  started: number
+  succeeded: number
+  skipped: number
+  /** the job failed for good */
+  failed: number
+  /** the attempt failed, and the job waits for another */
+  retried: number
+  /** releases, snoozes and waits for a provider */
+  deferred: number
+  /** of handlers whose attempt ended */
+  duration: HistoryDistribution
+  /** from ready to started */
+  waiting: HistoryDistribution
+}
+
+export type HistoryDistribution = {
+  count: number
+  /** null: nothing was measured */
+  mean_seconds: number | null
+  /** null: nothing was measured */
+  p50_seconds: number | null
+  /** null: nothing was measured */
+  p95_seconds: number | null
+  /** a count for each bound of bucket_seconds, then one for what is above */
+  buckets: (number)[]
 }
 
 export type Projeto = {
@@ -1153,6 +1194,16 @@ export interface Operations {
     }
     answer: JobActionResult
   }
+  /** The last lines that its handler wrote with ctx.log, the oldest first */
+  'GET /api/v1/jobs/{id}/logs': {
+    role: 'viewer'
+    params: { id: string }
+    query: { attempt?: number; limit?: number; after?: string }
+    answer: {
+      items: (JobLogLine)[]
+      next: string | null
+    }
+  }
   /** Why it does not move, and whether to wait or to run an action */
   'GET /api/v1/jobs/{id}/explain': {
     role: 'viewer'
@@ -1680,6 +1731,27 @@ export interface Operations {
       sampled_at: string | null
     }
   }
+  /** Attempts, durations and waiting times by queue over time: by minute for 48 hours, by hour for 90 days */
+  'GET /api/v1/stats/history': {
+    role: 'viewer'
+    query: { queue?: string; from?: string; to?: string; step?: number }
+    answer: {
+      /** ISO 8601, UTC */
+      from: string
+      /** ISO 8601, UTC */
+      to: string
+      step_seconds: number
+      /** upper bounds of the buckets */
+      bucket_seconds: (number)[]
+      queues: ({
+        queue: string
+        /** oldest first; a step without any count has no point */
+        points: (HistoryPoint)[]
+      })[]
+      /** the sum over these queues */
+      total: (HistoryPoint)[]
+    }
+  }
   /** Exceptions and actions of everything, as they happen */
   'GET /api/v1/events': {
     role: 'viewer'
@@ -1697,7 +1769,7 @@ export interface Operations {
   'GET /api/v1/jobs/{id}/events': {
     role: 'viewer'
     params: { id: string }
-    query: { after?: string; last_event_id?: string }
+    query: { after?: string; last_event_id?: string; logs?: "true" | "false" }
     answer: unknown
   }
   /** Log in with a token: sets a cookie for a week */
