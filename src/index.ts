@@ -70,6 +70,7 @@ export type {
   EngineEvent,
   EventsFilter,
   ItemEvent,
+  LogEvent,
   ProgressEvent,
   ResetEvent,
   StateEvent,

@@ -17,7 +17,7 @@ export interface AttemptLogs {
   changed(log: AttemptLog): void
 }
 
-export const mostLines = 200
+const mostLines = 200
 const mostCharacters = 64_000
 const longestMessage = 1000
 const longestFacts = 2000

@@ -34,7 +34,7 @@ export const minutesKeptHours = 48
 export const hoursKeptDays = 90
 /** Rows stay a little longer than promised, so that a span of exactly 48 hours is complete whatever the clock of the caller. */
 export const graceHours = 2
-export const mostPoints = 1500
+const mostPoints = 1500
 const usualPoints = 300
 const usualSteps = [1, 5, 10, 15, 30, 60, 180, 360, 720, 1440].map(minutes => minutes * minute)
 
