@@ -339,10 +339,12 @@ create table retoma.file (
   sha256 bytea,                               -- null during the upload
   batch_id bigint references retoma.batch (id) on delete set null, -- batch that keeps the file
   job_id bigint references retoma.job (id) on delete set null, -- job that keeps the file
+  content_id bigint,                          -- file with the chunks, if this file shares the chunks of another; null: chunks of its own
+  shares integer not null default 0,          -- files that share the chunks of this file; above 0 the row and the chunks stay
   created_at timestamptz not null
 );
 
-create index file_without_owner on retoma.file (created_at) where batch_id is null and job_id is null;
+create index file_without_owner on retoma.file (created_at) where batch_id is null and job_id is null and shares = 0;
 create index file_batch on retoma.file (batch_id) where batch_id is not null;
 create index file_job on retoma.file (job_id) where job_id is not null;
 

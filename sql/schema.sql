@@ -146,6 +146,8 @@ create table retoma.file (
   sha256 bytea,
   batch_id bigint,
   job_id bigint,
+  content_id bigint,
+  shares integer not null default 0,
   created_at timestamp with time zone not null,
   constraint file_batch_id_fkey FOREIGN KEY (batch_id) REFERENCES retoma.batch(id) ON DELETE SET NULL,
   constraint file_job_id_fkey FOREIGN KEY (job_id) REFERENCES retoma.job(id) ON DELETE SET NULL,
@@ -156,7 +158,7 @@ CREATE INDEX file_batch ON retoma.file USING btree (batch_id) WHERE (batch_id IS
 
 CREATE INDEX file_job ON retoma.file USING btree (job_id) WHERE (job_id IS NOT NULL);
 
-CREATE INDEX file_without_owner ON retoma.file USING btree (created_at) WHERE ((batch_id IS NULL) AND (job_id IS NULL));
+CREATE INDEX file_without_owner ON retoma.file USING btree (created_at) WHERE ((batch_id IS NULL) AND (job_id IS NULL) AND (shares = 0));
 
 create table retoma.file_chunk (
   file_id bigint not null,

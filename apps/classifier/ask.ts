@@ -35,8 +35,19 @@ export const providerShown = 'OpenRouter'
  * The answer for a document, as plain data saved by a step. `attempt`: the attempt that bought the answer; `settingsHash`: the settings
  * of the question.
  */
-export type Kept = { attempt: number; bought: Bought | null; settingsHash: Uint8Array } & (
-  | { is: 'ok'; reply: Reply; model: string | null; simulated: boolean; reusedFrom: string | null }
+export type Kept = {
+  attempt: number
+  bought: Bought | null
+  settingsHash: Uint8Array
+} /** `written`: the text of a paid answer, for operators. */ & (
+  | {
+      is: 'ok'
+      reply: Reply
+      model: string | null
+      simulated: boolean
+      reusedFrom: string | null
+      written: string | null
+    }
   /** A useless answer; `final`: another answer for this document would be useless too. `written`: the text of the AI, for operators. */
   | { is: 'useless'; code: string; message: string; final: boolean; written: string | null }
 )
@@ -57,12 +68,34 @@ export async function answerFor(ctx: JobContext, question: Question, signal: Abo
   const asked = { attempt: ctx.attempt, settingsHash: document.settingsHash }
   const found = document.reuse ? await reusedFor(ctx, home, document, paid === undefined) : undefined
   if (found !== undefined) {
-    const { from, model, ...reply } = found
-    return { is: 'ok', ...asked, reply, model, simulated: paid === undefined, reusedFrom: from, bought: null }
+    const { from, model, labels, ...answer } = found
+    const reply = labels === null ? answer : { ...answer, labels }
+    return {
+      is: 'ok',
+      ...asked,
+      reply,
+      model,
+      simulated: paid === undefined,
+      reusedFrom: from,
+      bought: null,
+      written: null,
+    }
   }
   if (paid === undefined) {
-    const reply = withNote(classifyLocally(excerpt.text, document.settings.categories), excerpt)
-    return { is: 'ok', ...asked, reply, model: localModel, simulated: true, reusedFrom: null, bought: null }
+    const reply = withNote(
+      classifyLocally(excerpt.text, document.settings.categories, document.settings.several),
+      excerpt,
+    )
+    return {
+      is: 'ok',
+      ...asked,
+      reply,
+      model: localModel,
+      simulated: true,
+      reusedFrom: null,
+      bought: null,
+      written: null,
+    }
   }
   if (paid.requestsPerMinute !== undefined) await takeTurn(home, paid.requestsPerMinute)
   if (document.limited) await reserve(ctx, home, document)
@@ -136,15 +169,20 @@ interface Busy {
 /** `signal`: the signal of the step, aborted with the attempt and when the call takes too long. */
 async function askPaid(
   paid: NonNullable<Paid>,
-  { settings }: Document,
+  { settings, hash }: Document,
   { model, excerpt, asked }: { model: string; excerpt: Excerpt; asked: Pick<Kept, 'attempt' | 'settingsHash'> },
   signal: AbortSignal,
 ): Promise<Kept | Busy> {
-  const received = await askOpenRouter(paid, { model, messages: promptOf(settings, excerpt.text) }, signal)
-  const answer = judge(received, { provider: providerShown, categories: settings.categories, key: paid.key })
+  const received = await askOpenRouter(paid, { model, messages: promptOf(settings, excerpt.text, hash) }, signal)
+  const answer = judge(received, {
+    provider: providerShown,
+    categories: settings.categories,
+    several: settings.several,
+    key: paid.key,
+  })
   switch (answer.is) {
     case 'ok': {
-      const { reply, bought } = answer
+      const { reply, bought, written } = answer
       return {
         is: 'ok',
         ...asked,
@@ -153,6 +191,7 @@ async function askPaid(
         model: bought.model ?? model,
         simulated: false,
         reusedFrom: null,
+        written,
       }
     }
     case 'item':

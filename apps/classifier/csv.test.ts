@@ -21,22 +21,37 @@ const result: Result = {
   reaproveitado: false,
   duplicado_de: null,
   resposta_ia: null,
+  categoria_ia: 'Contrato',
+  categorias: ['Contrato'],
+  categorias_ia: ['Contrato'],
+  revisar: false,
+  revisao: null,
+  revisado_por: null,
+  revisado_em: null,
 }
 
 test('a table begins with its mark and its names', () => {
   expect(csvHead()).toBe(
-    '\uFEFFcodigo;categoria;confianca;justificativa;status;modelo;tokens_entrada;tokens_saida;custo_usd;simulado;moeda;custo_usd_exato;erro_mensagem\r\n',
+    '\uFEFFcodigo;categoria;confianca;justificativa;status;modelo;tokens_entrada;tokens_saida;custo_usd;simulado;moeda;custo_usd_exato;erro_mensagem;categoria_ia;revisao;revisado_por;revisado_em;categorias\r\n',
   )
 })
 
 test('numbers have a decimal comma, quotes are doubled, nothing is an empty field', () => {
   expect(csvRow(result, true)).toBe(
-    '"a.pdf";"Contrato";"0,95";"diz ""contrato""; e é";"CONCLUIDO";"m";"1200";"30";"0,13";"false";"USD";"0,125001";""\r\n',
+    '"a.pdf";"Contrato";"0,95";"diz ""contrato""; e é";"CONCLUIDO";"m";"1200";"30";"0,13";"false";"USD";"0,125001";"";"Contrato";"";"";"";"Contrato"\r\n',
   )
-  const none = { categoria: null, confianca: null, justificativa: null, modelo: null, tokens_entrada: null }
+  const none = {
+    categoria: null,
+    confianca: null,
+    justificativa: null,
+    modelo: null,
+    tokens_entrada: null,
+    categoria_ia: null,
+    categorias: [null],
+  }
   const pending = { ...result, ...none, tokens_saida: null, custo_usd: null, simulado: null, status: 'ERRO' as const }
   expect(csvRow({ ...pending, erro_mensagem: 'o PDF "a" falhou' }, true)).toBe(
-    '"a.pdf";"";"";"";"ERRO";"";"";"";"";"true";"USD";"";"o PDF ""a"" falhou"\r\n',
+    '"a.pdf";"";"";"";"ERRO";"";"";"";"";"true";"USD";"";"o PDF ""a"" falhou";"";"";"";"";""\r\n',
   )
 })
 

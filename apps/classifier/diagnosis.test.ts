@@ -33,6 +33,7 @@ const execution = (status: Status, more: Partial<Execution> = {}): Execution => 
   prioridade: 4,
   peso: 1,
   lote_id: '9',
+  origem_id: null,
   criado_por: 'ana',
   criado_em: now,
   concluido_em: null,

@@ -28,6 +28,21 @@ export const errors = defineErrors({
     en: 'the document "{name}" is larger than {megabytes} MB',
     pt: 'o documento "{name}" tem mais de {megabytes} MB',
   },
+  no_documents_chosen: {
+    status: 409,
+    en: 'no document of execution {id} fits the choice; nothing is run again',
+    pt: 'nenhum documento da execução {id} cabe na escolha; nada roda de novo',
+  },
+  document_state: {
+    status: 409,
+    en: 'document "{codigo}" is {status}; {action} is not possible then',
+    pt: 'o documento "{codigo}" está em {status}; {action} não é possível nesse estado',
+  },
+  file_replaced: {
+    status: 409,
+    en: 'the file of the document was replaced while the AI answered; the new file is asked about',
+    pt: 'o arquivo do documento foi trocado enquanto a IA respondia; a pergunta é feita com o novo',
+  },
   // Answers of the AI, and outcomes of a document
   ai_model: {
     status: 502,

@@ -26,6 +26,8 @@ import { answerFor, type Kept, type Paid, providerName, providerShown } from './
 import { errors } from './errors.ts'
 import { type Extracted, extractText, readBefore } from './extract/index.ts'
 import { failed } from './failed.ts'
+import { noticeJob } from './notice.ts'
+import { outsideSample } from './sample.ts'
 import {
   type Document,
   endTurnOfQuestion,
@@ -34,6 +36,7 @@ import {
   savePurchase,
   saveUseless,
 } from './store/answers.ts'
+import { storable } from './text.ts'
 
 export interface OpenRouterOptions {
   /** Without a key the local classifier answers, and the answers are marked simulado. */
@@ -90,6 +93,7 @@ export function createJobs({ openRouter }: { openRouter: OpenRouterOptions }): J
     maxResumes: 3,
     // An outage of the AI fails a document after the other, each with the same error fingerprint.
     stopAfter: { sameCause: 20 },
+    onComplete: noticeJob(queue, engine),
   })
   return {
     classify,
@@ -104,9 +108,11 @@ export function createJobs({ openRouter }: { openRouter: OpenRouterOptions }): J
   }
 }
 
-async function classifyDocument(ctx: JobContext, id: string, paid: Paid, home: Engine) {
-  const document = await readDocument(ctx, id)
+async function classifyDocument(attempt: JobContext, id: string, paid: Paid, home: Engine) {
+  const document = await readDocument(attempt, id)
   if (document === undefined) throw gone(id)
+  if (!document.sampled) return skip(outsideSample)
+  const ctx = ofVersion(attempt, document.version)
   const excerpt = await textOf(ctx, document)
   if ('skip' in excerpt) return skip(excerpt.skip)
   // An unpaid answer has no step; if this write is lost, only the operator's view of the answer is lost.
@@ -115,6 +121,8 @@ async function classifyDocument(ctx: JobContext, id: string, paid: Paid, home: E
     if (typeof written === 'string') await saveUseless(home, id, written).catch(() => {})
     throw error
   }
+  // A document sent as text has the text in the row already.
+  const content = document.text === null ? storable(excerpt.text) : null
   for (let n = 1; ; n++) {
     const kept = await answered(ctx, n, signal => answerFor(ctx, { document, excerpt, paid, home }, signal)).catch(
       keepWritten,
@@ -123,14 +131,42 @@ async function classifyDocument(ctx: JobContext, id: string, paid: Paid, home: E
       const { attempt, bought, settingsHash } = kept
       const usable = kept.is === 'ok'
       if (bought !== null) await savePurchase(tx, document, providerName, { attempt, bought, usable, settingsHash })
-      if (kept.is === 'ok') await saveAnswer(tx, id, { ...kept.reply, ...kept, ...tokensOf(kept) })
-      else await saveUseless(tx, id, kept.written)
+      const { version } = document
+      if (kept.is !== 'ok') await saveUseless(tx, id, kept.written)
+      else if (!(await saveAnswer(tx, id, { ...kept.reply, ...kept, ...tokensOf(kept), content, version })))
+        throw failed(new RetomaError(errors.file_replaced, {}))
       if (document.reuse) await endTurnOfQuestion(tx, document, settingsHash)
     })
     if (kept.is === 'ok') return { category: kept.reply.category, confidence: kept.reply.confidence }
     // An earlier attempt bought this useless answer. This attempt asks again.
     if (kept.attempt === ctx.attempt) throw uselessError(kept)
   }
+}
+
+/**
+ * The context of an attempt for a document whose file was replaced: the steps and the checkpoint of another version of the file do not
+ * count. The first version has the names without a prefix.
+ */
+function ofVersion(ctx: JobContext, version: number): JobContext {
+  if (version === 1) return ctx
+  const name = (given: string) => `v${version} ${given}`
+  const own: Partial<JobContext> = {
+    step: (given, run, options) => ctx.step(name(given), run, options),
+    isolated: (given, module, input, options) => ctx.isolated(name(given), module, input, options),
+    transaction: (given, run) => ctx.transaction(name(given), run),
+    checkpoint: (given, data, options) => ctx.checkpoint(name(given), { version, data }, options),
+    get resumeData() {
+      const saved = ctx.resumeData as { version?: number; data?: unknown } | null | undefined
+      return saved?.version === version ? saved.data : undefined
+    },
+  }
+  return new Proxy(ctx, {
+    get(target, property) {
+      if (Object.hasOwn(own, property)) return Reflect.get(own, property)
+      const value = Reflect.get(target, property, target)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
 }
 
 /** The nth paid answer, of this attempt or of an earlier attempt. */

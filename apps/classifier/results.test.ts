@@ -26,6 +26,13 @@ test('results are read a page at a time, and as one table', async () => {
       moeda: 'USD',
       simulado: false,
       erro_mensagem: null,
+      categorias: ['Contrato'],
+      categorias_ia: ['Contrato'],
+      categoria_ia: 'Contrato',
+      revisar: false,
+      revisao: null,
+      revisado_por: null,
+      revisado_em: null,
     },
   ])
   const rest = (await ask('GET', `/execucoes/${id}/resultados?after=${next}`)).body
@@ -37,10 +44,10 @@ test('results are read a page at a time, and as one table', async () => {
   const lines = table.body.split('\r\n')
   expect(lines).toHaveLength(6)
   expect(lines[2]).toBe(
-    `"'=cmd()";"Contrato";"0,9";"porque sim";"CONCLUIDO";"m";"10";"2";"0,01";"false";"USD";"0,012300";""`,
+    `"'=cmd()";"Contrato";"0,9";"porque sim";"CONCLUIDO";"m";"10";"2";"0,01";"false";"USD";"0,012300";"";"Contrato";"";"";"";"Contrato"`,
   )
-  // The last column says why a document is ERRO or PULADO.
-  expect(lines.slice(3, 5).map((line: string) => line.split(';').at(-1))).toEqual([
+  // A column says why a document is ERRO or PULADO.
+  expect(lines.slice(3, 5).map((line: string) => line.split(';')[12])).toEqual([
     '"o documento não pôde ser lido"',
     '"documento vazio"',
   ])

@@ -23,14 +23,21 @@ import {
   type Schedule,
   seconds,
 } from 'retoma'
-import { forgetResponses } from 'retoma/http'
+import { forgetResponses, type Webhook } from 'retoma/http'
 import { z } from 'zod'
-import { readProject } from './store/projects.ts'
+import { errors } from './errors.ts'
+import { chooseExamples, type Example } from './prompt.ts'
+import { sampleOf } from './sample.ts'
+import { type ProjectRow, readProject } from './store/projects.ts'
+import { type Choice, chooseDocuments, insertAgain, lockSource } from './store/reruns.ts'
+import { readCorrections } from './store/reviews.ts'
 import {
   hideOldRuns,
   hideRun,
   insertRun,
+  insertSent,
   type NewDocument,
+  type NewRun,
   noteModel,
   noteOpenJob,
   noteSubmitted,
@@ -62,7 +69,7 @@ export interface Runs extends RunOptions {
 }
 
 /** A document as it was sent. */
-export type Sent = Omit<NewDocument, 'duplicateOf'>
+export type Sent = Omit<NewDocument, 'duplicateOf' | 'sampled'>
 
 export interface Asked {
   project: string
@@ -71,6 +78,9 @@ export interface Asked {
   by: string
   /** 0 (first) to 9; default 4. */
   priority?: number | undefined
+  webhook: Webhook | null
+  /** The number of documents to classify, chosen evenly; null: all. */
+  sample: number | null
 }
 
 const defaultPriority = 4
@@ -117,7 +127,7 @@ const openAfter = seconds(10)
 export async function makeRun(engine: Engine, tx: JobTransaction, runs: Runs, asked: Asked): Promise<string> {
   const project = await readProject(tx, asked.project)
   if (project === undefined) throw noProject(asked.project)
-  const { name, categories, instructions, maxResumes, maxRetries, costLimitUsd, weight } = project
+  const { name, categories, instructions, maxResumes, maxRetries, costLimitUsd, weight, reviewBelow } = project
   const model = project.model ?? runs.model ?? null
   const settings: Settings = {
     name,
@@ -129,18 +139,121 @@ export async function makeRun(engine: Engine, tx: JobTransaction, runs: Runs, as
     cost_limit_usd: costLimitUsd,
     priority: asked.priority ?? defaultPriority,
     weight,
+    review_below: reviewBelow,
+    several: project.several,
+    examples: await examplesFor(tx, project, categories),
   }
   const { reuse, by: createdBy } = asked
-  const settingsHash = hashOf(settings, runs)
-  const run = { project: project.id, settings, settingsHash, reuse, createdBy }
-  const made = await insertRun(engine, tx, run, withDuplicates(asked.documents))
-  if (made === undefined) throw noProject(asked.project)
+  const documents = withSample(withDuplicates(asked.documents), asked.sample)
+  const files = documents.flatMap(({ file }) => (file === null ? [] : [file]))
+  const run = {
+    project: project.id,
+    settings,
+    settingsHash: hashOf(settings, runs),
+    reuse,
+    createdBy,
+    source: null,
+    webhook: asked.webhook,
+  }
+  return openedRun(engine, tx, runs, run, {
+    total: documents.length,
+    files,
+    insert: made => insertSent(tx, made, documents),
+  })
+}
+
+/** The latest corrections of the project, at most as many as the project says, and as even over the categories as possible. */
+export async function examplesFor(
+  tx: Pick<JobTransaction, 'query'>,
+  project: ProjectRow,
+  categories: readonly string[],
+): Promise<Example[]> {
+  if (project.examples === 0) return []
+  return chooseExamples(await readCorrections(tx, project.id, categories), project.examples)
+}
+
+/** Inserts the execution, the documents and the job that submits the execution; the job keeps the files until the batch does. */
+async function openedRun(
+  engine: Engine,
+  tx: JobTransaction,
+  runs: Runs,
+  run: NewRun,
+  documents: { total: number; files: readonly string[]; insert(run: string): Promise<void> },
+): Promise<string> {
+  const made = await insertRun(engine, tx, run, documents.total)
+  if (made === undefined) throw noProject(run.project)
+  await documents.insert(made)
   const { id: job } = await engine.enqueue(runs.openRun, { run: made }, { tx, priority: 0, delay: openAfter })
   await noteOpenJob(tx, made, job)
-  const files = asked.documents.flatMap(({ file }) => (file === null ? [] : [file]))
-  if (files.length > 0) await engine.files.keep(files, { job, tx })
+  if (documents.files.length > 0) await engine.files.keep(documents.files, { job, tx })
   return made
 }
+
+/** Changes of the settings for an execution that runs documents again; an absent field keeps the setting. */
+export type SettingsChange = Partial<
+  Pick<Settings, 'categories' | 'instructions' | 'model' | 'cost_limit_usd' | 'priority'>
+>
+
+/**
+ * Makes an execution of documents that another execution has. The files are shared, not copied: each execution has files of its own with
+ * the same bytes, so that the bytes stay until the last of the executions is erased. Throws not_found for an execution that is erased
+ * meanwhile, and `no_documents_chosen`.
+ */
+export async function remakeRun(
+  engine: Engine,
+  tx: JobTransaction,
+  runs: Runs,
+  asked: {
+    source: string
+    choice: Choice
+    change: SettingsChange
+    reuse: boolean
+    by: string
+    webhook: Webhook | null
+    sample: number | null
+  },
+): Promise<{ id: string; total: number }> {
+  const source = await lockSource(tx, asked.source)
+  if (source === undefined) throw noExecution(asked.source)
+  const chosen = await chooseDocuments(tx, asked.source, asked.choice)
+  if (chosen.length === 0) throw new RetomaError(errors.no_documents_chosen, { id: asked.source })
+  const project = await readProject(tx, source.project)
+  if (project === undefined) throw noProject(source.project)
+  const kept = { ...source.settings, ...asked.change }
+  const settings: Settings = { ...kept, examples: await examplesFor(tx, project, kept.categories) }
+  const documents = withSample(withDuplicates(chosen), asked.sample)
+  const originals = documents.flatMap(({ file }) => (file === null ? [] : [file]))
+  const shared = originals.length === 0 ? [] : await engine.files.share(originals, { tx })
+  const fileOf = new Map(originals.map((original, n) => [original, shared[n]!]))
+  const id = await openedRun(
+    engine,
+    tx,
+    runs,
+    {
+      project: source.project,
+      settings,
+      settingsHash: hashOf(settings, runs),
+      reuse: asked.reuse,
+      createdBy: asked.by,
+      source: asked.source,
+      webhook: asked.webhook,
+    },
+    {
+      total: documents.length,
+      files: shared,
+      insert: made =>
+        insertAgain(
+          tx,
+          made,
+          documents.map(each => ({ ...each, file: each.file === null ? null : fileOf.get(each.file)! })),
+        ),
+    },
+  )
+  return { id, total: documents.length }
+}
+
+export const noExecution = (id: string) =>
+  new RetomaError('not_found', { what: localized('execution', 'execução'), id })
 
 export const noProject = (id: string) => new RetomaError('not_found', { what: localized('project', 'projeto'), id })
 
@@ -157,14 +270,16 @@ export async function changeModel(
   await noteModel(engine, id, { ...change, settingsHash })
 }
 
-const hashOf = ({ categories, instructions, model }: Settings, { isSimulated }: Runs) =>
-  digest([categories, instructions, model, isSimulated])
+const hashOf = ({ categories, instructions, model, several, examples }: Settings, { isSimulated }: Runs) =>
+  digest([categories, instructions, model, isSimulated, several, examples])
 
 /** Hashes the settings that determine an answer. */
 const digest = (of: readonly unknown[]) => createHash('sha256').update(JSON.stringify(of)).digest()
 
 /** Documents with the same bytes, except the first, name the first. */
-function withDuplicates(documents: readonly Sent[]): NewDocument[] {
+function withDuplicates<T extends { code: string; hash: Uint8Array }>(
+  documents: readonly T[],
+): (T & { duplicateOf: string | null })[] {
   const first = new Map<string, string>()
   return documents.map(each => {
     const hash = Buffer.from(each.hash).toString('hex')
@@ -172,6 +287,11 @@ function withDuplicates(documents: readonly Sent[]): NewDocument[] {
     if (duplicateOf === null) first.set(hash, each.code)
     return { ...each, duplicateOf }
   })
+}
+
+function withSample<T>(documents: readonly T[], size: number | null): (T & { sampled: boolean })[] {
+  const sampled = sampleOf(documents.length, size)
+  return documents.map((each, n) => ({ ...each, sampled: sampled[n]! }))
 }
 
 /** Does nothing if the execution has a batch or is erased. */
@@ -223,6 +343,7 @@ async function finishErasing(engine: Engine, id: string): Promise<void> {
     await engine.batches.erase(hidden.batch)
     // Before the last row goes: after the row is gone, no process would repeat this call.
     await forgetResponses(engine, 'post /execucoes', id)
+    await forgetResponses(engine, 'post /execucoes/{id}/nova', id)
     if (hidden.openJob !== null) await eraseOpenJob(engine, hidden.openJob)
   }
   await removeHiddenRun(engine, id)

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { cents, currency, dollars, exactly } from './money.ts'
 import { documentStatuses, type Status, statuses } from './status.ts'
 import type { Execution } from './store/executions.ts'
-import type { Result } from './store/results.ts'
+import type { CategoryCount, Result } from './store/results.ts'
 
 export const count = z.number().int()
 export const instant = z.iso.datetime().meta({ description: 'ISO 8601, UTC' })
@@ -19,8 +19,8 @@ const counts = {
   percentual: z.number().meta({ description: 'of a hundred, how many have ended' }),
 }
 
-const usd = z.string().meta({ description: 'dollars, with two decimals, half a cent rounded up' })
-const exactUsd = z
+export const usd = z.string().meta({ description: 'dollars, with two decimals, half a cent rounded up' })
+export const exactUsd = z
   .string()
   .meta({ description: 'the same with six decimals, for a document costs fractions of a cent' })
 export const limitUsd = z.string().nullable().meta({ description: 'dollars, with two to six decimals; null: no limit' })
@@ -54,6 +54,10 @@ export const execution = z
     max_retries: count,
     reaproveitar: z.boolean(),
     ...turns,
+    origem_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'the execution whose documents run again; null: they were sent' }),
     modelo: modelNow,
     custo_usd: usd,
     custo_usd_exato: exactUsd,
@@ -95,6 +99,35 @@ export const detailed = z
 
 export const documentStatus = z.enum(documentStatuses)
 
+export const reviewKind = z.enum(['ACEITO', 'CORRIGIDO'])
+
+const review = {
+  categorias: z.array(z.string()).meta({ description: 'all of them; more than one only with varias_categorias' }),
+  categorias_ia: z.array(z.string()),
+  categoria_ia: z
+    .string()
+    .nullable()
+    .meta({ description: 'what the AI answered; categoria is what a person said, if one did' }),
+  revisar: z
+    .boolean()
+    .meta({ description: 'answered with less confidence than revisar_abaixo_de, and not reviewed yet' }),
+  revisao: reviewKind.nullable().meta({ description: 'what a person made of the answer; null: nobody has looked' }),
+  revisado_por: z.string().nullable(),
+  revisado_em: instant.nullable(),
+}
+
+const listed = (categories: readonly (string | null)[]): string[] => categories.filter(each => each !== null)
+
+const reviewOf = ({ categoria_ia, revisar, revisao, revisado_por, revisado_em, ...from }: Result) => ({
+  categorias: listed(from.categorias),
+  categorias_ia: listed(from.categorias_ia),
+  categoria_ia,
+  revisar,
+  revisao,
+  revisado_por,
+  revisado_em,
+})
+
 export const document = z
   .object({
     codigo: z.string(),
@@ -107,6 +140,7 @@ export const document = z
     simulado,
     duplicado_de: z.string().nullable().meta({ description: 'an earlier one of this execution with the same bytes' }),
     reaproveitado: z.boolean().meta({ description: 'it has the answer to an earlier document with the same bytes' }),
+    ...review,
   })
   .meta({ id: 'Documento' })
 
@@ -140,6 +174,7 @@ export const result = z
     moeda,
     simulado,
     erro_mensagem: z.string().nullable().meta({ description: 'why the document is ERRO or PULADO' }),
+    ...review,
   })
   .meta({ id: 'Resultado' })
 
@@ -185,6 +220,7 @@ export const executionWire = (from: Execution, isSimulated: boolean) => ({
   reaproveitar: from.reaproveitar,
   prioridade: from.prioridade,
   peso: from.peso,
+  origem_id: from.origem_id,
   modelo: from.modelo,
   ...costOf(from),
   simulado: from.simulado ?? isSimulated,
@@ -225,6 +261,7 @@ export const documentWire = (from: Result, isSimulated: boolean) => ({
   simulado: from.simulado ?? isSimulated,
   duplicado_de: from.duplicado_de,
   reaproveitado: from.reaproveitado,
+  ...reviewOf(from),
 })
 
 export const documentErrorWire = (from: Result, isOperator: boolean) => ({
@@ -249,4 +286,56 @@ export const resultWire = (from: Result, isSimulated: boolean) => ({
   ...costOf(from),
   simulado: from.simulado ?? isSimulated,
   erro_mensagem: from.erro_mensagem,
+  ...reviewOf(from),
+})
+
+export const categoryCount = z
+  .object({
+    categoria: z.string(),
+    documentos: count,
+    revisar: count.meta({ description: 'that ask for a review' }),
+    aceitos: count,
+    corrigidos: count,
+    confianca_media: z.number().nullable(),
+    custo_usd: usd,
+    custo_usd_exato: exactUsd,
+    moeda,
+  })
+  .meta({ id: 'ContagemDeCategoria' })
+
+export const categoryCountWire = (categoria: string, from: CategoryCount | undefined) => ({
+  categoria,
+  documentos: from?.documentos ?? 0,
+  revisar: from?.revisar ?? 0,
+  aceitos: from?.aceitos ?? 0,
+  corrigidos: from?.corrigidos ?? 0,
+  confianca_media: from?.confianca_media ?? null,
+  ...costOf({ custo_usd: from?.custo_usd ?? '0' }),
+})
+
+export const documentDetail = z
+  .object({
+    ...document.shape,
+    justificativa: z.string().nullable(),
+    modelo: z.string().nullable(),
+    tokens_entrada: count.nullable(),
+    tokens_saida: count.nullable(),
+    custo_usd: usd.nullable(),
+    custo_usd_exato: exactUsd.nullable(),
+    moeda,
+    resposta_ia: z
+      .string()
+      .nullable()
+      .meta({ description: 'what the AI wrote, useful or not, at most 4,000 characters; null for viewers' }),
+  })
+  .meta({ id: 'DocumentoEmDetalhe' })
+
+export const documentDetailWire = (from: Result, isSimulated: boolean, isOperator: boolean) => ({
+  ...documentWire(from, isSimulated),
+  justificativa: from.justificativa,
+  modelo: from.modelo,
+  tokens_entrada: from.tokens_entrada,
+  tokens_saida: from.tokens_saida,
+  ...costOf(from),
+  resposta_ia: isOperator ? from.resposta_ia : null,
 })

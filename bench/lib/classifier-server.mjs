@@ -61,6 +61,7 @@ async function startServer(room, database, ai, environment) {
   await until(() => /http:\/\/[\d.]+:\d+/.test(reported), { seconds: 60, what: 'the address of the server' })
   const [address] = /http:\/\/[\d.]+:\d+/.exec(reported)
   return {
+    address,
     async ask(path, { method = 'GET', body } = {}) {
       const isForm = body instanceof FormData
       const response = await fetch(`${address}${path}`, {

@@ -433,6 +433,7 @@ const namespaces: { readonly [Name in Namespace]: ParametersOf<Engine[Name]> } =
         { required: true, exactlyOne: ['batch', 'job'] },
       ),
     ],
+    share: [ids, object<{ tx?: unknown }>('options', { tx: left })],
     remove: [ids],
   },
 }

@@ -12,7 +12,7 @@ import { refuseOption } from '../errors/invalid-option.ts'
 import type { Clock } from '../lib/clock.ts'
 import { isId } from '../lib/values/id.ts'
 import { checkFileOptions, type FileOptions, type FileView, type OpenFile, opened, pieceBytes } from './model/file.ts'
-import { addPiece, addWhole, beginFile, endFile, findFile, keepFiles, readPiece } from './sql/file.ts'
+import { addPiece, addWhole, beginFile, endFile, findFile, keepFiles, readPiece, shareFiles } from './sql/file.ts'
 import { removeFile } from './sql/file-removal.ts'
 
 /** The batch or job that owns files. The files are removed with their owner. */
@@ -29,6 +29,17 @@ export interface FilesApi {
   open(id: string): Promise<OpenFile | null>
   /** Assigns all files or none; the files may have had another owner before. Throws `not_found`. */
   keep(ids: readonly string[], home: FileHome): Promise<void>
+  /**
+   * Makes for each file another file with the same bytes, name and type, without a copy of the bytes: the bytes stay until the last of the
+   * files is removed. Returns the new ids in the given order. The new files have no owner until kept. All files or none; throws `not_found`.
+   */
+  share(
+    ids: readonly string[],
+    options?: {
+      /** The new files exist if and only if this transaction of the caller commits. Default: a transaction of the engine. */
+      tx?: Transaction
+    },
+  ): Promise<string[]>
   /** Answers the number of removed files. */
   remove(ids: readonly string[]): Promise<number>
 }
@@ -76,6 +87,19 @@ export function createFiles({ db, clock, closing }: { db: Db; clock: Clock; clos
       })
       const missing = asked.find(id => !there.has(id))
       if (missing !== undefined) throw noSuchFile(missing)
+    },
+
+    async share(ids, { tx } = {}) {
+      const asked = [...new Set(ids)]
+      const strange = asked.find(id => !isId(id))
+      if (strange !== undefined) throw noSuchFile(strange)
+      const run = tx === undefined ? db.run : runInCallerTransaction(tx, db.names)
+      const made = await shareFiles(run, asked, clock.instant())
+      return ids.map(id => {
+        const shared = made.get(id)
+        if (shared === undefined) throw noSuchFile(id)
+        return shared!
+      })
     },
 
     async remove(ids) {

@@ -1,9 +1,9 @@
 /** The entry point `retoma/http`: a fetch handler that mounts in Next.js, Express, Hono or Fastify. */
 
-export type { IdempotencyKey } from '../engine/create-engine.ts'
+export type { IdempotencyKey, Webhook, WebhookNotice } from '../engine/create-engine.ts'
 export { type App, type AppOptions, createApp, type FetchHandler } from './app.ts'
 export { type CronOptions, cronRoutes } from './cron-routes.ts'
-export { clockOf, forgetResponses } from './engine-access.ts'
+export { clockOf, deliverWebhook, forgetResponses, isWebhookAddress, webhookPolicy } from './engine-access.ts'
 export { type NodeHandler, toNodeHandler } from './node-handler.ts'
 export { once } from './request/idempotency-key.ts'
 export { tooLong } from './request/parse-schema.ts'

@@ -85,7 +85,14 @@ export interface RouteOptions<P extends z.ZodType, Q extends z.ZodType, B extend
   /** The schema of the response; `answers` if the response is no JSON. Default: any JSON. */
   answer?: A
   /** The type of a response that is no JSON; `run` returns a Response. Default: JSON. */
-  answers?: 'text/event-stream' | 'text/plain' | 'text/html' | 'text/css' | 'text/csv' | 'application/octet-stream'
+  answers?:
+    | 'text/event-stream'
+    | 'text/plain'
+    | 'text/html'
+    | 'text/css'
+    | 'text/csv'
+    | 'application/octet-stream'
+    | 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'
   /** A file whose parts can be requested: `run` returns `download(file, request)`. Default: the whole file only. */
   ranges?: true
   /** The status of a response that is a value. Default 200. */

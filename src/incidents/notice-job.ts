@@ -9,7 +9,8 @@
 import { type Language, localized, RetomaError } from '../errors/errors.ts'
 import { refuseOption, refuseUnknownOptions } from '../errors/invalid-option.ts'
 import { type AnyJob, defineJob } from '../jobs/model/job.ts'
-import { doNotRetry, skip, snooze } from '../jobs/model/outcome.ts'
+import type { JobContext } from '../jobs/model/job-context.ts'
+import { doNotRetry, type Snooze, skip, snooze } from '../jobs/model/outcome.ts'
 import { isFinal, type JobState } from '../jobs/model/state.ts'
 import type { Clock } from '../lib/clock.ts'
 import { hours, minutes, seconds } from '../lib/values/duration.ts'
@@ -55,7 +56,7 @@ export function checkNotify(options: NotifyOptions): Notify {
   return { webhook: { url, secret: secret || undefined }, writing: { language, link: link ?? null } }
 }
 
-const isWebAddress = (given: unknown): boolean =>
+export const isWebAddress = (given: unknown): boolean =>
   typeof given === 'string' && /^https?:\/\/[^/]/i.test(given) && URL.canParse(given)
 
 /** A refusal may be temporary (a deploy of the receiver), but three refusals are final. */
@@ -77,24 +78,39 @@ export function notifyJob(given: {
   return defineJob<NoticeInput>({
     kind: notifyKind,
     queue: notifyQueue,
-    maxAttempts: 1000,
-    backoff: { first: seconds(5), factor: 2, max: minutes(15), jitter: 0.1 },
-    timeout: seconds(30),
-    maxAge: hours(24),
+    ...deliveryPolicy,
     async run(ctx, { notice, after }) {
       const before = after === null ? undefined : await stateOf(after)
       if (before !== undefined && !isFinal(before)) return snooze(minutes(1))
       if (before === 'failed' || before === 'cancelled') return skip('no notice was sent about its begin')
-      const { status, retryAfter } = await postNotice(webhook, notice, ctx.id, { clock, signal: ctx.signal })
-      const judged = judgeWebhookResponse(status, retryAfter, clock.now())
-      if (judged.verdict === 'accepted') return { status }
-      if (judged.verdict === 'wait') return snooze(judged.delay)
-      if (judged.verdict !== 'refused') throw refusedBy(status)
-      // Counted apart from attempts: an attempt that waited, or met a failing server, was not refused.
-      const refused = 1 + (typeof ctx.resumeData === 'number' ? ctx.resumeData : 0)
-      if (refused >= refusals) throw doNotRetry(refusedBy(status))
-      await ctx.checkpoint('refused', refused)
-      throw refusedBy(status)
+      return deliverNotice(ctx, webhook, notice, clock)
     },
   })
+}
+
+/** The policy of a job that posts to a webhook: repeated for a day. */
+export const deliveryPolicy = {
+  maxAttempts: 1000,
+  backoff: { first: seconds(5), factor: 2, max: minutes(15), jitter: 0.1 },
+  timeout: seconds(30),
+  maxAge: hours(24),
+} as const
+
+/** Posts a notice in an attempt of a job, and decides by the response: delivered, later, again, or given up at the third refusal. */
+export async function deliverNotice(
+  ctx: Pick<JobContext, 'id' | 'signal' | 'resumeData' | 'checkpoint'>,
+  webhook: Webhook,
+  notice: WebhookNotice,
+  clock: Clock,
+): Promise<{ status: number } | Snooze> {
+  const { status, retryAfter } = await postNotice(webhook, notice, ctx.id, { clock, signal: ctx.signal })
+  const judged = judgeWebhookResponse(status, retryAfter, clock.now())
+  if (judged.verdict === 'accepted') return { status }
+  if (judged.verdict === 'wait') return snooze(judged.delay)
+  if (judged.verdict !== 'refused') throw refusedBy(status)
+  // Counted apart from attempts: an attempt that waited, or met a failing server, was not refused.
+  const refused = 1 + (typeof ctx.resumeData === 'number' ? ctx.resumeData : 0)
+  if (refused >= refusals) throw doNotRetry(refusedBy(status))
+  await ctx.checkpoint('refused', refused)
+  throw refusedBy(status)
 }

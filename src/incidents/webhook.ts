@@ -13,9 +13,11 @@ import { type Duration, seconds } from '../lib/values/duration.ts'
 import { version } from '../version.ts'
 import type { WebhookNotice } from './model/notice.ts'
 
+/** The receiver of notices. */
 export interface Webhook {
+  /** An http or https address. */
   url: string
-  /** Without a secret the notice is unsigned. */
+  /** Signs the notice (HMAC-SHA256). Default: unsigned. */
   secret?: string | undefined
 }
 

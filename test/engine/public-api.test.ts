@@ -117,7 +117,7 @@ test('an engine has the methods of its type and no others', async () => {
     workers: 'list',
     tokens: 'create list revoke',
     metrics: 'findings history include read stats',
-    files: 'keep open put remove',
+    files: 'keep open put remove share',
   })
 })
 

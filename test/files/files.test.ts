@@ -1,7 +1,7 @@
 /** Files in PostgreSQL: the bytes that went in come out, whole or not at all, in bounded memory, for every process. */
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { defineJob, type Engine } from '../../src/index.ts'
+import { days, defineJob, type Engine } from '../../src/index.ts'
 import { engineOf, liveEngine, shareDatabase } from '../support/engine.ts'
 
 const mb = 1024 * 1024
@@ -169,6 +169,58 @@ test.each([
 ])('%j is refused', async wrong => {
   const { engine } = await engineOf({ jobs: [] })
   await expect(engine.files.put([], { ...pdf, ...wrong })).rejects.toMatchObject({ code: 'bad_option' })
+})
+
+test('a shared file has the same bytes without a copy, and the bytes stay until the last of the files is gone', async () => {
+  const { engine, sql, clean } = await withSql()
+  const put = await engine.files.put(bytes(2 * mb), pdf)
+  const [shared] = await engine.files.share([put.id])
+  const [again] = await engine.files.share([shared!])
+  const chunks = async () => (await sql('select from retoma.file_chunk')).length
+  expect(await chunks()).toBe(2)
+  const { size, sha256 } = put
+  expect(await engine.files.remove([put.id])).toBe(1)
+  expect(await engine.files.open(put.id)).toBeNull()
+  await expect(engine.files.share([put.id])).rejects.toMatchObject({ code: 'not_found' })
+  for (const id of [shared!, again!]) expect(await read(engine, id)).toMatchObject({ size, sha256 })
+  await clean()
+  expect(await engine.files.remove([shared!])).toBe(1)
+  await clean()
+  expect(await read(engine, again!)).toMatchObject({ size, sha256 })
+  expect(await engine.files.remove([again!])).toBe(1)
+  await clean()
+  expect(await sql('select from retoma.file')).toEqual([])
+  expect(await chunks()).toBe(0)
+})
+
+test('files are shared all together or not at all, also in a transaction of the caller', async () => {
+  const { engine, sql } = await withSql()
+  const [a, b] = [await engine.files.put(bytes(1), pdf), await engine.files.put(bytes(2), { ...pdf, name: 'dois.pdf' })]
+  const rows = () => sql('select name, content_id::text as content, shares from retoma.file order by id')
+  const before = await rows()
+  await expect(engine.files.share([a.id, '999'])).rejects.toMatchObject({ code: 'not_found', facts: { id: '999' } })
+  await expect(engine.files.share(['x'])).rejects.toMatchObject({ code: 'not_found' })
+  const undone = engine.transaction(async tx => {
+    await engine.files.share([a.id, b.id], { tx })
+    throw new Error('no')
+  })
+  await expect(undone).rejects.toThrow('no')
+  expect(await rows()).toEqual(before)
+  const made = await engine.transaction(tx => engine.files.share([b.id, a.id], { tx }))
+  expect(await Promise.all(made.map(async id => (await engine.files.open(id))!.name))).toEqual(['dois.pdf', 'um.pdf'])
+  expect(await rows()).toMatchObject([{ shares: 1 }, { shares: 1 }, { content: a.id }, { content: b.id }])
+})
+
+test('the janitor leaves an ownerless file alone while another file shares its bytes', async () => {
+  const { engine, clean, clock, sql } = await withSql()
+  const put = await engine.files.put(bytes(3), pdf)
+  const [shared] = await engine.files.share([put.id])
+  const { id: home } = await engine.enqueue(job, undefined)
+  await engine.files.keep([shared!], { job: home })
+  await clock.advance(days(2))
+  await clean()
+  expect(await read(engine, shared!)).toMatchObject({ size: 3 })
+  expect(await sql('select from retoma.file')).toHaveLength(2)
 })
 
 test('a closed engine takes and gives none', async () => {

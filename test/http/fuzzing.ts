@@ -86,8 +86,9 @@ export function requestsTo(
     fc.dictionary(anyText, anyText, { maxKeys: 1 }),
   )
   const reported = operation.requestBody?.content as Record<string, { schema: Json }> | undefined
-  const body =
-    reported === undefined ? fc.constant(undefined) : hostile(reported['application/json']!.schema, components.schemas)
+  // A route that takes only a form gets no body: the form has a test of its own.
+  const json = reported?.['application/json']
+  const body = json === undefined ? fc.constant(undefined) : hostile(json.schema, components.schemas)
   return fc.record({ inPath: fc.tuple(...inPath), query, body, headers }).map(given => {
     let n = 0
     const path = route.path.replace(/\{\w+\}/g, () => encodeURIComponent(wellFormed(given.inPath[n++]!)) || '%20')

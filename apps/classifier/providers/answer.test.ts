@@ -140,6 +140,7 @@ describe('an answer', () => {
       is: 'ok',
       reply,
       bought: { id: 'gen-1', model: 'm', tokensIn: 10, tokensOut: 2, cost: '0.000123' },
+      written: JSON.stringify(right),
     })
   })
 

@@ -37,7 +37,7 @@ export interface Bought {
 
 /** `written`: the text of the model instead of an answer, bounded and without secrets, for operators; null: the model wrote no text. */
 export type Answer =
-  | { is: 'ok'; reply: Reply; bought: Bought }
+  | { is: 'ok'; reply: Reply; bought: Bought; written: string | null }
   | { is: 'retry'; why: RetomaError; bought: Bought | null; written: string | null }
   | { is: 'wait'; why: RetomaError; retryAfter: Duration | null }
   | { is: 'stop'; why: RetomaError; of: 'provider' | 'batch' }
@@ -47,6 +47,8 @@ interface About {
   /** The provider's name for people. */
   provider: string
   categories: readonly string[]
+  /** A document may have several categories. */
+  several?: boolean | undefined
   /** Never repeated, even if the response contains the key. */
   key: string
 }
@@ -70,7 +72,7 @@ const factsOf = ({ provider, key }: About): ProviderFacts => ({
 })
 
 function answered(received: ProviderResponse, body: Fields | undefined, about: About): Answer {
-  const { provider, categories } = about
+  const { provider, categories, several } = about
   const bought = boughtBy(body, about)
   const choice = fields(list(body?.choices)[0])
   const error = errorIn(body) ?? errorIn(choice)
@@ -96,10 +98,10 @@ function answered(received: ProviderResponse, body: Fields | undefined, about: A
     }
   }
   if (content === undefined) return useless('it has no content', 'não tem conteúdo')
-  const read = readReply(content, categories)
+  const read = readReply(content, categories, several)
   if (read.is === 'reply' && bought !== null) {
     const justification = hide(read.reply.justification, about)
-    return { is: 'ok', reply: { ...read.reply, justification }, bought }
+    return { is: 'ok', reply: { ...read.reply, justification }, bought, written }
   }
   if (read.is === 'strange')
     return {

@@ -28,7 +28,8 @@ const small = new Set([
 /** Names of a category for the rest. */
 const rest = /^(?:outr[ao]s?|divers[ao]s?|demais|geral|nao classificad[ao]s?|other|others|misc)\b/
 
-export function classifyLocally(text: string, categories: readonly string[]): Reply {
+/** `several`: every category with a word in the text is a category of the document. */
+export function classifyLocally(text: string, categories: readonly string[], several = false): Reply {
   const words = new Map<string, number>()
   for (const word of foldHard(text).split(' ')) words.set(word, (words.get(word) ?? 0) + 1)
   const scored = categories.map(category => ({ category, hits: hitsOf(category, words) }))
@@ -37,7 +38,8 @@ export function classifyLocally(text: string, categories: readonly string[]): Re
   const best = scored.reduce((one, other) => (other.hits > one.hits ? other : one))
   if (best.hits === 0) {
     const category = categories.find(each => rest.test(foldHard(each))) ?? categories[0]!
-    return { category, confidence: 0.1, justification: 'Classificador local: nenhuma palavra das categorias no texto.' }
+    const justification = 'Classificador local: nenhuma palavra das categorias no texto.'
+    return { category, confidence: 0.1, justification, ...(several ? { labels: [category] } : {}) }
   }
   const confidence = Math.round((0.4 + 0.5 * (best.hits / total)) * 100) / 100
   const times = best.hits === 1 ? 'uma ocorrência' : `${best.hits} ocorrências`
@@ -45,6 +47,7 @@ export function classifyLocally(text: string, categories: readonly string[]): Re
     category: best.category,
     confidence,
     justification: `Classificador local: ${times} das palavras de "${best.category}" no texto.`,
+    ...(several ? { labels: scored.filter(({ hits }) => hits > 0).map(each => each.category) } : {}),
   }
 }
 

@@ -13,6 +13,8 @@ export interface Reply {
   /** From 0 to 1; null: the model gave no readable confidence. */
   confidence: number | null
   justification: string
+  /** All categories in the order of the list, if a document may have several; `category` is the main category. */
+  labels?: string[]
 }
 
 /** strange: the model names a category outside the list. several: the model names different categories. */
@@ -26,9 +28,16 @@ const longestJustification = 1000
 /** An answer has 800 tokens at most; of a longer text the end is read, because the answer follows the reasoning. */
 const longestContent = 200_000
 
-export function readReply(written: string, categories: readonly string[]): Read {
+/** `several`: a document may have several categories; then the last object with categories is the answer. */
+export function readReply(written: string, categories: readonly string[], several = false): Read {
   const content = written.slice(-longestContent)
-  const named = objectsIn(isJson(content) ? content : withoutReasoning(content)).flatMap(object => namedIn(object, {}))
+  const objects = objectsIn(isJson(content) ? content : withoutReasoning(content))
+  if (several)
+    return readSeveral(
+      objects.map(object => namedIn(object, {}, severalNames)),
+      categories,
+    )
+  const named = objects.flatMap(object => namedIn(object, {}))
   const last = named.at(-1)
   if (last === undefined) return { is: 'garbage' }
   const meant = named.map(({ category }) => categoryLike(category, categories))
@@ -41,6 +50,24 @@ export function readReply(written: string, categories: readonly string[]): Read 
     is: 'reply',
     reply: {
       category,
+      confidence: confidenceOf(confidence),
+      justification: typeof justification === 'string' ? plain(justification, longestJustification) : '',
+    },
+  }
+}
+
+function readSeveral(groups: readonly Named[][], categories: readonly string[]): Read {
+  const named = groups.findLast(each => each.length > 0)
+  if (named === undefined) return { is: 'garbage' }
+  const meant = named.map(({ category }) => categoryLike(category, categories))
+  const unknown = meant.indexOf(undefined)
+  if (unknown >= 0) return { is: 'strange', category: plain(named[unknown]!.category, 100) }
+  const { confidence, justification } = named[0]!
+  return {
+    is: 'reply',
+    reply: {
+      category: meant[0]!,
+      labels: categories.filter(each => meant.includes(each)),
       confidence: confidenceOf(confidence),
       justification: typeof justification === 'string' ? plain(justification, longestJustification) : '',
     },
@@ -85,6 +112,8 @@ interface Context {
 
 /** The requested names, and other names used by models if the requested names are missing. */
 const categoryNames = ['categoria', 'category']
+/** If a document may have several categories; the requested name first. */
+const severalNames = ['categorias', 'categories', 'categoria', 'category', 'rotulos', 'labels']
 const otherCategoryNames = ['classe', 'class', 'classificacao', 'classification']
 const confidenceNames = ['confianca', 'confidence']
 const justificationNames = ['justificativa', 'justification', 'motivo', 'reason']
@@ -94,23 +123,23 @@ const labelNames = ['nome', 'name', 'valor', 'value', 'rotulo', 'label', 'titulo
 const reasoningNames = ['reasoning', 'reasoning content', 'thinking', 'thoughts', 'thought', 'raciocinio', 'pensamento']
 
 /** Every category named by an object: in the object's own fields, otherwise in the objects inside. */
-function namedIn(object: JsonObject, outer: Context): Named[] {
+function namedIn(object: JsonObject, outer: Context, names: readonly string[] = categoryNames): Named[] {
   const context = contextOf(object, outer)
-  const asked = fieldsLike(object, categoryNames)
+  const asked = fieldsLike(object, names)
   const own = asked.length > 0 ? asked : fieldsLike(object, otherCategoryNames)
-  if (own.length > 0) return own.flatMap(value => namedBy(value, context))
+  if (own.length > 0) return own.flatMap(value => namedBy(value, context, names))
   return object.fields.flatMap(([name, value]) =>
-    isCalled(name, reasoningNames) ? [] : objectsOf(value).flatMap(each => namedIn(each, context)),
+    isCalled(name, reasoningNames) ? [] : objectsOf(value).flatMap(each => namedIn(each, context, names)),
   )
 }
 
 /** Reads the value of a category field. */
-function namedBy(value: JsonValue, context: Context): Named[] {
+function namedBy(value: JsonValue, context: Context, names: readonly string[]): Named[] {
   if (typeof value === 'string') return [{ category: value, ...context }]
-  if (isList(value)) return value.flatMap(each => namedBy(each, context))
+  if (isList(value)) return value.flatMap(each => namedBy(each, context, names))
   if (!isObject(value)) return []
   const labels = fieldsLike(value, labelNames)
-  const inside = namedIn(value, context)
+  const inside = namedIn(value, context, names)
   if (inside.length > 0) return inside
   return labels.flatMap(label => (typeof label === 'string' ? [{ category: label, ...contextOf(value, context) }] : []))
 }

@@ -16,7 +16,9 @@ import { eraseRun, makeRun, noProject, type Runs } from '../runs.ts'
 import { listExecutions } from '../store/executions.ts'
 import { readProject } from '../store/projects.ts'
 import { count, execution, executionWire, prioridade, simulado, status } from '../wire.ts'
+import { amostra } from './reruns.ts'
 import { executionOf, idParams, isId, mark, pageFrom, pageOf, pageQuery, placeOf, readHere, tag } from './shared.ts'
+import { webhookFields, webhookIn, webhookOf } from './webhooks.ts'
 
 /** Accepts a number or text; an unknown id is 404, whatever the form. */
 const id = z.union([z.string().min(1).max(10_000), z.int()]).transform(String)
@@ -25,6 +27,8 @@ const texts = z.strictObject({
   projeto_id: id,
   reaproveitar: z.boolean().default(false).meta({ description: 'a paid answer to the same bytes is used again' }),
   prioridade: prioridade.optional(),
+  ...webhookFields,
+  amostra,
   documentos: z
     .array(z.strictObject({ codigo: z.string().min(1).max(1000), texto: z.string().max(largestTexts) }))
     .max(mostDocuments)
@@ -47,6 +51,13 @@ function priorityOf(given: string | undefined): number | undefined {
   throw refuse('prioridade', 'it is a whole number from 0 to 9', 'é um número inteiro de 0 a 9')
 }
 
+/** The size of a sample in a field of a form. */
+function sizeIn(given: string | undefined): number | null {
+  if (given === undefined || given === '') return null
+  if (/^\d{1,4}$/.test(given) && Number(given) >= 1 && Number(given) <= mostDocuments) return Number(given)
+  throw refuse('amostra', `it is a number from 1 to ${mostDocuments}`, `é um número de 1 a ${mostDocuments}`)
+}
+
 async function refuseUnknown(engine: Engine, project: string): Promise<void> {
   if (!isId(project) || (await readProject(engine, project)) === undefined) throw noProject(project)
 }
@@ -60,6 +71,8 @@ async function received(call: Call<undefined, undefined, z.output<typeof texts>>
       project: body.projeto_id,
       reuse: body.reaproveitar,
       priority: body.prioridade,
+      webhook: webhookOf(body),
+      sample: body.amostra ?? null,
       digest: '',
     }
   const { documents, fields } = await receiveFiles(engine, upload, async (field, value) => {
@@ -70,7 +83,9 @@ async function received(call: Call<undefined, undefined, z.output<typeof texts>>
     if (!project) throw refuse('projeto_id', 'it is missing', 'está faltando')
     const reuse = yes(fields.get('reaproveitar')?.trim())
     const priority = priorityOf(fields.get('prioridade')?.trim())
-    return { documents, project, reuse, priority, digest: digestOf({ documents, fields }) }
+    const webhook = webhookIn(fields)
+    const sample = sizeIn(fields.get('amostra')?.trim())
+    return { documents, project, reuse, priority, webhook, sample, digest: digestOf({ documents, fields }) }
   } catch (error) {
     await leave(engine, documents)
     throw error
@@ -92,7 +107,7 @@ export const executionRoutes = (runs: Runs): readonly Route[] => [
     largest: largestTexts,
     mostValues: 10 * mostDocuments,
     upload: {
-      fields: ['projeto_id', 'reaproveitar', 'prioridade'],
+      fields: ['projeto_id', 'reaproveitar', 'prioridade', 'webhook_url', 'webhook_segredo', 'amostra'],
       files: ['arquivos'],
       required: ['projeto_id', 'arquivos'],
       mostFiles: mostDocuments,
@@ -105,11 +120,11 @@ export const executionRoutes = (runs: Runs): readonly Route[] => [
     errors: ['not_found', errors.too_many_documents, errors.document_too_large],
     async run(call) {
       const { engine, who } = call
-      const { documents, project, reuse, priority, digest } = await received(call)
+      const { documents, project, reuse, priority, webhook, sample, digest } = await received(call)
       let made: string | undefined
       const make = async (tx: JobTransaction) => {
         if (!isId(project)) throw noProject(project)
-        made = await makeRun(engine, tx, runs, { project, reuse, documents, by: who.user, priority })
+        made = await makeRun(engine, tx, runs, { project, reuse, documents, by: who.user, priority, webhook, sample })
         const value = { id: made, status: 'PENDENTE', total: documents.length, simulado: runs.isSimulated }
         return { status: 201, value }
       }

@@ -6,6 +6,7 @@ import { clockOf, forgetResponses, once, type Route, route } from 'retoma/http'
 import { z } from 'zod'
 import { fold } from '../fold.ts'
 import { currency, dollars } from '../money.ts'
+import { mostExamples } from '../prompt.ts'
 import { noProject, type Runs } from '../runs.ts'
 import {
   hideProject,
@@ -22,7 +23,11 @@ import { idParams, isId, mark, pageFrom, pageOf, pageQuery, placeOf, tag } from 
 
 const line = (most: number) => z.string().overwrite(oneLine).min(1).max(most)
 
-const categorias = z.array(line(100)).min(1).max(100).meta({ description: 'they differ in more than case and accents' })
+export const categorias = z
+  .array(line(100))
+  .min(1)
+  .max(100)
+  .meta({ description: 'they differ in more than case and accents' })
 
 /** Bytes of the body: enough for instructions and categories with every character escaped. */
 const largest = 256 * 1024
@@ -40,22 +45,36 @@ const amount = z
   })
 
 /** Stored exactly: a text, or a number turned into text; never zero. */
-const limite = z
+export const limite = z
   .union([z.number().min(least).max(9_999_999), amount])
   .transform(given => (typeof given === 'number' ? given.toFixed(6) : given))
   .nullable()
 
 export const modelo = line(200)
 
+export const instrucoes = z.string().overwrite(storable).max(20_000)
+
 const fields = {
   nome: line(200),
   categorias,
-  instrucoes: z.string().overwrite(storable).max(20_000),
+  instrucoes,
   modelo: modelo.nullable(),
   max_retries_execucao: retries,
   max_retries_documento: retries,
   limite_custo_usd: limite.meta({ description: 'a text or a number of dollars above zero; null: no limit' }),
   peso: z.int().min(1).max(100).meta({ description: 'documents of an execution in one of its turns' }),
+  revisar_abaixo_de: z
+    .number()
+    .min(0)
+    .max(1)
+    .nullable()
+    .meta({ description: 'an answer with less confidence asks for a review; null: none does' }),
+  varias_categorias: z.boolean().meta({ description: 'a document may have several categories' }),
+  exemplos: z
+    .int()
+    .min(0)
+    .max(mostExamples)
+    .meta({ description: 'how many corrections of a person are shown to the AI as examples, at most' }),
 }
 
 const given = z.strictObject({
@@ -66,6 +85,9 @@ const given = z.strictObject({
   max_retries_documento: retries.default(2),
   limite_custo_usd: fields.limite_custo_usd.default(null),
   peso: fields.peso.default(1),
+  revisar_abaixo_de: fields.revisar_abaixo_de.default(null),
+  exemplos: fields.exemplos.default(0),
+  varias_categorias: fields.varias_categorias.default(false),
 })
 
 const change = z.strictObject(fields).partial()
@@ -81,6 +103,9 @@ const project = z
     max_retries_documento: z.number().int(),
     limite_custo_usd: limitUsd,
     peso: z.number().int(),
+    revisar_abaixo_de: z.number().nullable(),
+    exemplos: z.number().int(),
+    varias_categorias: z.boolean(),
     moeda,
     simulado,
     criado_em: instant,
@@ -98,13 +123,16 @@ const projectWire = (row: ProjectRow, isSimulated: boolean) => ({
   max_retries_documento: row.maxRetries,
   limite_custo_usd: dollars(row.costLimitUsd),
   peso: row.weight,
+  revisar_abaixo_de: row.reviewBelow,
+  exemplos: row.examples,
+  varias_categorias: row.several,
   moeda: currency,
   simulado: isSimulated,
   criado_em: row.createdAt,
   atualizado_em: row.updatedAt,
 })
 
-function refuseAlike(categories: readonly string[]): void {
+export function refuseAlike(categories: readonly string[]): void {
   const seen = new Map<string, string>()
   for (const category of categories) {
     const alike = seen.get(fold(category))
@@ -132,6 +160,9 @@ function fieldsOf(body: z.output<typeof change>): Partial<ProjectFields> {
     maxRetries: body.max_retries_documento,
     costLimitUsd: body.limite_custo_usd,
     weight: body.peso,
+    reviewBelow: body.revisar_abaixo_de,
+    examples: body.exemplos,
+    several: body.varias_categorias,
   }
   return Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined))
 }

@@ -4,9 +4,12 @@ import { type Call, download, type Route, route } from 'retoma/http'
 import { z } from 'zod'
 import { csvHead, csvRow } from '../csv.ts'
 import type { Runs } from '../runs.ts'
-import type { DocumentStatus } from '../status.ts'
-import { listResults, type Result, readSource } from '../store/results.ts'
+import { countByCategory, listResults, type Result, type ResultFilter, readSource } from '../store/results.ts'
+import { readSettings } from '../store/runs.ts'
+import { storable } from '../text.ts'
 import {
+  categoryCount,
+  categoryCountWire,
   count,
   document,
   documentError,
@@ -15,15 +18,37 @@ import {
   documentWire,
   result,
   resultWire,
+  reviewKind,
 } from '../wire.ts'
+import { xlsxOf, xlsxType } from '../xlsx.ts'
 import { executionOf, idParams, isPlayed, mark, markOf, pageFrom, pageOf, pageQuery, placeOf, tag } from './shared.ts'
 
-type Asked = Call<{ id: string }, { after?: string | undefined; limit: number }>
+type Asked = Call<{ id: string }, { after?: string | undefined; limit: number } & ResultFilter>
 
-async function pageOfResults({ engine, params, query }: Asked, status: DocumentStatus | null) {
-  const { after, limit } = query
-  const from = { after: placeOf(after, '0'), status, limit: limit + 1 }
+async function pageOfResults({ engine, params, query }: Asked, only: ResultFilter = {}) {
+  const { after, limit, ...filter } = query
+  const from = { after: placeOf(after, '0'), limit: limit + 1, ...filter, ...only }
   return pageFrom(await listResults(engine, params.id, from), limit, each => String(each.n))
+}
+
+const filterQuery = {
+  status: documentStatus.optional(),
+  categoria: z.string().max(100).optional().meta({ description: 'as the project spells it' }),
+  revisar: z.string().max(10).pipe(z.stringbool()).optional().meta({ description: 'only those that ask for a review' }),
+  revisao: reviewKind.optional(),
+  busca: z
+    .string()
+    .overwrite(storable)
+    .min(2)
+    .max(200)
+    .optional()
+    .meta({ description: 'in the text or the codigo, without case and accents' }),
+  confianca_abaixo_de: z.coerce
+    .number()
+    .min(0)
+    .max(1)
+    .optional()
+    .meta({ description: 'answered with less confidence' }),
 }
 
 const rowsAtOnce = 500
@@ -31,7 +56,7 @@ const rowsAtOnce = 500
 /** Reads all results a page at a time, so the whole list is never in memory. */
 async function* everyResult({ engine, params }: Call<{ id: string }>): AsyncGenerator<Result[]> {
   for (let after = '0'; ; ) {
-    const rows = await listResults(engine, params.id, { after, status: null, limit: rowsAtOnce })
+    const rows = await listResults(engine, params.id, { after, limit: rowsAtOnce })
     if (rows.length > 0) yield rows
     if (rows.length < rowsAtOnce) return
     after = String(rows.at(-1)!.n)
@@ -55,12 +80,18 @@ function csvOf(call: Call<{ id: string }>, isSimulated: boolean): ReadableStream
   })
 }
 
+async function xlsxFor(call: Call<{ id: string }>, isSimulated: boolean): Promise<Buffer> {
+  const rows: Result[] = []
+  for await (const some of everyResult(call)) rows.push(...some)
+  return xlsxOf(rows, isSimulated)
+}
+
 /** A text sent as JSON, returned as a file. */
 async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
   yield new TextEncoder().encode(text)
 }
 
-const noDocument = (id: string) => new RetomaError('not_found', { what: localized('document', 'documento'), id })
+export const noDocument = (id: string) => new RetomaError('not_found', { what: localized('document', 'documento'), id })
 
 export const resultRoutes = (runs: Runs): readonly Route[] => [
   route({
@@ -71,12 +102,12 @@ export const resultRoutes = (runs: Runs): readonly Route[] => [
     summary: 'Its documents in the order they were sent, and how each fares',
     role: 'viewer',
     params: idParams,
-    query: z.strictObject({ status: documentStatus.optional(), ...pageQuery }),
+    query: z.strictObject({ ...filterQuery, ...pageQuery }),
     answer: pageOf(document),
     errors: ['not_found'],
     async run(call) {
       const isSimulated = isPlayed(runs, await executionOf(call, runs, call.params.id))
-      const { items, next } = await pageOfResults(call, call.query.status ?? null)
+      const { items, next } = await pageOfResults(call)
       return { items: items.map(each => documentWire(each, isSimulated)), next, ...mark(isSimulated) }
     },
   }),
@@ -114,7 +145,7 @@ export const resultRoutes = (runs: Runs): readonly Route[] => [
     errors: ['not_found'],
     async run(call) {
       const found = await executionOf(call, runs, call.params.id)
-      const { items, next } = await pageOfResults(call, 'ERRO')
+      const { items, next } = await pageOfResults(call, { status: 'ERRO' })
       const documentos = items.map(each => documentErrorWire(each, call.who.role !== 'viewer'))
       return { total: found.erros, documentos, next, ...mark(isPlayed(runs, found)) }
     },
@@ -127,13 +158,39 @@ export const resultRoutes = (runs: Runs): readonly Route[] => [
     summary: 'What each document was found to be, and what that cost',
     role: 'viewer',
     params: idParams,
-    query: z.strictObject(pageQuery),
+    query: z.strictObject({ ...filterQuery, ...pageQuery }),
     answer: pageOf(result),
     errors: ['not_found'],
     async run(call) {
       const isSimulated = isPlayed(runs, await executionOf(call, runs, call.params.id))
-      const { items, next } = await pageOfResults(call, null)
+      const { items, next } = await pageOfResults(call)
       return { items: items.map(each => resultWire(each, isSimulated)), next, ...mark(isSimulated) }
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/execucoes/{id}/categorias',
+    name: 'countCategories',
+    tag,
+    summary: 'How many documents each category has, how many ask for a review, and what they cost',
+    role: 'viewer',
+    params: idParams,
+    answer: z.object({
+      items: z.array(categoryCount),
+      sem_categoria: count.meta({ description: 'documents without an answer' }),
+      ...markOf,
+    }),
+    errors: ['not_found'],
+    async run(call) {
+      const found = await executionOf(call, runs, call.params.id)
+      const rows = await countByCategory(call.engine, found.id)
+      const listed = (await readSettings(call.engine, found.id))?.categories ?? []
+      const of = (category: string | null) => rows.find(each => each.categoria === category)
+      return {
+        items: listed.map(each => categoryCountWire(each, of(each))),
+        sem_categoria: of(null)?.documentos ?? 0,
+        ...mark(isPlayed(runs, found)),
+      }
     },
   }),
   route({
@@ -151,6 +208,24 @@ export const resultRoutes = (runs: Runs): readonly Route[] => [
       call.headers.set('content-type', 'text/csv; charset=utf-8')
       call.headers.set('content-disposition', `attachment; filename="resultados-${found.id}.csv"`)
       return new Response(csvOf(call, isPlayed(runs, found)), { headers: call.headers })
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/execucoes/{id}/resultados.xlsx',
+    name: 'downloadWorkbook',
+    tag,
+    summary: 'The same as a workbook for a spreadsheet; no cell is a formula',
+    role: 'viewer',
+    params: idParams,
+    answers: xlsxType,
+    errors: ['not_found'],
+    async run(call) {
+      const found = await executionOf(call, runs, call.params.id)
+      const workbook = await xlsxFor(call, isPlayed(runs, found))
+      call.headers.set('content-type', xlsxType)
+      call.headers.set('content-disposition', `attachment; filename="resultados-${found.id}.xlsx"`)
+      return new Response(new Uint8Array(workbook), { headers: call.headers })
     },
   }),
 ]

@@ -3,7 +3,7 @@ import { type Engine, isRetomaError, localized, RetomaError } from 'retoma'
 import type { Call } from 'retoma/http'
 import { clockOf } from 'retoma/http'
 import { z } from 'zod'
-import { type Runs, submitRun } from '../runs.ts'
+import { noExecution, type Runs, submitRun } from '../runs.ts'
 import { type Execution, readExecution } from '../store/executions.ts'
 
 export const tag = 'classificador'
@@ -60,7 +60,7 @@ export async function executionOf({ engine, log }: Pick<Call, 'engine' | 'log'>,
 
 export async function readHere(engine: Engine, id: string): Promise<Execution> {
   const found = isId(id) ? await readExecution(engine, id, clockOf(engine).instant()) : undefined
-  if (found === undefined) throw new RetomaError('not_found', { what: localized('execution', 'execução'), id })
+  if (found === undefined) throw noExecution(id)
   return found
 }
 

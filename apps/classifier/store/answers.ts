@@ -21,6 +21,10 @@ export interface Document {
   text: string | null
   hash: Uint8Array
   settings: Asking
+  /** Counts the files of the document: more than 1 after the file was replaced. */
+  version: number
+  /** False: the execution is a sample without this document. */
+  sampled: boolean
   settingsHash: Uint8Array
   reuse: boolean
   /** The execution has a cost limit. */
@@ -28,7 +32,7 @@ export interface Document {
 }
 
 const document = `
-  select d.id::text as id, d.run_id::text as run, d.code, d.file_id::text as file, d.text, d.hash, r.settings,
+  select d.id::text as id, d.run_id::text as run, d.code, d.file_id::text as file, d.text, d.hash, d.version, d.sampled, r.settings,
     r.settings_hash as "settingsHash", r.reuse,
     r.cost_allowed_usd is not null as limited
   from classifier.document d
@@ -40,14 +44,15 @@ export async function readDocument(reader: Reader, id: string): Promise<Document
   return (await reader.query<Document>(document, [id])).rows[0]
 }
 
-export interface Reusable extends Reply {
+export interface Reusable extends Omit<Reply, 'labels'> {
+  labels: string[] | null
   from: string
   model: string | null
 }
 
 // If the found answer was itself reused, `from` is the original document.
 const reusable = `
-  select coalesce(d.reused_from, d.id)::text as "from", d.category, d.confidence::float8 as confidence, d.justification, d.model
+  select coalesce(d.reused_from, d.id)::text as "from", d.category, d.confidence::float8 as confidence, d.justification, d.model, d.labels
   from classifier.document d
   where d.hash = $1 and d.answered_at is not null and d.category is not null and d.simulated = $3 and d.id <> $4
     and d.settings_hash = $2
@@ -171,16 +176,35 @@ export interface Answered extends Reply {
   simulated: boolean
   reusedFrom: string | null
   settingsHash: Uint8Array
+  /** The text of a file as the AI received the text; null: the document was sent as text. */
+  content: string | null
+  /** The text of a paid answer; null: the answer was not paid for this document. */
+  written: string | null
+  version: number
 }
 
+// A late answer to a replaced file changes nothing.
 const answer = `
   update classifier.document d
   set category = $2, confidence = $3, justification = $4, model = $5, tokens_in = $6, tokens_out = $7, simulated = $8,
-    reused_from = $9, cost_usd = coalesce(d.cost_usd, 0), answered_at = now(), useless_answer = null, settings_hash = $10
-  where d.id = $1`
+    reused_from = $9, cost_usd = coalesce(d.cost_usd, 0), answered_at = now(), useless_answer = null, settings_hash = $10,
+    content = $11, raw_answer = $12, labels = $14
+  where d.id = $1 and d.version = $13`
 
-export async function saveAnswer(tx: JobTransaction, id: string, given: Answered): Promise<void> {
-  const { category, confidence, justification, model, tokensIn, tokensOut, simulated, reusedFrom, settingsHash } = given
+/** False: the file was replaced in the meantime. */
+export async function saveAnswer(tx: JobTransaction, id: string, given: Answered): Promise<boolean> {
+  const {
+    category,
+    confidence,
+    justification,
+    model,
+    tokensIn,
+    tokensOut,
+    simulated,
+    reusedFrom,
+    settingsHash,
+    content,
+  } = given
   const values = [
     id,
     category,
@@ -192,8 +216,12 @@ export async function saveAnswer(tx: JobTransaction, id: string, given: Answered
     simulated,
     reusedFrom,
     settingsHash,
+    content,
+    given.written,
+    given.version,
+    given.labels ?? null,
   ]
-  await tx.query(answer, values)
+  return (await tx.query(answer, values)).rowCount === 1
 }
 
 const useless = `update classifier.document set useless_answer = $2 where id = $1`

@@ -32,6 +32,8 @@ export interface Execution {
   prioridade: number
   peso: number
   lote_id: string | null
+  /** The execution whose documents run again; null: the documents were sent. */
+  origem_id: string | null
   criado_por: string
   criado_em: Date
   concluido_em: Date | null
@@ -48,7 +50,7 @@ const columns = (at: string) => `
   e.erros, e.pulados, e.cancelados, e.percentual::float8 as percentual, e.ultimo_heartbeat, e.ultimo_codigo_processado,
   e.tentativas_retry, e.max_retries, e.motivo, e.custo_usd::text as custo_usd,
   e.custo_permitido_usd::text as custo_permitido_usd, e.reaproveitar, e.lote_id::text as lote_id, e.criado_por, e.criado_em,
-  e.concluido_em, e.modelo, e.prioridade, e.peso,
+  e.concluido_em, e.modelo, e.prioridade, e.peso, e.origem_id::text as origem_id,
   (select bool_or(d.simulated) from classifier.document d where d.run_id = e.id) as simulado,
   greatest(0, floor(extract(epoch from
     coalesce(e.concluido_em, ${at}) - coalesce(e.ultimo_heartbeat, e.criado_em))))::int as segundos_sem_progresso`

@@ -17,6 +17,12 @@ export interface ProjectFields {
   costLimitUsd: string | null
   /** Documents in one turn of an execution. */
   weight: number
+  /** An answer with less confidence asks for a review; null: none does. */
+  reviewBelow: number | null
+  /** A document may have several categories. */
+  several: boolean
+  /** The largest number of corrections shown to the AI as examples. */
+  examples: number
 }
 
 export interface ProjectRow extends ProjectFields {
@@ -29,7 +35,8 @@ type Home = Engine
 
 const columns = `
   id::text as id, name, categories, instructions, model, max_resumes as "maxResumes", max_retries as "maxRetries",
-  cost_limit_usd::text as "costLimitUsd", weight, created_at as "createdAt", updated_at as "updatedAt"`
+  cost_limit_usd::text as "costLimitUsd", weight, review_below::float8 as "reviewBelow", examples, several, created_at as "createdAt",
+  updated_at as "updatedAt"`
 
 const valuesOf = ({
   name,
@@ -40,12 +47,29 @@ const valuesOf = ({
   maxRetries,
   costLimitUsd,
   weight,
-}: ProjectFields): unknown[] => [name, categories, instructions, model, maxResumes, maxRetries, costLimitUsd, weight]
+  reviewBelow,
+  examples,
+  several,
+}: ProjectFields): unknown[] => [
+  name,
+  categories,
+  instructions,
+  model,
+  maxResumes,
+  maxRetries,
+  costLimitUsd,
+  weight,
+  reviewBelow,
+  examples,
+  several,
+]
 
 const insert = `
   insert into classifier.project
-    (name, categories, instructions, model, max_resumes, max_retries, cost_limit_usd, weight, created_at, updated_at)
-  values ($1, $2, $3, $4, $5, $6, $7::numeric, $8, coalesce($9::timestamptz, now()), coalesce($9::timestamptz, now()))
+    (name, categories, instructions, model, max_resumes, max_retries, cost_limit_usd, weight, review_below, examples, several,
+      created_at, updated_at)
+  values ($1, $2, $3, $4, $5, $6, $7::numeric, $8, $9::numeric, $10, $11, coalesce($12::timestamptz, now()),
+    coalesce($12::timestamptz, now()))
   returning ${columns}`
 
 export async function insertProject(tx: JobTransaction, fields: ProjectFields, now: Date | null): Promise<ProjectRow> {
@@ -77,8 +101,9 @@ const locked = `
 const update = `
   update classifier.project
   set name = $1, categories = $2, instructions = $3, model = $4, max_resumes = $5, max_retries = $6,
-    cost_limit_usd = $7::numeric, weight = $8, updated_at = coalesce($10::timestamptz, now())
-  where id = $9
+    cost_limit_usd = $7::numeric, weight = $8, review_below = $9::numeric, examples = $10, several = $11,
+    updated_at = coalesce($13::timestamptz, now())
+  where id = $12
   returning ${columns}`
 
 /** Two concurrent changes of different fields both count. */

@@ -6,7 +6,8 @@
  * only after the batch.
  */
 import type { BatchState, Engine, JobTransaction } from 'retoma'
-import { clockOf } from 'retoma/http'
+import { clockOf, type Webhook } from 'retoma/http'
+import type { Example } from '../prompt.ts'
 import type { Status } from '../status.ts'
 import { removeHidden } from './projects.ts'
 
@@ -25,6 +26,12 @@ export interface Settings {
   priority: number
   /** Documents in one turn. */
   weight: number
+  /** An answer with less confidence asks for a review; null: none does. */
+  review_below: number | null
+  /** A document may have several categories. */
+  several: boolean
+  /** Corrections at the creation of the execution, shown to the AI. */
+  examples: readonly Example[]
 }
 
 export interface NewRun {
@@ -33,6 +40,9 @@ export interface NewRun {
   settingsHash: Uint8Array
   reuse: boolean
   createdBy: string
+  /** The execution whose documents run again; null: the documents were sent. */
+  source: string | null
+  webhook: Webhook | null
 }
 
 /** Either `file` or `text` is null. */
@@ -42,6 +52,7 @@ export interface NewDocument {
   text: string | null
   hash: Uint8Array
   duplicateOf: string | null
+  sampled: boolean
 }
 
 // The project is locked, so the project is not removed meanwhile.
@@ -50,38 +61,51 @@ const insert = `
     select id from classifier.project where id = $1 and deleted_at is null for key share
   )
   insert into classifier.run
-    (project_id, settings, settings_hash, total, reuse, cost_allowed_usd, created_by, created_at)
-  select id, $2::jsonb, $3, $4, $5, ($2::jsonb ->> 'cost_limit_usd')::numeric, $6, coalesce($7::timestamptz, now())
+    (project_id, settings, settings_hash, total, reuse, cost_allowed_usd, created_by, created_at, source_id,
+      webhook_url, webhook_secret)
+  select id, $2::jsonb, $3, $4, $5, ($2::jsonb ->> 'cost_limit_usd')::numeric, $6, coalesce($7::timestamptz, now()), $8, $9, $10
   from project
   returning id::text as id`
 
 const insertDocuments = `
-  insert into classifier.document (run_id, n, code, file_id, text, hash, duplicate_of)
-  select $1, $2 + t.n, t.code, t.file_id, t.text, t.hash, t.duplicate_of
-  from unnest($3::text[], $4::bigint[], $5::text[], $6::bytea[], $7::text[])
-    with ordinality as t (code, file_id, text, hash, duplicate_of, n)`
+  insert into classifier.document (run_id, n, code, file_id, text, hash, duplicate_of, sampled)
+  select $1, $2 + t.n, t.code, t.file_id, t.text, t.hash, t.duplicate_of, t.sampled
+  from unnest($3::text[], $4::bigint[], $5::text[], $6::bytea[], $7::text[], $8::boolean[])
+    with ordinality as t (code, file_id, text, hash, duplicate_of, sampled, n)`
 
 const chunk = 500
 
-/** Returns the id; undefined: there is no such project. */
+/** Returns the id; undefined: there is no such project. `total`: the number of documents, which the caller inserts. */
 export async function insertRun(
   home: Home,
   tx: JobTransaction,
   run: NewRun,
-  documents: readonly NewDocument[],
+  total: number,
 ): Promise<string | undefined> {
   const now = clockOf(home).instant()
-  const settings = JSON.stringify(run.settings)
-  const values = [run.project, settings, run.settingsHash, documents.length, run.reuse, run.createdBy, now]
-  const [made] = (await tx.query<{ id: string }>(insert, values)).rows
-  if (made === undefined) return undefined
+  const { project, settingsHash, reuse, createdBy, source, webhook } = run
+  const values = [
+    project,
+    JSON.stringify(run.settings),
+    settingsHash,
+    total,
+    reuse,
+    createdBy,
+    now,
+    source,
+    webhook?.url ?? null,
+    webhook?.secret ?? null,
+  ]
+  return (await tx.query<{ id: string }>(insert, values)).rows[0]?.id
+}
+
+export async function insertSent(tx: JobTransaction, run: string, documents: readonly NewDocument[]): Promise<void> {
   for (let from = 0; from < documents.length; from += chunk) {
     const some = documents.slice(from, from + chunk)
     const column = <K extends keyof NewDocument>(name: K) => some.map(each => each[name])
-    const columns = [column('code'), column('file'), column('text'), column('hash'), column('duplicateOf')]
-    await tx.query(insertDocuments, [made.id, from, ...columns])
+    const names = ['code', 'file', 'text', 'hash', 'duplicateOf', 'sampled'] as const
+    await tx.query(insertDocuments, [run, from, ...names.map(column)])
   }
-  return made.id
 }
 
 const noteJob = `update classifier.run set open_job = $2 where id = $1`
@@ -288,4 +312,18 @@ const allHidden = `
 export async function hideOldRuns(home: Home): Promise<string[]> {
   await home.query(hideOld, [clockOf(home).instant()])
   return (await home.query<{ id: string }>(allHidden)).rows.map(row => row.id)
+}
+
+const webhook = `
+  select r.id::text as run, r.webhook_url as url, r.webhook_secret as secret
+  from classifier.run r
+  where r.batch_id = $1 and r.deleted_at is null and r.webhook_url is not null`
+
+/** The webhook of the execution with this batch; undefined: there is none. */
+export async function readWebhook(
+  home: Pick<Home, 'query'>,
+  batch: string,
+): Promise<{ run: string; url: string; secret: string | undefined } | undefined> {
+  const [row] = (await home.query<{ run: string; url: string; secret: string | null }>(webhook, [batch])).rows
+  return row && { ...row, secret: row.secret ?? undefined }
 }

@@ -3,7 +3,8 @@
  * long, however large the file is.
  *
  * Invariant: from the first chunk on a file cannot be opened or kept, and the janitor takes the rest of the file first. The janitor
- * removes no file that is kept in the meantime.
+ * removes no file that is kept in the meantime. The chunks stay while another file shares the chunks: a statement that removes checks
+ * `shares` on the row itself, so that a concurrent share is seen.
  */
 
 import type { Db } from '../../database/db.ts'
@@ -22,14 +23,19 @@ const mayGo = `id = $1 and ($2::boolean or batch_id is null and job_id is null)`
 const whole = {
   name: 'file_remove',
   text: `
-    delete from retoma.file
-    where ${mayGo} and not exists (select from retoma.file_chunk where file_id = $1 and n >= ${chunkSize})
-    returning id`,
+    with gone as (
+      delete from retoma.file
+      where ${mayGo} and shares = 0 and not exists (select from retoma.file_chunk where file_id = $1 and n >= ${chunkSize})
+      returning id, content_id
+    ), freed as (
+      update retoma.file f set shares = f.shares - 1 from gone where f.id = any (array[gone.content_id])
+    )
+    select id from gone`,
 }
 
 const doom = {
   name: 'file_mark_removed',
-  text: `update retoma.file set ${doomed} where ${mayGo} returning id`,
+  text: `update retoma.file set ${doomed} where ${mayGo} returning id, shares`,
 }
 
 const some = {
@@ -46,7 +52,10 @@ export const removeFile = (db: Db, id: string): Promise<boolean> => remove(db, i
 async function remove(db: Db, id: string, alsoKept: boolean): Promise<boolean> {
   const gone = () => db.run(whole, [id, alsoKept], deadlineMs).then(rows => rows.length > 0)
   if (await gone()) return true
-  if ((await db.run(doom, [id, alsoKept], deadlineMs)).length === 0) return false
+  const [marked] = await db.run<{ shares: number }>(doom, [id, alsoKept], deadlineMs)
+  if (marked === undefined) return false
+  // The removal of the last file that shares the chunks leaves this file to the janitor.
+  if (marked.shares > 0) return true
   while ((await db.run(some, [id], deadlineMs)).length === chunkSize);
   return gone()
 }
@@ -59,7 +68,7 @@ const nobodys = {
   name: 'file_without_owner',
   text: `
     select id::text as id from retoma.file
-    where batch_id is null and job_id is null and created_at < coalesce($1::timestamptz, now()) - make_interval(secs => ${unkeptMs / 1000})
+    where batch_id is null and job_id is null and shares = 0 and created_at < coalesce($1::timestamptz, now()) - make_interval(secs => ${unkeptMs / 1000})
     order by created_at
     limit $2`,
 }
@@ -75,7 +84,7 @@ const dropped = {
   name: 'file_dropped',
   text: `
     select id::text as id from retoma.file
-    where batch_id is null and job_id is null and created_at = '-infinity'
+    where batch_id is null and job_id is null and shares = 0 and created_at = '-infinity'
     limit $1`,
 }
 

@@ -2,7 +2,8 @@
  * Stores files in pieces. A file has no hash until its last piece is stored, and until then cannot be opened or kept. A file of a single
  * piece is complete at once.
  *
- * Invariant: a file that can be opened is complete. If the batch or the job of a file is deleted, the file has no owner, and the janitor
+ * Invariant: a file that can be opened is complete. A file may share the chunks of another file: each of the files has its own owner, and
+ * the chunks stay until the last of the files is removed. If the batch or the job of a file is deleted, the file has no owner, and the janitor
  * removes the file (file-removal.ts).
  */
 
@@ -91,7 +92,12 @@ export async function findFile(db: Db, id: string): Promise<FileView | undefined
   return row && asView(row)
 }
 
-const piece = { name: 'file_piece', text: `select bytes from retoma.file_chunk where file_id = $1 and n = $2` }
+const piece = {
+  name: 'file_piece',
+  text: `
+    select bytes from retoma.file_chunk
+    where file_id = (select coalesce(content_id, id) from retoma.file where id = $1) and n = $2`,
+}
 
 /** Returns undefined if the file was removed in the meantime. */
 export async function readPiece(db: Db, id: string, n: number): Promise<Uint8Array | undefined> {
@@ -121,4 +127,39 @@ export async function keepFiles(
 ): Promise<Set<string>> {
   const rows = await run<{ id: string }>(keep, [ids, home.batch, home.job])
   return new Set(rows.map(row => row.id))
+}
+
+// Locks the given files first, so a concurrent removal waits and then finds the share. All files or none.
+const share = {
+  name: 'file_share',
+  text: `
+    with source as materialized (
+      select id, name, type, size, sha256, coalesce(content_id, id) as content
+      from retoma.file where id = any ($1::bigint[]) and sha256 is not null
+      order by id for update
+    ), whole as materialized (
+      select * from source where (select count(*) from source) = cardinality($1::bigint[])
+    ), held as (
+      update retoma.file f set shares = f.shares + w.n
+      from (select content, count(*)::int as n from whole group by content) w
+      where f.id = any (array[w.content])
+    ), made as (
+      insert into retoma.file (name, type, size, sha256, content_id, created_at)
+      select name, type, size, sha256, content, coalesce($2::timestamptz, now()) from whole order by id
+      returning id
+    ), numbered as (
+      select id, row_number() over (order by id) as n from made
+    )
+    select source.id::text as "from", numbered.id::text as id
+    from (select id, row_number() over (order by id) as n from source) source left join numbered using (n)`,
+}
+
+/** Makes a file with the same chunks for each of `ids`. Returns the new id by the given id; undefined: no such complete file, and none is made. */
+export async function shareFiles(
+  run: Run,
+  ids: readonly string[],
+  now: Date | null,
+): Promise<Map<string, string | null>> {
+  const rows = await run<{ from: string; id: string | null }>(share, [ids, now])
+  return new Map(rows.map(row => [row.from, row.id]))
 }

@@ -33,7 +33,7 @@ const prune = {
       (select count(*) from answers), (select count(*) from minutes), (select count(*) from hours))::int as most,
       exists (
         select from retoma.file
-        where batch_id is null and job_id is null and created_at < ${now} - make_interval(secs => ${unkeptMs / 1000})
+        where batch_id is null and job_id is null and shares = 0 and created_at < ${now} - make_interval(secs => ${unkeptMs / 1000})
       ) as files,
       ${someJobPastOwnRetention(now)} as jobs, ${someBatchPastOwnRetention(now)} as batches,
       array(select name from schedules order by name) as schedules`,

@@ -1,0 +1,144 @@
+/** Shows a single document, and acts on a single document: another try, a skip, another file. */
+import { isRetomaError, RetomaError } from 'retoma'
+import { type Call, type Route, route } from 'retoma/http'
+import { z } from 'zod'
+import { largestFile, leave, receiveFiles } from '../documents.ts'
+import { errors } from '../errors.ts'
+import type { Runs } from '../runs.ts'
+import { includeInSample, readJob, replaceFile } from '../store/documents.ts'
+import { readResult } from '../store/results.ts'
+import { oneLine } from '../text.ts'
+import { document, documentDetail, documentDetailWire, documentWire } from '../wire.ts'
+import { noDocument } from './results.ts'
+import { batchOf, executionOf, isPlayed, readHere, tag } from './shared.ts'
+
+const params = z.object({ id: z.string(), codigo: z.string() })
+type On = Call<{ id: string; codigo: string }>
+
+async function jobIn(call: On, runs: Runs): Promise<{ batch: string; job: string }> {
+  const { engine, params } = call
+  const batch = await batchOf(call, runs, params.id)
+  const job = await readJob(engine, params.id, params.codigo)
+  if (job === undefined || job === null) throw noDocument(params.codigo)
+  return { batch, job }
+}
+
+/** An action in a wrong state is 409, in the words of the document or of the execution. */
+async function refused(error: unknown, { engine, params }: On, action: string): Promise<never> {
+  if (isRetomaError(error, 'batch_cancelled') || isRetomaError(error, 'batch_state')) {
+    const { status } = await readHere(engine, params.id)
+    throw new RetomaError(errors.execution_state, { id: params.id, status, action })
+  }
+  if (isRetomaError(error, 'wrong_state')) throw await wrongState({ engine, params }, action)
+  throw error
+}
+
+async function wrongState({ engine, params }: Pick<On, 'engine' | 'params'>, action: string): Promise<RetomaError> {
+  const found = await readResult(engine, params.id, params.codigo)
+  if (found === undefined) return noDocument(params.codigo)
+  return new RetomaError(errors.document_state, { codigo: found.codigo, status: found.status, action })
+}
+
+async function shown(call: On, runs: Runs) {
+  const { engine, params } = call
+  const execution = await executionOf(call, runs, params.id)
+  const found = await readResult(engine, params.id, params.codigo)
+  if (found === undefined) throw noDocument(params.codigo)
+  return { found, isSimulated: isPlayed(runs, execution) }
+}
+
+async function documentAfter(call: On, runs: Runs) {
+  const { found, isSimulated } = await shown(call, runs)
+  return documentWire(found, isSimulated)
+}
+
+const refusals = ['not_found', errors.document_state, errors.execution_state] as const
+
+export const documentRoutes = (runs: Runs): readonly Route[] => [
+  route({
+    method: 'get',
+    path: '/execucoes/{id}/documentos/{codigo}',
+    name: 'getDocument',
+    tag,
+    summary: 'One document in detail; what the AI wrote is for those who act',
+    role: 'viewer',
+    params,
+    answer: documentDetail,
+    errors: ['not_found'],
+    async run(call) {
+      const { found, isSimulated } = await shown(call, runs)
+      return documentDetailWire(found, isSimulated, call.who.role !== 'viewer')
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/execucoes/{id}/documentos/{codigo}/reprocessar',
+    name: 'retryDocument',
+    tag,
+    summary: 'One document that is ERRO or PULADO runs again; what was bought for it is not bought again',
+    role: 'operator',
+    params,
+    answer: document,
+    errors: [...refusals, 'queue_full'],
+    async run(call) {
+      const { job } = await jobIn(call, runs)
+      await includeInSample(call.engine, call.params.id, call.params.codigo)
+      await call.engine.jobs.retry(job, { by: call.who.user }).catch(error => refused(error, call, 'reprocessar'))
+      return documentAfter(call, runs)
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/execucoes/{id}/documentos/{codigo}/pular',
+    name: 'skipDocument',
+    tag,
+    summary: 'One document that is not done is PULADO, with the reason',
+    role: 'operator',
+    params,
+    body: z.strictObject({ motivo: z.string().overwrite(oneLine).min(1).max(500).optional() }).optional(),
+    answer: document,
+    errors: refusals,
+    async run(call) {
+      const { job } = await jobIn(call, runs)
+      const { motivo = 'pulado por uma pessoa' } = call.body ?? {}
+      await call.engine.jobs.skip(job, motivo, { by: call.who.user }).catch(error => refused(error, call, 'pular'))
+      return documentAfter(call, runs)
+    },
+  }),
+  route({
+    method: 'put',
+    path: '/execucoes/{id}/documentos/{codigo}/arquivo',
+    name: 'replaceDocument',
+    tag,
+    summary: 'Another file in place of the one that was sent; the document runs again, and its answer and review go',
+    role: 'operator',
+    params,
+    upload: { fields: [], files: ['arquivo'], required: ['arquivo'], mostFiles: 1, largestFile: largestFile + 1 },
+    answer: document,
+    errors: [...refusals, errors.document_too_large, 'queue_full'],
+    async run(call) {
+      const { engine, params, who } = call
+      const { batch, job } = await jobIn(call, runs)
+      const before = await readResult(engine, params.id, params.codigo)
+      const { documents } = await receiveFiles(engine, call.upload!, async () => {})
+      const [sent] = documents
+      let old: string | null | undefined
+      try {
+        if (before?.status === 'PENDENTE' || before?.status === 'PROCESSANDO') throw await wrongState(call, 'PUT')
+        const given = { file: sent!.file!, hash: sent!.hash }
+        old = await engine.transaction(async tx => {
+          await engine.files.keep([given.file], { batch, tx })
+          return replaceFile(tx, params.id, params.codigo, given)
+        })
+        if (old === undefined) throw noDocument(params.codigo)
+      } catch (error) {
+        await leave(engine, documents)
+        throw error
+      }
+      // A crash here leaves the new file and the old outcome: `reprocessar` then continues with the new file.
+      await engine.jobs.rerun(job, { by: who.user }).catch(error => refused(error, call, 'PUT'))
+      if (old !== null) await engine.files.remove([old]).catch(() => {})
+      return documentAfter(call, runs)
+    },
+  }),
+]

@@ -1,0 +1,182 @@
+/** Shows, before an execution starts, what it would cost and take, and the question that the AI would get. */
+import type { Engine } from 'retoma'
+import { type Route, route } from 'retoma/http'
+import { z } from 'zod'
+import { largestFile, mostDocuments } from '../documents.ts'
+import { estimateOf } from '../estimate.ts'
+import { cents, currency, exactly } from '../money.ts'
+import { promptOf } from '../prompt.ts'
+import { defaultModel } from '../providers/openrouter.ts'
+import { examplesFor, noExecution, noProject, type Runs } from '../runs.ts'
+import { readBasis } from '../store/estimates.ts'
+import { type ProjectRow, readProject } from '../store/projects.ts'
+import { chooseDocuments } from '../store/reruns.ts'
+import { readSource } from '../store/results.ts'
+import { readSettings } from '../store/runs.ts'
+import { count, exactUsd, moeda, simulado, usd } from '../wire.ts'
+import { modelo } from './projects.ts'
+import { choiceFields, choiceOf } from './reruns.ts'
+import { noDocument } from './results.ts'
+import { executionOf, idParams, isId, isPlayed, tag } from './shared.ts'
+
+const estimate = z
+  .object({
+    documentos: count,
+    modelo: z.string().nullable(),
+    custo_usd: usd
+      .nullable()
+      .meta({ description: 'null: no past answer of this model to estimate from; run a sample' }),
+    custo_usd_exato: exactUsd.nullable(),
+    custo_maximo_usd: exactUsd.nullable().meta({ description: 'if each cost as much as the dearest of the past' }),
+    moeda,
+    segundos: count.nullable().meta({ description: 'at the pace of the latest executions of this model' }),
+    base: z.object({ documentos: count }).meta({ description: 'past answers that the estimate stands on' }),
+    simulado,
+  })
+  .meta({ id: 'Estimativa' })
+
+const prompt = z
+  .object({
+    modelo: z.string(),
+    mensagens: z.array(z.object({ papel: z.enum(['system', 'user']), conteudo: z.string() })),
+    caracteres: count,
+    exemplos: count.meta({ description: 'corrections of people among the messages' }),
+    simulado,
+  })
+  .meta({ id: 'Prompt' })
+
+/** The text of these files is as long as the file; of any other file the length is known only after reading. */
+const isText = (name: string): boolean => /\.(?:txt|md|csv)$/i.test(name)
+
+async function projectOf(engine: Engine, id: string): Promise<ProjectRow> {
+  const found = isId(id) ? await readProject(engine, id) : undefined
+  if (found === undefined) throw noProject(id)
+  return found
+}
+
+async function estimated(
+  engine: Engine,
+  runs: Runs,
+  asked: { project: string; model: string | null; lengths: readonly (number | null)[] },
+) {
+  const { project, model, lengths } = asked
+  const basis = await readBasis(engine, { project, model, simulated: runs.isSimulated })
+  const { costUsd, highestUsd, seconds } = estimateOf(lengths, basis, runs.requestsPerMinute)
+  return {
+    documentos: lengths.length,
+    modelo: model,
+    custo_usd: cents(costUsd),
+    custo_usd_exato: exactly(costUsd),
+    custo_maximo_usd: exactly(highestUsd),
+    moeda: currency,
+    segundos: seconds,
+    base: { documentos: basis.documents },
+    simulado: runs.isSimulated,
+  }
+}
+
+const placeholder = '[o texto do documento]'
+
+function shown(asking: Parameters<typeof promptOf>[0], model: string, text: string, hash?: Uint8Array) {
+  const messages = promptOf(asking, text, hash)
+  return {
+    modelo: model,
+    mensagens: messages.map(({ role, content }) => ({ papel: role, conteudo: content })),
+    caracteres: messages.reduce((sum, { content }) => sum + content.length, 0),
+    exemplos: (asking.examples ?? []).length,
+  }
+}
+
+export const estimateRoutes = (runs: Runs): readonly Route[] => [
+  route({
+    method: 'post',
+    path: '/projetos/{id}/estimativa',
+    name: 'estimateProject',
+    tag,
+    summary: 'What documents of these sizes would cost and take, by the latest answers of the model',
+    role: 'viewer',
+    params: idParams,
+    body: z.strictObject({
+      documentos: z
+        .array(z.strictObject({ nome: z.string().max(1000).default(''), bytes: z.int().min(0).max(largestFile) }))
+        .min(1)
+        .max(mostDocuments),
+      modelo: modelo.optional(),
+    }),
+    largest: 1024 * 1024,
+    mostValues: 10 * mostDocuments,
+    answer: estimate,
+    errors: ['not_found'],
+    async run({ engine, params, body }) {
+      const project = await projectOf(engine, params.id)
+      return estimated(engine, runs, {
+        project: project.id,
+        model: body.modelo ?? project.model ?? runs.model ?? null,
+        lengths: body.documentos.map(({ nome, bytes }) => (isText(nome) ? bytes : null)),
+      })
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/execucoes/{id}/estimativa',
+    name: 'estimateRerun',
+    tag,
+    summary: 'What it would cost and take to run its documents, or some of them, again',
+    role: 'viewer',
+    params: idParams,
+    body: z.strictObject({ modelo: modelo.optional(), ...choiceFields }).optional(),
+    largest: 1024 * 1024,
+    answer: estimate,
+    errors: ['not_found'],
+    async run(call) {
+      const { engine, params } = call
+      const body = call.body ?? {}
+      const { projeto_id: project } = await executionOf(call, runs, params.id)
+      const settings = await readSettings(engine, params.id)
+      if (settings === undefined) throw noExecution(params.id)
+      const chosen = await chooseDocuments(engine, params.id, choiceOf(body, settings))
+      const model = body.modelo ?? settings.model
+      return estimated(engine, runs, { project, model, lengths: chosen.map(each => each.length) })
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/projetos/{id}/prompt',
+    name: 'getProjectPrompt',
+    tag,
+    summary: 'The question that the AI would get for a document of the next execution',
+    role: 'viewer',
+    params: idParams,
+    answer: prompt,
+    errors: ['not_found'],
+    async run({ engine, params }) {
+      const project = await projectOf(engine, params.id)
+      const examples = await examplesFor(engine, project, project.categories)
+      const model = project.model ?? runs.model ?? defaultModel
+      return { ...shown({ ...project, examples }, model, placeholder), simulado: runs.isSimulated }
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/execucoes/{id}/prompt',
+    name: 'getExecutionPrompt',
+    tag,
+    summary: 'The question that the AI gets for a document of this execution; with codigo, for that document',
+    role: 'viewer',
+    params: idParams,
+    query: z.strictObject({ codigo: z.string().max(1000).optional() }),
+    answer: prompt,
+    errors: ['not_found'],
+    async run(call) {
+      const { engine, params, query } = call
+      const execution = await executionOf(call, runs, params.id)
+      const settings = await readSettings(engine, params.id)
+      if (settings === undefined) throw noExecution(params.id)
+      const source = query.codigo === undefined ? undefined : await readSource(engine, params.id, query.codigo)
+      if (query.codigo !== undefined && source === undefined) throw noDocument(query.codigo)
+      const text = source?.content ?? source?.text ?? placeholder
+      const model = settings.model ?? runs.model ?? defaultModel
+      return { ...shown(settings, model, text, source?.hash), simulado: isPlayed(runs, execution) }
+    },
+  }),
+]
