@@ -51,7 +51,7 @@ export function choiceOf(body: Chosen, settings: Settings): Choice {
 
 type Chosen = { [Name in keyof typeof choiceFields]?: z.output<(typeof choiceFields)[Name]> }
 
-export const rerun = z.strictObject({
+const rerun = z.strictObject({
   modelo: modelo.nullable().optional().meta({ description: 'another model; null: the one of OPENROUTER_MODEL' }),
   instrucoes: instrucoes.optional(),
   categorias: categorias.optional(),

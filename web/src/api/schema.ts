@@ -465,6 +465,9 @@ export type Projeto = {
   /** dollars, with two to six decimals; null: no limit */
   limite_custo_usd: string | null
   peso: number
+  revisar_abaixo_de: number | null
+  exemplos: number
+  varias_categorias: boolean
   /** ISO 4217 */
   moeda: string
   /** answered without the AI, because it has no key */
@@ -499,6 +502,8 @@ export type Execucao = {
   prioridade: number
   /** documents in one of its turns */
   peso: number
+  /** the execution whose documents run again; null: they were sent */
+  origem_id: string | null
   /** the model that documents which are not done are asked of; null: the one of OPENROUTER_MODEL */
   modelo: string | null
   /** dollars, with two decimals, half a cent rounded up */
@@ -578,6 +583,17 @@ export type Documento = {
   duplicado_de: string | null
   /** it has the answer to an earlier document with the same bytes */
   reaproveitado: boolean
+  /** all of them; more than one only with varias_categorias */
+  categorias: (string)[]
+  categorias_ia: (string)[]
+  /** what the AI answered; categoria is what a person said, if one did */
+  categoria_ia: string | null
+  /** answered with less confidence than revisar_abaixo_de, and not reviewed yet */
+  revisar: boolean
+  /** what a person made of the answer; null: nobody has looked */
+  revisao: "ACEITO" | "CORRIGIDO" | null
+  revisado_por: string | null
+  revisado_em: string | null
 }
 
 export type ErroDeDocumento = {
@@ -609,6 +625,181 @@ export type Resultado = {
   simulado: boolean
   /** why the document is ERRO or PULADO */
   erro_mensagem: string | null
+  /** all of them; more than one only with varias_categorias */
+  categorias: (string)[]
+  categorias_ia: (string)[]
+  /** what the AI answered; categoria is what a person said, if one did */
+  categoria_ia: string | null
+  /** answered with less confidence than revisar_abaixo_de, and not reviewed yet */
+  revisar: boolean
+  /** what a person made of the answer; null: nobody has looked */
+  revisao: "ACEITO" | "CORRIGIDO" | null
+  revisado_por: string | null
+  revisado_em: string | null
+}
+
+export type ContagemDeCategoria = {
+  categoria: string
+  documentos: number
+  /** that ask for a review */
+  revisar: number
+  aceitos: number
+  corrigidos: number
+  confianca_media: number | null
+  /** dollars, with two decimals, half a cent rounded up */
+  custo_usd: string
+  /** the same with six decimals, for a document costs fractions of a cent */
+  custo_usd_exato: string
+  /** ISO 4217 */
+  moeda: string
+}
+
+export type DocumentoEmDetalhe = {
+  codigo: string
+  status: "PENDENTE" | "PROCESSANDO" | "CONCLUIDO" | "ERRO" | "PULADO"
+  tentativas: number
+  erro_mensagem: string | null
+  ultimo_erro_em: string | null
+  categoria: string | null
+  confianca: number | null
+  /** answered without the AI, because it has no key */
+  simulado: boolean
+  /** an earlier one of this execution with the same bytes */
+  duplicado_de: string | null
+  /** it has the answer to an earlier document with the same bytes */
+  reaproveitado: boolean
+  /** all of them; more than one only with varias_categorias */
+  categorias: (string)[]
+  categorias_ia: (string)[]
+  /** what the AI answered; categoria is what a person said, if one did */
+  categoria_ia: string | null
+  /** answered with less confidence than revisar_abaixo_de, and not reviewed yet */
+  revisar: boolean
+  /** what a person made of the answer; null: nobody has looked */
+  revisao: "ACEITO" | "CORRIGIDO" | null
+  revisado_por: string | null
+  revisado_em: string | null
+  justificativa: string | null
+  modelo: string | null
+  tokens_entrada: number | null
+  tokens_saida: number | null
+  custo_usd: string | null
+  custo_usd_exato: string | null
+  /** ISO 4217 */
+  moeda: string
+  /** what the AI wrote, useful or not, at most 4,000 characters; null for viewers */
+  resposta_ia: string | null
+}
+
+export type Comparacao = {
+  a: {
+    id: string
+    /** the model that documents which are not done are asked of; null: the one of OPENROUTER_MODEL */
+    modelo: string | null
+    total: number
+    /** dollars, with two decimals, half a cent rounded up */
+    custo_usd: string
+    /** the same with six decimals, for a document costs fractions of a cent */
+    custo_usd_exato: string
+    /** of the documents that both have, with six decimals */
+    custo_em_comum_usd: string
+  }
+  b: {
+    id: string
+    /** the model that documents which are not done are asked of; null: the one of OPENROUTER_MODEL */
+    modelo: string | null
+    total: number
+    /** dollars, with two decimals, half a cent rounded up */
+    custo_usd: string
+    /** the same with six decimals, for a document costs fractions of a cent */
+    custo_usd_exato: string
+    /** of the documents that both have, with six decimals */
+    custo_em_comum_usd: string
+  }
+  /** ISO 4217 */
+  moeda: string
+  /** documents with the same codigo and the same bytes in both */
+  em_comum: number
+  somente_em_a: number
+  somente_em_b: number
+  /** the same codigo, but other bytes: not compared */
+  arquivo_diferente: number
+  /** answered by the AI in both */
+  comparados: number
+  iguais: number
+  diferentes: number
+  /** of a hundred compared, how many are equal; null: none */
+  concordancia: number | null
+  confusao: ({
+    categoria_a: string
+    categoria_b: string
+    documentos: number
+  })[]
+  mudancas: ({
+    codigo: string
+    categoria_a: string
+    categoria_b: string
+    confianca_a: number | null
+    confianca_b: number | null
+  })[]
+  /** of mudancas */
+  next: string | null
+  /** answered without the AI, because it has no key */
+  simulado: boolean
+}
+
+export type Precisao = {
+  modelos: ({
+    modelo: string | null
+    revisados: number
+    /** a person accepted the answer */
+    corretos: number
+    /** of a hundred reviewed, how many were right */
+    precisao: number
+    categorias: ({
+      categoria: string
+      revisados: number
+      /** a person accepted the answer */
+      corretos: number
+      /** of a hundred reviewed, how many were right */
+      precisao: number
+    })[]
+  })[]
+  /** answered without the AI, because it has no key */
+  simulado: boolean
+}
+
+export type Estimativa = {
+  documentos: number
+  modelo: string | null
+  /** null: no past answer of this model to estimate from; run a sample */
+  custo_usd: string | null
+  custo_usd_exato: string | null
+  /** if each cost as much as the dearest of the past */
+  custo_maximo_usd: string | null
+  /** ISO 4217 */
+  moeda: string
+  /** at the pace of the latest executions of this model */
+  segundos: number | null
+  /** past answers that the estimate stands on */
+  base: {
+    documentos: number
+  }
+  /** answered without the AI, because it has no key */
+  simulado: boolean
+}
+
+export type Prompt = {
+  modelo: string
+  mensagens: ({
+    papel: "system" | "user"
+    conteudo: string
+  })[]
+  caracteres: number
+  /** corrections of people among the messages */
+  exemplos: number
+  /** answered without the AI, because it has no key */
+  simulado: boolean
 }
 
 export type ListedQuote = {
@@ -1977,6 +2168,12 @@ export interface Operations {
       limite_custo_usd?: number | string | null
       /** documents of an execution in one of its turns */
       peso?: number
+      /** an answer with less confidence asks for a review; null: none does */
+      revisar_abaixo_de?: number | null
+      /** a document may have several categories */
+      varias_categorias?: boolean
+      /** how many corrections of a person are shown to the AI as examples, at most */
+      exemplos?: number
     }
     answer: Projeto
   }
@@ -2012,6 +2209,12 @@ export interface Operations {
       limite_custo_usd?: number | string | null
       /** documents of an execution in one of its turns */
       peso?: number
+      /** an answer with less confidence asks for a review; null: none does */
+      revisar_abaixo_de?: number | null
+      /** a document may have several categories */
+      varias_categorias?: boolean
+      /** how many corrections of a person are shown to the AI as examples, at most */
+      exemplos?: number
     }
     answer: Projeto
   }
@@ -2030,6 +2233,12 @@ export interface Operations {
       reaproveitar?: boolean
       /** 0 (first) to 9: executions of a priority take turns */
       prioridade?: number
+      /** an http or https address that gets a signed message at the end of the execution */
+      webhook_url?: string
+      /** signs the message (HMAC-SHA256); never shown again */
+      webhook_segredo?: string
+      /** only so many documents, chosen evenly, are classified; the others are PULADO */
+      amostra?: number
       /** 1 to 2000; codigo is made unique and at most 100 characters */
       documentos: ({
         codigo: string
@@ -2086,7 +2295,7 @@ export interface Operations {
   'GET /execucoes/{id}/documentos': {
     role: 'viewer'
     params: { id: string }
-    query: { status?: "PENDENTE" | "PROCESSANDO" | "CONCLUIDO" | "ERRO" | "PULADO"; limit?: number; after?: string }
+    query: { status?: "PENDENTE" | "PROCESSANDO" | "CONCLUIDO" | "ERRO" | "PULADO"; categoria?: string; revisar?: string; revisao?: "ACEITO" | "CORRIGIDO"; busca?: string; confianca_abaixo_de?: number; limit?: number; after?: string }
     answer: {
       items: (Documento)[]
       next: string | null
@@ -2098,6 +2307,12 @@ export interface Operations {
     role: 'viewer'
     params: { id: string; codigo: string }
     answer: unknown
+  }
+  /** Another file in place of the one that was sent; the document runs again, and its answer and review go */
+  'PUT /execucoes/{id}/documentos/{codigo}/arquivo': {
+    role: 'operator'
+    params: { id: string; codigo: string }
+    answer: Documento
   }
   /** Its documents with an error, each with its last one; the stack and what the AI wrote are for those who act */
   'GET /execucoes/{id}/erros': {
@@ -2115,15 +2330,32 @@ export interface Operations {
   'GET /execucoes/{id}/resultados': {
     role: 'viewer'
     params: { id: string }
-    query: { limit?: number; after?: string }
+    query: { status?: "PENDENTE" | "PROCESSANDO" | "CONCLUIDO" | "ERRO" | "PULADO"; categoria?: string; revisar?: string; revisao?: "ACEITO" | "CORRIGIDO"; busca?: string; confianca_abaixo_de?: number; limit?: number; after?: string }
     answer: {
       items: (Resultado)[]
       next: string | null
       simulado?: true
     }
   }
+  /** How many documents each category has, how many ask for a review, and what they cost */
+  'GET /execucoes/{id}/categorias': {
+    role: 'viewer'
+    params: { id: string }
+    answer: {
+      items: (ContagemDeCategoria)[]
+      /** documents without an answer */
+      sem_categoria: number
+      simulado?: true
+    }
+  }
   /** The same as a table for a spreadsheet: UTF-8, semicolons, decimal commas, no formulas */
   'GET /execucoes/{id}/resultados.csv': {
+    role: 'viewer'
+    params: { id: string }
+    answer: unknown
+  }
+  /** The same as a workbook for a spreadsheet; no cell is a formula */
+  'GET /execucoes/{id}/resultados.xlsx': {
     role: 'viewer'
     params: { id: string }
     answer: unknown
@@ -2225,6 +2457,157 @@ export interface Operations {
     params: { id: string }
     query: { after?: string; last_event_id?: string }
     answer: unknown
+  }
+  /** One document in detail; what the AI wrote is for those who act */
+  'GET /execucoes/{id}/documentos/{codigo}': {
+    role: 'viewer'
+    params: { id: string; codigo: string }
+    answer: DocumentoEmDetalhe
+  }
+  /** Corrects a document's category by hand, or accepts it; what the AI answered is kept beside it */
+  'PATCH /execucoes/{id}/documentos/{codigo}': {
+    role: 'operator'
+    params: { id: string; codigo: string }
+    body: {
+      /** a category of the execution; null takes the review back */
+      categoria?: string | null
+      /** in place of categoria, where a document may have several; the main one first */
+      categorias?: (string)[]
+    }
+    answer: Documento
+  }
+  /** One document that is ERRO or PULADO runs again; what was bought for it is not bought again */
+  'POST /execucoes/{id}/documentos/{codigo}/reprocessar': {
+    role: 'operator'
+    params: { id: string; codigo: string }
+    answer: Documento
+  }
+  /** One document that is not done is PULADO, with the reason */
+  'POST /execucoes/{id}/documentos/{codigo}/pular': {
+    role: 'operator'
+    params: { id: string; codigo: string }
+    body: {
+      motivo?: string
+    }
+    answer: Documento
+  }
+  /** The same documents once more, without an upload: all or some of them, with other settings */
+  'POST /execucoes/{id}/nova': {
+    role: 'operator'
+    params: { id: string }
+    body: {
+      /** another model; null: the one of OPENROUTER_MODEL */
+      modelo?: string | null
+      instrucoes?: string
+      /** they differ in more than case and accents */
+      categorias?: (string)[]
+      limite_custo_usd?: number | string | null
+      /** 0 (first) to 9: executions of a priority take turns */
+      prioridade?: number
+      /** a paid answer to the same bytes with the same model, categories and instructions is used again */
+      reaproveitar?: boolean
+      /** an http or https address that gets a signed message at the end of the execution */
+      webhook_url?: string
+      /** signs the message (HMAC-SHA256); never shown again */
+      webhook_segredo?: string
+      /** only so many documents, chosen evenly, are classified; the others are PULADO */
+      amostra?: number
+      /** only documents that are ERRO */
+      somente_erros?: boolean
+      /** only documents of this category */
+      somente_categoria?: string
+      /** only documents answered with less confidence */
+      confianca_abaixo_de?: number
+      /** only these documents */
+      codigos?: (string)[]
+      /** only documents that a sample left out */
+      fora_da_amostra?: boolean
+    }
+    answer: {
+      id: string
+      status: "PENDENTE" | "EM_ANDAMENTO" | "PAUSADO" | "TRAVADO" | "CONCLUIDO" | "ERRO" | "CANCELADO"
+      total: number
+      origem_id: string
+      /** answered without the AI, because it has no key */
+      simulado: boolean
+    }
+  }
+  /** Two executions side by side: how often they agree, which documents changed, and what each cost */
+  'GET /execucoes/{a}/comparar/{b}': {
+    role: 'viewer'
+    params: { a: string; b: string }
+    query: { limit?: number; after?: string }
+    answer: Comparacao
+  }
+  /** Accepts answers that nobody has reviewed: all, or those with a category, a confidence or a code */
+  'POST /execucoes/{id}/aceitar': {
+    role: 'operator'
+    params: { id: string }
+    body: {
+      codigos?: (string)[]
+      /** only answers with this category */
+      categoria?: string
+      /** only answers with this confidence or more */
+      confianca_minima?: number
+    }
+    answer: {
+      id: string
+      aceitos: number
+      /** answered without the AI, because it has no key */
+      simulado: boolean
+    }
+  }
+  /** How often the AI was right, by model and category, measured from the reviews of people */
+  'GET /projetos/{id}/precisao': {
+    role: 'viewer'
+    params: { id: string }
+    query: { execucao_id?: string }
+    answer: Precisao
+  }
+  /** What documents of these sizes would cost and take, by the latest answers of the model */
+  'POST /projetos/{id}/estimativa': {
+    role: 'viewer'
+    params: { id: string }
+    body: {
+      documentos: ({
+        nome?: string
+        bytes: number
+      })[]
+      modelo?: string
+    }
+    answer: Estimativa
+  }
+  /** What it would cost and take to run its documents, or some of them, again */
+  'POST /execucoes/{id}/estimativa': {
+    role: 'viewer'
+    params: { id: string }
+    body: {
+      modelo?: string
+      /** only documents that are ERRO */
+      somente_erros?: boolean
+      /** only documents of this category */
+      somente_categoria?: string
+      /** only documents answered with less confidence */
+      confianca_abaixo_de?: number
+      /** only these documents */
+      codigos?: (string)[]
+      /** only documents that a sample left out */
+      fora_da_amostra?: boolean
+    }
+    answer: Estimativa
+  }
+  /** The question that the AI would get for a document of the next execution */
+  'GET /projetos/{id}/prompt': {
+    role: 'viewer'
+    params: { id: string }
+    answer: Prompt
+  }
+  /** The question that the AI gets for a document of this execution; with codigo, for that document */
+  'GET /execucoes/{id}/prompt': {
+    role: 'viewer'
+    params: { id: string }
+    query: { codigo?: string }
+    answer: Prompt
   }
   /** A product or a vehicle whose price is wanted */
   'POST /api/quotes': {
