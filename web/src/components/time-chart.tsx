@@ -1,9 +1,9 @@
-/** Draws series over time with uPlot, in the colours of the theme. `label` and the table for screen readers say the same in words. */
+/** Draws series over time with uPlot, in the colours of the theme. New data move the lines without a new drawing. */
 import { useEffect, useRef } from 'react'
 import UPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
-import { useFormat } from '../i18n/format.ts'
-import { useTheme } from '../lib/theme.ts'
+import { type Format, useFormat } from '../i18n/format.ts'
+import { useShownTheme } from '../lib/theme.ts'
 import type { Tone } from './badge.tsx'
 
 export interface Series {
@@ -17,6 +17,7 @@ export interface Series {
 }
 
 export interface TimeChartProps {
+  /** Read aloud: what the chart shows, with its last value. */
   label: string
   /** Seconds since 1970. */
   times: readonly number[]
@@ -28,55 +29,72 @@ export interface TimeChartProps {
 
 const colourOf = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim()
 const font = '11px system-ui, sans-serif'
+const twoDays = 2 * 86_400
 
-export default function TimeChart({ label, times, series, height = 160, show }: TimeChartProps) {
-  const place = useRef<HTMLDivElement>(null)
-  const format = useFormat()
-  const theme = useTheme()
+const dataOf = ({ times, series }: TimeChartProps) =>
+  [times, ...series.map(each => each.values)] as unknown as UPlot.AlignedData
+
+function optionsOf(
+  { times, series, height = 160, show }: TimeChartProps,
+  format: Format,
+): Omit<UPlot.Options, 'width'> {
   const text = show ?? ((value: number) => format.compact(value))
+  const grid = { stroke: colourOf('line'), width: 1 }
+  const axis = { stroke: colourOf('faint'), grid, ticks: { show: false }, font }
+  const hour = new Intl.DateTimeFormat(format.language, { hour: '2-digit', minute: '2-digit' })
+  const day = new Intl.DateTimeFormat(format.language, { day: '2-digit', month: '2-digit' })
+  const isLong = (times.at(-1) ?? 0) - (times[0] ?? 0) > twoDays
+  return {
+    height,
+    legend: { show: true, live: true },
+    cursor: { points: { size: 6 }, drag: { x: false, y: false } },
+    scales: { y: { range: (_, __, largest) => [0, Math.max(1e-3, largest * 1.1)] } },
+    axes: [
+      { ...axis, space: 64, values: (_, ticks) => ticks.map(tick => (isLong ? day : hour).format(tick * 1000)) },
+      { ...axis, size: 56, space: 32, values: (_, ticks) => ticks.map(text) },
+    ],
+    series: [
+      { label: '', value: (_, at) => (at === null ? '' : format.dateTime(at * 1000)) },
+      ...series.map(({ label, tone, bars, dashed }) => ({
+        label,
+        stroke: colourOf(`${tone}-fill`),
+        width: 1.5,
+        points: { show: false },
+        value: (_: unknown, value: number | null) => (value === null ? '–' : text(value)),
+        ...(dashed ? { dash: [4, 3] } : {}),
+        ...(bars ? { fill: colourOf(`${tone}-fill`), width: 0, paths: UPlot.paths.bars!({ size: [0.7, 12] }) } : {}),
+      })),
+    ],
+  }
+}
+
+export default function TimeChart(props: TimeChartProps) {
+  const { label, series, times, height = 160 } = props
+  const place = useRef<HTMLDivElement>(null)
+  const plot = useRef<UPlot>(undefined)
+  const latest = useRef(props)
+  latest.current = props
+  const format = useFormat()
+  const theme = useShownTheme()
+  // A new drawing only for another look, not for other values.
+  const look = `${theme} ${format.language} ${height} ${series.map(each => `${each.label}${each.tone}${each.bars}`).join()}`
   useEffect(() => {
     const element = place.current
     if (element === null) return undefined
-    const grid = { stroke: colourOf('line'), width: 1 }
-    const axis = { stroke: colourOf('faint'), grid, ticks: { show: false }, font }
-    const hour = new Intl.DateTimeFormat(format.language, { hour: '2-digit', minute: '2-digit' })
-    const day = new Intl.DateTimeFormat(format.language, { day: '2-digit', month: '2-digit' })
-    const long = (times.at(-1) ?? 0) - (times[0] ?? 0) > 2 * 86_400
-    const plot = new UPlot(
-      {
-        width: element.clientWidth,
-        height,
-        legend: { show: true, live: true },
-        cursor: { points: { size: 6 }, drag: { x: false, y: false } },
-        scales: { y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] } },
-        axes: [
-          { ...axis, values: (_, ticks) => ticks.map(tick => (long ? day : hour).format(tick * 1000)) },
-          { ...axis, size: 52, values: (_, ticks) => ticks.map(text) },
-        ],
-        series: [
-          { label: '', value: (_, at) => (at === null ? '' : format.dateTime(at * 1000)) },
-          ...series.map(({ label, tone, bars, dashed }) => ({
-            label,
-            stroke: colourOf(`${tone}-fill`),
-            width: 1.5,
-            points: { show: false },
-            value: (_: unknown, value: number | null) => (value === null ? '–' : text(value)),
-            ...(dashed ? { dash: [4, 3] } : {}),
-            ...(bars
-              ? { fill: colourOf(`${tone}-fill`), width: 0, paths: UPlot.paths.bars!({ size: [0.7, 12] }) }
-              : {}),
-          })),
-        ],
-      },
-      [times, ...series.map(each => each.values)] as unknown as UPlot.AlignedData,
+    const made = new UPlot(
+      { ...optionsOf(latest.current, format), width: element.clientWidth },
+      dataOf(latest.current),
       element,
     )
-    const observer = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height }))
+    plot.current = made
+    const observer = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height }))
     observer.observe(element)
     return () => {
       observer.disconnect()
-      plot.destroy()
+      made.destroy()
+      plot.current = undefined
     }
-  }, [times, series, height, format, theme, text])
+  }, [look])
+  useEffect(() => plot.current?.setData(dataOf(latest.current)), [times, series])
   return <div ref={place} role="img" aria-label={label} class="chart w-full min-w-0 overflow-hidden" />
 }

@@ -1,4 +1,5 @@
 /** The theme of the page: light, dark, or as the system says. `public/theme.js` sets the first theme before the first paint. */
+import { useSyncExternalStore } from 'react'
 import { createStored, useStored } from './stored.ts'
 
 export const themes = ['system', 'light', 'dark'] as const
@@ -24,3 +25,15 @@ systemIsDark.addEventListener('change', apply)
 apply()
 
 export const useTheme = (): Theme => useStored(theme)
+
+function subscribeShown(listener: () => void): () => void {
+  const end = theme.subscribe(listener)
+  systemIsDark.addEventListener('change', listener)
+  return () => {
+    end()
+    systemIsDark.removeEventListener('change', listener)
+  }
+}
+
+/** The theme on the screen, for drawings that read colours. */
+export const useShownTheme = (): 'light' | 'dark' => useSyncExternalStore(subscribeShown, shown)

@@ -1,9 +1,95 @@
-/** The overview: one sentence of health, the queues, what is wrong now. */
+/** The overview: one sentence of health with the button that helps, the queues, the history, what failed last. */
+import { useEffect, useState } from 'react'
+import type { Range } from '../../api/history.ts'
+import { Card } from '../../components/card.tsx'
+import { Sentence } from '../../components/sentence.tsx'
+import { Stat } from '../../components/stat.tsx'
+import { Loading } from '../../components/states.tsx'
+import { useFormat } from '../../i18n/format.ts'
 import { useMessages } from '../../i18n/messages.ts'
-import { shellMessages } from '../../layout/messages.ts'
 import { PageHeader } from '../../layout/page-header.tsx'
+import { setTrouble } from '../../layout/window-title.ts'
+import { BatchesCard } from './batches-card.tsx'
+import { FailuresCard } from './failures-card.tsx'
+import { HistoryCharts } from './history-charts.tsx'
+import { overviewMessages } from './messages.ts'
+import { ProblemSentence } from './problem-sentence.tsx'
+import { QueueTable } from './queue-table.tsx'
+import { type Overview, useOverview } from './use-overview.ts'
 
 export default function OverviewPage() {
-  const words = useMessages(shellMessages)
-  return <PageHeader title={words.overview} />
+  const words = useMessages(overviewMessages)
+  const overview = useOverview()
+  const [range, setRange] = useState<Range>('hour')
+  return (
+    <>
+      <PageHeader title={words.title} />
+      <Loading of={overview} lines={8}>
+        {data => (
+          <div class="flex flex-col gap-4">
+            <Health overview={data} />
+            <Numbers overview={data} />
+            <QueueTable overview={data} />
+            <HistoryCharts range={range} onRange={setRange} />
+            <div class="grid gap-4 lg:grid-cols-2">
+              <BatchesCard batches={data.running} />
+              <FailuresCard />
+            </div>
+          </div>
+        )}
+      </Loading>
+    </>
+  )
+}
+
+function Health({ overview: { problems, stats, queues } }: { overview: Overview }) {
+  const words = useMessages(overviewMessages)
+  const [showsAll, setShowsAll] = useState(false)
+  const [worst, ...others] = problems
+  useEffect(() => setTrouble(problems.length), [problems.length])
+  const running = queues.reduce((sum, each) => sum + each.running, 0)
+  const waiting = queues.reduce((sum, each) => sum + each.ready, 0)
+  if (worst === undefined)
+    return (
+      <Sentence kind="good" hint={words.allWellHint(running, stats.workers)}>
+        {running + waiting === 0 ? words.idle : words.allWell}
+      </Sentence>
+    )
+  return (
+    <div class="flex flex-col gap-2" aria-live="polite">
+      <ProblemSentence problem={worst} />
+      {showsAll && others.map(each => <ProblemSentence key={JSON.stringify(each)} problem={each} />)}
+      {others.length > 0 && (
+        <button
+          type="button"
+          aria-expanded={showsAll}
+          class="self-start text-sm font-medium text-accent hover:underline"
+          onClick={() => setShowsAll(!showsAll)}
+        >
+          {words.moreProblems(others.length)}
+        </button>
+      )}
+    </div>
+  )
+}
+
+function Numbers({ overview: { stats, queues } }: { overview: Overview }) {
+  const words = useMessages(overviewMessages)
+  const format = useFormat()
+  const sum = (value: (queue: Overview['queues'][number]) => number) =>
+    queues.reduce((total, each) => total + value(each), 0)
+  const stalled = sum(each => each.stalled)
+  const oldest = stats.oldest_ready_seconds
+  return (
+    <Card>
+      <div class="grid grid-cols-2 gap-x-6 gap-y-4 sm:grid-cols-3 lg:grid-cols-6">
+        <Stat label={words.ready} value={format.number(sum(each => each.ready))} />
+        <Stat label={words.running} value={format.number(sum(each => each.running))} />
+        <Stat label={words.scheduled} value={format.number(sum(each => each.scheduled))} />
+        <Stat label={words.stalled} value={format.number(stalled)} tone={stalled > 0 ? 'warn' : 'idle'} />
+        <Stat label={words.oldest} value={oldest === null ? '–' : format.duration(oldest * 1000)} />
+        <Stat label={words.workers} value={format.number(stats.workers)} />
+      </div>
+    </Card>
+  )
 }

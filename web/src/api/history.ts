@@ -1,0 +1,85 @@
+/** The history of the queues for charts. The server leaves out a step without any count; here every step has a place. */
+import { useQuery } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import { withBase } from '../lib/base-path.ts'
+import { type ApiError, send } from './client.ts'
+
+export const ranges = ['hour', 'day', 'week'] as const
+export type Range = (typeof ranges)[number]
+
+const spans: Record<Range, { seconds: number; step: number }> = {
+  hour: { seconds: 3600, step: 60 },
+  day: { seconds: 86_400, step: 900 },
+  week: { seconds: 7 * 86_400, step: 3600 },
+}
+
+interface Distribution {
+  count: number
+  mean_seconds: number | null
+  p50_seconds: number | null
+  p95_seconds: number | null
+}
+
+export interface HistoryPoint {
+  at: string
+  started: number
+  succeeded: number
+  skipped: number
+  failed: number
+  retried: number
+  duration: Distribution
+  waiting: Distribution
+}
+
+interface HistoryAnswer {
+  from: string
+  to: string
+  step_seconds: number
+  queues: { queue: string; points: HistoryPoint[] }[]
+  total: HistoryPoint[]
+}
+
+type Points = readonly (HistoryPoint | undefined)[]
+
+export interface History {
+  /** Seconds since 1970, one for each step. */
+  times: readonly number[]
+  stepSeconds: number
+  total: Points
+  queues: ReadonlyMap<string, Points>
+}
+
+export function historyOf({ from, to, step_seconds: step, queues, total }: HistoryAnswer): History {
+  const first = Math.floor(Date.parse(from) / 1000 / step) * step
+  const count = Math.max(1, Math.ceil((Date.parse(to) / 1000 - first) / step))
+  const placed = (points: readonly HistoryPoint[]): Points => {
+    const all: (HistoryPoint | undefined)[] = new Array(count).fill(undefined)
+    for (const point of points) all[Math.round((Date.parse(point.at) / 1000 - first) / step)] = point
+    return all.slice(0, count)
+  }
+  return {
+    times: Array.from({ length: count }, (_, index) => first + index * step),
+    stepSeconds: step,
+    total: placed(total),
+    queues: new Map(queues.map(({ queue, points }) => [queue, placed(points)])),
+  }
+}
+
+async function readHistory(range: Range, signal: AbortSignal): Promise<HistoryAnswer> {
+  const { seconds, step } = spans[range]
+  const from = new Date(Date.now() - seconds * 1000).toISOString()
+  const query = new URLSearchParams({ from, step: String(step) })
+  const response = await send(withBase(`/api/v1/stats/history?${query}`), { signal })
+  return (await response.json()) as HistoryAnswer
+}
+
+/** The history of a range that ends now; read again every half minute. */
+export function useHistory(range: Range): History | undefined {
+  const { data } = useQuery<HistoryAnswer, ApiError>({
+    queryKey: ['history', range],
+    queryFn: ({ signal }) => readHistory(range, signal),
+    refetchInterval: ({ state }) => (state.error?.status === 404 ? false : 30_000),
+    placeholderData: before => before,
+  })
+  return useMemo(() => (data === undefined ? undefined : historyOf(data)), [data])
+}

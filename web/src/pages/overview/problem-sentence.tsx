@@ -1,0 +1,119 @@
+/** The words, the link and the button of each problem. */
+import { Play } from 'lucide-react'
+import { Link } from 'wouter'
+import { useAction } from '../../api/query.ts'
+import { useCan } from '../../api/session.ts'
+import { Button } from '../../components/button.tsx'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import { Sentence } from '../../components/sentence.tsx'
+import { useToast } from '../../components/toast.tsx'
+import { useMessages } from '../../i18n/messages.ts'
+import type { Problem } from './health.ts'
+import { type OverviewWords, overviewMessages } from './messages.ts'
+
+interface Wording {
+  text: string
+  hint?: string | null
+  path: string
+}
+
+function wordingOf(problem: Problem, words: OverviewWords): Wording {
+  switch (problem.is) {
+    case 'watchdog_late':
+      return { text: words.watchdogLate, hint: words.watchdogHint, path: '/settings' }
+    case 'no_worker':
+      return { text: words.noWorker(problem.ready), hint: words.noWorkerHint, path: '/workers' }
+    case 'jobs_stalled':
+      return { text: words.jobsStalled(problem.count), hint: words.jobsStalledHint, path: '/jobs?state=stalled' }
+    case 'batch_stalled':
+      return {
+        text: words.batchStalled(problem.name, problem.id),
+        hint: words.batchStalledHint,
+        path: `/batches/${problem.id}`,
+      }
+    case 'batch_paused':
+      return { text: words.batchPaused(problem.name, problem.id), path: `/batches/${problem.id}` }
+    case 'queue_starved':
+      return {
+        text: words.queueStarved(problem.queue, problem.ready),
+        hint: words.queueStarvedHint,
+        path: `/queues/${encodeURIComponent(problem.queue)}`,
+      }
+    case 'queue_paused':
+      return {
+        text: words.queuePaused(problem.queue, problem.ready),
+        path: `/queues/${encodeURIComponent(problem.queue)}`,
+      }
+    case 'worker_blocked':
+      return { text: words.workerBlocked(problem.host), path: '/workers' }
+    case 'provider_stopped':
+      return { text: words.providerStopped(problem.name), hint: problem.words, path: '/providers' }
+    case 'provider_waits':
+      return { text: words.providerWaits(problem.name), hint: problem.words, path: '/providers' }
+  }
+}
+
+const link =
+  'inline-flex h-8 items-center rounded-md border border-line-strong bg-surface px-3 font-medium hover:bg-hover'
+
+export function ProblemSentence({ problem, hint: more }: { problem: Problem; hint?: string | undefined }) {
+  const words = useMessages(overviewMessages)
+  const { text, hint, path } = wordingOf(problem, words)
+  return (
+    <Sentence
+      kind={problem.severity}
+      {...(hint || more ? { hint: [hint, more].filter(Boolean).join(' · ') } : {})}
+      action={
+        <>
+          <Help problem={problem} />
+          <Link href={path} class={link}>
+            {words.open}
+          </Link>
+        </>
+      }
+    >
+      {text}
+      {problem.since !== null && (
+        <>
+          {', '}
+          <RelativeTime at={problem.since} />
+        </>
+      )}
+    </Sentence>
+  )
+}
+
+/** The button that helps at once, where there is one. */
+function Help({ problem }: { problem: Problem }) {
+  const words = useMessages(overviewMessages)
+  const may = useCan('operator')
+  const toast = useToast()
+  const resumeQueue = useAction('POST /api/v1/queues/{name}/resume')
+  const resumeBatch = useAction('POST /api/v1/batches/{id}/resume')
+  if (!may) return null
+  const onError = (error: Error) => toast.show('bad', error.message)
+  if (problem.is === 'queue_paused') {
+    const { queue } = problem
+    const run = () =>
+      resumeQueue.mutate(
+        { params: { name: queue } },
+        { onSuccess: () => toast.show('good', words.resumed(queue)), onError },
+      )
+    return (
+      <Button look="primary" icon={Play} busy={resumeQueue.isPending} onClick={run}>
+        {words.resumeQueue}
+      </Button>
+    )
+  }
+  if (problem.is === 'batch_stalled' || problem.is === 'batch_paused') {
+    const { id } = problem
+    const run = () =>
+      resumeBatch.mutate({ params: { id } }, { onSuccess: () => toast.show('good', words.done), onError })
+    return (
+      <Button look="primary" icon={Play} busy={resumeBatch.isPending} onClick={run}>
+        {words.resumeBatch}
+      </Button>
+    )
+  }
+  return null
+}

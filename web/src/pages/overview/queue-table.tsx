@@ -1,0 +1,158 @@
+/** Each queue with its counts, its slots and the line of its last hour. */
+import { CirclePause, Rows3 } from 'lucide-react'
+import { Link, useLocation } from 'wouter'
+import { type History, type HistoryPoint, useHistory } from '../../api/history.ts'
+import { Badge } from '../../components/badge.tsx'
+import { Card } from '../../components/card.tsx'
+import { CodeBlock } from '../../components/code-block.tsx'
+import { Sparkline } from '../../components/sparkline.tsx'
+import { EmptyState } from '../../components/states.tsx'
+import { type Column, Table } from '../../components/table.tsx'
+import { type Format, useFormat } from '../../i18n/format.ts'
+import { useMessages } from '../../i18n/messages.ts'
+import { type OverviewWords, overviewMessages } from './messages.ts'
+import type { Overview } from './use-overview.ts'
+
+interface Row {
+  queue: string
+  paused: boolean
+  ready: number
+  running: number
+  scheduled: number
+  stalled: number
+  slots: number
+  oldestSeconds: number | undefined
+  points: readonly (HistoryPoint | undefined)[] | undefined
+}
+
+const ended = (point: HistoryPoint | undefined) =>
+  point === undefined ? 0 : point.succeeded + point.skipped + point.failed
+const sum = (points: Row['points'], value: (point: HistoryPoint | undefined) => number) =>
+  (points ?? []).reduce((total, point) => total + value(point), 0)
+
+function rowsOf({ queues, workers }: Overview, history: History | undefined): Row[] {
+  const alive = workers.filter(each => !each.dead)
+  return queues.map(each => ({
+    queue: each.queue,
+    paused: each.paused,
+    ready: each.ready,
+    running: each.running,
+    scheduled: each.scheduled,
+    stalled: each.stalled,
+    oldestSeconds: (each as { oldest_ready_seconds?: number | null }).oldest_ready_seconds ?? undefined,
+    slots: alive.reduce((slots, worker) => slots + (worker.queues[each.queue] ?? 0), 0),
+    points: history?.queues.get(each.queue),
+  }))
+}
+
+function columnsOf(words: OverviewWords, format: Format, rows: readonly Row[], hasHistory: boolean): Column<Row>[] {
+  const number = (value: number, ink = '') =>
+    value === 0 ? <span class="text-faint">0</span> : <span class={ink}>{format.number(value)}</span>
+  const right = { align: 'right', width: '5.5rem' } as const
+  const columns: Column<Row>[] = [
+    {
+      id: 'queue',
+      header: words.queue,
+      cell: ({ queue, paused }) => (
+        <span class="flex min-w-0 items-center gap-2">
+          <Link href={`/queues/${encodeURIComponent(queue)}`} class="truncate font-medium hover:underline">
+            {queue}
+          </Link>
+          {paused && (
+            <Badge tone="accent" icon={CirclePause}>
+              {words.paused}
+            </Badge>
+          )}
+        </span>
+      ),
+    },
+    { id: 'ready', header: words.ready, ...right, width: '4.5rem', cell: row => number(row.ready) },
+    { id: 'running', header: words.running, ...right, cell: row => number(row.running, 'text-busy') },
+    { id: 'scheduled', header: words.scheduled, ...right, hide: 'nav', cell: row => number(row.scheduled) },
+    {
+      id: 'stalled',
+      header: words.stalled,
+      ...right,
+      hide: 'sm',
+      cell: row => number(row.stalled, 'font-medium text-warn'),
+    },
+  ]
+  if (rows.some(row => row.oldestSeconds !== undefined))
+    columns.push({
+      id: 'oldest',
+      header: words.oldest,
+      ...right,
+      width: '6.5rem',
+      hide: 'nav',
+      cell: ({ oldestSeconds }) => (oldestSeconds === undefined ? '–' : format.duration(oldestSeconds * 1000)),
+    })
+  columns.push({
+    id: 'slots',
+    header: words.slots,
+    ...right,
+    hide: 'sm',
+    cell: ({ running, slots }) => (
+      <span class="whitespace-nowrap text-muted">
+        {format.number(running)} / {format.number(slots)}
+      </span>
+    ),
+  })
+  if (hasHistory)
+    columns.push(
+      {
+        id: 'failed',
+        header: words.failed,
+        ...right,
+        width: '6.5rem',
+        hide: 'lg',
+        cell: ({ points }) =>
+          number(
+            sum(points, point => point?.failed ?? 0),
+            'font-medium text-bad',
+          ),
+      },
+      {
+        id: 'throughput',
+        header: words.throughput,
+        width: '9rem',
+        align: 'right',
+        hide: 'nav',
+        cell: ({ queue, points }) => (
+          <span class="flex justify-end">
+            <Sparkline label={words.throughputLabel(queue, sum(points, ended))} values={(points ?? []).map(ended)} />
+          </span>
+        ),
+      },
+    )
+  return columns
+}
+
+const tryIt = `npx retoma jobs enqueue hello '{"name":"Ana"}' --wait`
+
+export function QueueTable({ overview }: { overview: Overview }) {
+  const words = useMessages(overviewMessages)
+  const format = useFormat()
+  const [, navigate] = useLocation()
+  const history = useHistory('hour')
+  const rows = rowsOf(overview, history)
+  return (
+    <Card title={words.queues} flush>
+      <Table
+        label={words.queues}
+        columns={columnsOf(words, format, rows, history !== undefined)}
+        rows={rows}
+        keyOf={row => row.queue}
+        onRow={row => navigate(`/queues/${encodeURIComponent(row.queue)}`)}
+        empty={
+          <EmptyState
+            icon={Rows3}
+            title={words.noQueues}
+            action={<CodeBlock text={tryIt} label={words.commandLabel} />}
+          >
+            {words.noQueuesHint}
+          </EmptyState>
+        }
+      />
+    </Card>
+  )
+}
