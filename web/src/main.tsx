@@ -6,6 +6,7 @@ import { queryClient } from './api/query.ts'
 import { ToastProvider } from './components/toast.tsx'
 import { Shell } from './layout/shell.tsx'
 import { basePath } from './lib/base-path.ts'
+import './lib/svg-classes.ts'
 import './lib/theme.ts'
 import './styles.css'
 

@@ -16,6 +16,9 @@ export interface WebApp {
   engine: Engine
   /** The address of the dashboard, with a slash at the end. */
   url: string
+  /** Stops the server, and starts it again at the same port; the engine goes on. */
+  stop(): Promise<void>
+  start(): Promise<void>
 }
 
 export async function webApp({
@@ -32,7 +35,15 @@ export async function webApp({
     simulated: systems.flatMap(each => each.simulated ?? []),
     routes: systems.flatMap(each => each.routes),
   })
-  const server = await listen(app, '127.0.0.1', 0)
+  let server = await listen(app, '127.0.0.1', 0)
+  const { port } = server
   onTestFinished(() => server.close())
-  return { engine, url: `http://127.0.0.1:${server.port}${basePath}/` }
+  return {
+    engine,
+    url: `http://127.0.0.1:${port}${basePath}/`,
+    stop: () => server.close(),
+    async start() {
+      server = await listen(app, '127.0.0.1', port)
+    },
+  }
 }

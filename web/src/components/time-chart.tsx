@@ -23,19 +23,22 @@ export interface TimeChartProps {
   times: readonly number[]
   series: readonly Series[]
   height?: number
+  /** The values are counts: no fractions on the axis. */
+  counts?: boolean
   /** The text of a value on the axis and under the pointer. */
   show?: (value: number) => string
 }
 
 const colourOf = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim()
 const font = '11px system-ui, sans-serif'
+const wholeSteps = Array.from({ length: 10 }, (_, power) => [1, 2, 5].map(step => step * 10 ** power)).flat()
 const twoDays = 2 * 86_400
 
 const dataOf = ({ times, series }: TimeChartProps) =>
   [times, ...series.map(each => each.values)] as unknown as UPlot.AlignedData
 
 function optionsOf(
-  { times, series, height = 160, show }: TimeChartProps,
+  { times, series, height = 160, counts = false, show }: TimeChartProps,
   format: Format,
 ): Omit<UPlot.Options, 'width'> {
   const text = show ?? ((value: number) => format.compact(value))
@@ -46,12 +49,18 @@ function optionsOf(
   const isLong = (times.at(-1) ?? 0) - (times[0] ?? 0) > twoDays
   return {
     height,
+    padding: [8, 4, 0, 0],
     legend: { show: true, live: true },
     cursor: { points: { size: 6 }, drag: { x: false, y: false } },
     scales: { y: { range: (_, __, largest) => [0, Math.max(1e-3, largest * 1.1)] } },
     axes: [
-      { ...axis, space: 64, values: (_, ticks) => ticks.map(tick => (isLong ? day : hour).format(tick * 1000)) },
-      { ...axis, size: 56, space: 32, values: (_, ticks) => ticks.map(text) },
+      {
+        ...axis,
+        space: 64,
+        size: 28,
+        values: (_, ticks) => ticks.map(tick => (isLong ? day : hour).format(tick * 1000)),
+      },
+      { ...axis, size: 56, space: 32, values: (_, ticks) => ticks.map(text), ...(counts ? { incrs: wholeSteps } : {}) },
     ],
     series: [
       { label: '', value: (_, at) => (at === null ? '' : format.dateTime(at * 1000)) },
@@ -60,7 +69,7 @@ function optionsOf(
         stroke: colourOf(`${tone}-fill`),
         width: 1.5,
         points: { show: false },
-        value: (_: unknown, value: number | null) => (value === null ? '–' : text(value)),
+        value: (_: unknown, value: number | null) => (value === null || value === undefined ? '' : text(value)),
         ...(dashed ? { dash: [4, 3] } : {}),
         ...(bars ? { fill: colourOf(`${tone}-fill`), width: 0, paths: UPlot.paths.bars!({ size: [0.7, 12] }) } : {}),
       })),

@@ -16,6 +16,7 @@ import { shellMessages } from './messages.ts'
 import { NotFound } from './not-found.tsx'
 import { Sidebar } from './sidebar.tsx'
 import { TopBar } from './top-bar.tsx'
+import { TroubleWatch } from './trouble-watch.tsx'
 
 export function Shell() {
   const isLoggedOut = useLoggedOut()
@@ -27,6 +28,7 @@ export function Shell() {
   }
   return (
     <LiveProvider>
+      <TroubleWatch />
       <Frame />
     </LiveProvider>
   )

@@ -3,6 +3,7 @@ import { FlaskConical } from 'lucide-react'
 import { Link, useLocation } from 'wouter'
 import { useCan, useSession } from '../api/session.ts'
 import { componentMessages } from '../components/messages.ts'
+import { SimulatedMark } from '../components/simulated-mark.tsx'
 import { Tooltip } from '../components/tooltip.tsx'
 import { useMessages } from '../i18n/messages.ts'
 import { classes } from '../lib/classes.ts'
@@ -46,7 +47,12 @@ export function Sidebar({ onNavigate }: { onNavigate?: () => void }) {
           </Group>
         )}
       </nav>
-      {session !== undefined && <p class="mt-auto px-2 text-xs text-faint">retoma {session.version}</p>}
+      {session !== undefined && (
+        <div class="mt-auto flex flex-col items-start gap-2 px-2">
+          {session.simulated.length > 0 && <SimulatedMark names={session.simulated} />}
+          <p class="text-xs text-faint">retoma {session.version}</p>
+        </div>
+      )}
     </div>
   )
 }

@@ -60,17 +60,26 @@ export function HistoryCharts({ range, onRange }: HistoryChartsProps) {
     { title: words.chartThroughput, series: charts.throughput },
     { title: words.chartDuration, series: charts.duration, show: seconds },
     { title: words.chartWaiting, series: charts.waiting, show: seconds },
-    { title: words.chartFailures, series: charts.failures },
+    { title: words.chartFailures, series: charts.failures, counts: true },
   ]
   return (
-    <section aria-label={words.range} class="flex flex-col gap-3">
-      <div class="flex justify-end">
+    <section aria-labelledby="history" class="flex flex-col gap-3">
+      <div class="flex items-center justify-between">
+        <h2 id="history" class="text-base font-semibold">
+          {words.history}
+        </h2>
         <RangeSwitch range={range} onRange={onRange} />
       </div>
       <div class="grid gap-4 lg:grid-cols-2 wide:grid-cols-4">
-        {shown.map(({ title, series, show }) => (
-          <Card key={title} title={title}>
-            <Chart label={title} times={history.times} series={series} {...(show === undefined ? {} : { show })} />
+        {shown.map(({ title, series, show, counts = false }) => (
+          <Card key={title} title={title} heading="h3">
+            <Chart
+              label={title}
+              times={history.times}
+              series={series}
+              counts={counts}
+              {...(show === undefined ? {} : { show })}
+            />
           </Card>
         ))}
       </div>

@@ -1,5 +1,5 @@
 /** The overview: one sentence of health with the button that helps, the queues, the history, what failed last. */
-import { useEffect, useState } from 'react'
+import { useState } from 'react'
 import type { Range } from '../../api/history.ts'
 import { Card } from '../../components/card.tsx'
 import { Sentence } from '../../components/sentence.tsx'
@@ -8,7 +8,6 @@ import { Loading } from '../../components/states.tsx'
 import { useFormat } from '../../i18n/format.ts'
 import { useMessages } from '../../i18n/messages.ts'
 import { PageHeader } from '../../layout/page-header.tsx'
-import { setTrouble } from '../../layout/window-title.ts'
 import { BatchesCard } from './batches-card.tsx'
 import { FailuresCard } from './failures-card.tsx'
 import { HistoryCharts } from './history-charts.tsx'
@@ -29,11 +28,15 @@ export default function OverviewPage() {
           <div class="flex flex-col gap-4">
             <Health overview={data} />
             <Numbers overview={data} />
-            <QueueTable overview={data} />
-            <HistoryCharts range={range} onRange={setRange} />
-            <div class="grid gap-4 lg:grid-cols-2">
-              <BatchesCard batches={data.running} />
-              <FailuresCard />
+            <div class="grid gap-4 wide:grid-cols-[minmax(0,2fr)_minmax(0,1fr)]">
+              <QueueTable overview={data} />
+              <div class="wide:order-last wide:col-span-2">
+                <HistoryCharts range={range} onRange={setRange} />
+              </div>
+              <div class="grid content-start gap-4 lg:grid-cols-2 wide:grid-cols-1">
+                <BatchesCard batches={data.running} />
+                <FailuresCard />
+              </div>
             </div>
           </div>
         )}
@@ -46,7 +49,6 @@ function Health({ overview: { problems, stats, queues } }: { overview: Overview 
   const words = useMessages(overviewMessages)
   const [showsAll, setShowsAll] = useState(false)
   const [worst, ...others] = problems
-  useEffect(() => setTrouble(problems.length), [problems.length])
   const running = queues.reduce((sum, each) => sum + each.running, 0)
   const waiting = queues.reduce((sum, each) => sum + each.ready, 0)
   if (worst === undefined)

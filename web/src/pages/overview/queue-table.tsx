@@ -67,7 +67,7 @@ function columnsOf(words: OverviewWords, format: Format, rows: readonly Row[], h
       ),
     },
     { id: 'ready', header: words.ready, ...right, width: '4.5rem', cell: row => number(row.ready) },
-    { id: 'running', header: words.running, ...right, cell: row => number(row.running, 'text-busy') },
+    { id: 'running', header: words.runningShort, ...right, cell: row => number(row.running, 'text-busy') },
     { id: 'scheduled', header: words.scheduled, ...right, hide: 'nav', cell: row => number(row.scheduled) },
     {
       id: 'stalled',

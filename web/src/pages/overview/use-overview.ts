@@ -2,15 +2,16 @@
 import { useApi } from '../../api/query.ts'
 import { type Facts, type Problem, problemsOf } from './health.ts'
 
-const everyMs = 5000
-const slowMs = 15_000
+/** What changes with a decision of a person is read less often. */
+const slower = 3
 
 export interface Overview extends Facts {
   problems: readonly Problem[]
   running: Facts['batches']
 }
 
-export function useOverview() {
+export function useOverview(everyMs = 5000) {
+  const slowMs = everyMs * slower
   const stats = useApi('GET /api/v1/stats', {}, { every: everyMs })
   const queues = useApi('GET /api/v1/queues', { query: { limit: 500 } }, { every: everyMs })
   const workers = useApi('GET /api/v1/workers', { query: { limit: 500 } }, { every: everyMs })
