@@ -9,7 +9,7 @@ const hello = defineJob({ kind: 'hello', queue: 'greetings', run: () => 'hi' })
 test('a wrong token is refused in words; a viewer logs in, sees, is offered no action, and logs out', async () => {
   const { engine, url } = await webApp({ jobs: [hello] })
   await engine.queues.pause('greetings')
-  await engine.enqueue(hello, {})
+  await engine.enqueue(hello)
   const { token } = await engine.tokens.create({ user: 'ana', role: 'viewer' })
   const { page } = await openPage(`${url}queues`)
   const field = page.getByLabel('Token de acesso')

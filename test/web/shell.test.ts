@@ -10,7 +10,7 @@ test.each(['', '/retoma'])(
     const { page, problems } = await openPage(url)
     await page.getByRole('heading', { level: 1, name: 'Visão geral' }).waitFor()
     await page.locator('[data-live=live]').waitFor()
-    await page.getByRole('link', { name: 'Lotes' }).click()
+    await page.getByRole('link', { name: 'Lotes', exact: true }).click()
     await page.getByRole('heading', { level: 1, name: 'Lotes' }).waitFor()
     expect(new URL(page.url()).pathname).toBe(`${basePath}/batches`)
     await page.reload()
@@ -80,12 +80,12 @@ test('a lost connection is marked with the time of the last number, and comes ba
 })
 
 test('two tabs share one event stream', async () => {
-  const { url, engine } = await webApp()
+  const { url } = await webApp()
   const { page } = await openPage(url)
   await page.locator('[data-live=live]').waitFor()
   const second = await page.context().newPage()
   await second.goto(`${url}workers`)
   await second.locator('[data-live=live]').waitFor()
-  const clients = /^retoma_sse_clients(?:\{.*\})? (\d+)$/m.exec(await engine.metrics.text())?.[1]
+  const clients = /^retoma_sse_clients(?:\{.*\})? (\d+)$/m.exec(await (await fetch(`${url}metrics`)).text())?.[1]
   expect(clients).toBe('1')
 })

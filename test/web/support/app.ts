@@ -28,6 +28,7 @@ export async function webApp({
   systems = [],
 }: AppOptions = {}): Promise<WebApp> {
   const { engine } = await liveEngine(jobs, { ...options, ...(systems.length > 0 ? { systems } : {}) })
+  engine.watch()
   const app = createApp(engine, {
     basePath,
     open: true,

@@ -82,12 +82,22 @@ export function useApiList<Name extends ListOperation>(
   } as never) as unknown as UseInfiniteQueryResult<ListData<ItemOf<Name>>, ApiError>
 }
 
-/** Runs an operation that changes something; afterwards every shown query is read again. */
-export function useAction<Name extends Operation>(operation: Name) {
+interface ActionOptions<Name extends Operation> {
+  onSuccess?: (answer: Answer<Name>, given: Call<Name>) => void
+  onError?: (error: ApiError) => void
+}
+
+/**
+ * Runs an operation that changes something; afterwards every shown query is read again. Report the effect in `onSuccess` here, not in
+ * `mutate`: the component may be gone when the answer comes, and the callbacks of `mutate` with it.
+ */
+export function useAction<Name extends Operation>(operation: Name, { onSuccess, onError }: ActionOptions<Name> = {}) {
   const client = useQueryClient()
   return useMutation<Answer<Name>, ApiError, Call<Name> & { idempotencyKey?: string }>({
     mutationFn: ({ idempotencyKey, ...given }) =>
       call(operation, given as unknown as Call<Name>, idempotencyKey === undefined ? {} : { idempotencyKey }),
-    onSettled: () => client.invalidateQueries(),
+    onSuccess: (answer, given) => onSuccess?.(answer, given),
+    onError: error => onError?.(error),
+    onSettled: () => void client.invalidateQueries(),
   })
 }

@@ -85,35 +85,42 @@ export function ProblemSentence({ problem, hint: more }: { problem: Problem; hin
 
 /** The button that helps at once, where there is one. */
 function Help({ problem }: { problem: Problem }) {
-  const words = useMessages(overviewMessages)
   const may = useCan('operator')
-  const toast = useToast()
-  const resumeQueue = useAction('POST /api/v1/queues/{name}/resume')
-  const resumeBatch = useAction('POST /api/v1/batches/{id}/resume')
   if (!may) return null
-  const onError = (error: Error) => toast.show('bad', error.message)
-  if (problem.is === 'queue_paused') {
-    const { queue } = problem
-    const run = () =>
-      resumeQueue.mutate(
-        { params: { name: queue } },
-        { onSuccess: () => toast.show('good', words.resumed(queue)), onError },
-      )
-    return (
-      <Button look="primary" icon={Play} busy={resumeQueue.isPending} onClick={run}>
-        {words.resumeQueue}
-      </Button>
-    )
-  }
-  if (problem.is === 'batch_stalled' || problem.is === 'batch_paused') {
-    const { id } = problem
-    const run = () =>
-      resumeBatch.mutate({ params: { id } }, { onSuccess: () => toast.show('good', words.done), onError })
-    return (
-      <Button look="primary" icon={Play} busy={resumeBatch.isPending} onClick={run}>
-        {words.resumeBatch}
-      </Button>
-    )
-  }
+  if (problem.is === 'queue_paused') return <ResumeQueue queue={problem.queue} />
+  if (problem.is === 'batch_stalled' || problem.is === 'batch_paused') return <ResumeBatch id={problem.id} />
   return null
+}
+
+function ResumeQueue({ queue }: { queue: string }) {
+  const words = useMessages(overviewMessages)
+  const toast = useToast()
+  const resume = useAction('POST /api/v1/queues/{name}/resume', {
+    onSuccess: () => toast.show('good', words.resumed(queue)),
+    onError: error => toast.show('bad', error.message),
+  })
+  return (
+    <Button
+      look="primary"
+      icon={Play}
+      busy={resume.isPending}
+      onClick={() => resume.mutate({ params: { name: queue } })}
+    >
+      {words.resumeQueue}
+    </Button>
+  )
+}
+
+function ResumeBatch({ id }: { id: string }) {
+  const words = useMessages(overviewMessages)
+  const toast = useToast()
+  const resume = useAction('POST /api/v1/batches/{id}/resume', {
+    onSuccess: () => toast.show('good', words.batchResumed(id)),
+    onError: error => toast.show('bad', error.message),
+  })
+  return (
+    <Button look="primary" icon={Play} busy={resume.isPending} onClick={() => resume.mutate({ params: { id } })}>
+      {words.resumeBatch}
+    </Button>
+  )
 }
