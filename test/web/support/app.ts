@@ -29,14 +29,16 @@ export async function webApp({
 }: AppOptions = {}): Promise<WebApp> {
   const { engine } = await liveEngine(jobs, { ...options, ...(systems.length > 0 ? { systems } : {}) })
   engine.watch()
-  const app = createApp(engine, {
-    basePath,
-    open: true,
-    systems,
-    simulated: systems.flatMap(each => each.simulated ?? []),
-    routes: systems.flatMap(each => each.routes),
-  })
-  let server = await listen(app, '127.0.0.1', 0)
+  // A server that stops ends its streams for good, so a server that starts has an app of its own.
+  const newApp = () =>
+    createApp(engine, {
+      basePath,
+      open: true,
+      systems,
+      simulated: systems.flatMap(each => each.simulated ?? []),
+      routes: systems.flatMap(each => each.routes),
+    })
+  let server = await listen(newApp(), '127.0.0.1', 0)
   const { port } = server
   onTestFinished(() => server.close())
   return {
@@ -44,7 +46,7 @@ export async function webApp({
     url: `http://127.0.0.1:${port}${basePath}/`,
     stop: () => server.close(),
     async start() {
-      server = await listen(app, '127.0.0.1', port)
+      server = await listen(newApp(), '127.0.0.1', port)
     },
   }
 }

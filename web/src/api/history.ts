@@ -1,8 +1,11 @@
 /** The history of the queues for charts. The server leaves out a step without any count; here every step has a place. */
 import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
-import { withBase } from '../lib/base-path.ts'
-import { send } from './client.ts'
+import { serverNow } from '../lib/now.ts'
+import { type Answer, call } from './client.ts'
+import type { HistoryPoint } from './schema.ts'
+
+export type { HistoryPoint } from './schema.ts'
 
 export const ranges = ['hour', 'day', 'week'] as const
 export type Range = (typeof ranges)[number]
@@ -13,31 +16,7 @@ const spans: Record<Range, { seconds: number; step: number }> = {
   week: { seconds: 7 * 86_400, step: 3600 },
 }
 
-interface Distribution {
-  count: number
-  mean_seconds: number | null
-  p50_seconds: number | null
-  p95_seconds: number | null
-}
-
-export interface HistoryPoint {
-  at: string
-  started: number
-  succeeded: number
-  skipped: number
-  failed: number
-  retried: number
-  duration: Distribution
-  waiting: Distribution
-}
-
-interface HistoryAnswer {
-  from: string
-  to: string
-  step_seconds: number
-  queues: { queue: string; points: HistoryPoint[] }[]
-  total: HistoryPoint[]
-}
+type HistoryAnswer = Answer<'GET /api/v1/stats/history'>
 
 type Points = readonly (HistoryPoint | undefined)[]
 
@@ -65,23 +44,15 @@ export function historyOf({ from, to, step_seconds: step, queues, total }: Histo
   }
 }
 
-async function readHistory(range: Range, signal: AbortSignal): Promise<HistoryAnswer> {
-  const { seconds, step } = spans[range]
-  const from = new Date(Date.now() - seconds * 1000).toISOString()
-  const query = new URLSearchParams({ from, step: String(step) })
-  const response = await send(withBase(`/api/v1/stats/history?${query}`), { signal })
-  return (await response.json()) as HistoryAnswer
-}
-
-/** False until the server has the route: a request would be an error on the console. */
-const isServed: boolean = false
-
 /** The history of a range that ends now; read again every half minute. */
 export function useHistory(range: Range): History | undefined {
-  const { data } = useQuery<HistoryAnswer>({
+  const { seconds, step } = spans[range]
+  const { data } = useQuery({
     queryKey: ['history', range],
-    queryFn: ({ signal }) => readHistory(range, signal),
-    enabled: isServed,
+    queryFn: ({ signal }) => {
+      const from = new Date(serverNow() - seconds * 1000).toISOString()
+      return call('GET /api/v1/stats/history', { query: { from, step } }, { signal })
+    },
     refetchInterval: 30_000,
     placeholderData: before => before,
   })
