@@ -28,9 +28,7 @@ test('the shell has no violation of WCAG AA and does not scroll sideways', async
   await page.locator('[data-live=live]').waitFor()
   expect(await violations(page)).toEqual([])
   expect(await screenshots(page, 'shell')).toEqual([])
-  await page.evaluate(() => {
-    document.documentElement.dataset.theme = 'dark'
-  })
+  await page.emulateMedia({ colorScheme: 'dark' })
   expect(await violations(page)).toEqual([])
 })
 

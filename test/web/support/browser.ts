@@ -79,9 +79,7 @@ export async function screenshots(page: Page, name: string): Promise<string[]> {
   await mkdir(folder, { recursive: true })
   const sideways: string[] = []
   for (const theme of ['light', 'dark'] as const) {
-    await page.evaluate(each => {
-      document.documentElement.dataset.theme = each
-    }, theme)
+    await page.emulateMedia({ colorScheme: theme })
     for (const width of widths) {
       await page.setViewportSize({ width, height: width === 380 ? 780 : width === 1280 ? 800 : 1440 })
       const scrolls = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)
@@ -89,6 +87,7 @@ export async function screenshots(page: Page, name: string): Promise<string[]> {
       await page.screenshot({ path: join(folder, `${name}-${width}-${theme}.png`) })
     }
   }
+  await page.emulateMedia({ colorScheme: 'light' })
   await page.setViewportSize({ width: 1280, height: 800 })
   return sideways
 }

@@ -41,7 +41,7 @@ export function Table<Row>({ label, columns, rows, keyOf, onRow, empty }: TableP
               key={id}
               scope="col"
               class={classes(
-                'h-8 px-2 font-medium first:pl-4 last:pr-4',
+                'h-8 px-2 font-medium first:pl-4',
                 align === 'right' && 'text-right',
                 hide && hidden[hide],
               )}
@@ -50,6 +50,7 @@ export function Table<Row>({ label, columns, rows, keyOf, onRow, empty }: TableP
               {header}
             </th>
           ))}
+          <Edge />
         </tr>
       </thead>
       <tbody>
@@ -63,7 +64,7 @@ export function Table<Row>({ label, columns, rows, keyOf, onRow, empty }: TableP
               <td
                 key={id}
                 class={classes(
-                  'h-10 px-2 py-1.5 align-middle first:pl-4 last:pr-4',
+                  'h-10 px-2 py-1.5 align-middle first:pl-4',
                   align === 'right' && 'text-right',
                   hide && hidden[hide],
                 )}
@@ -71,9 +72,13 @@ export function Table<Row>({ label, columns, rows, keyOf, onRow, empty }: TableP
                 {cell(row)}
               </td>
             ))}
+            <Edge />
           </tr>
         ))}
       </tbody>
     </table>
   )
 }
+
+/** The space at the right edge, whichever column is the last one that is shown. */
+const Edge = () => <td aria-hidden="true" class="w-2 p-0" />

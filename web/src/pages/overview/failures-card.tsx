@@ -22,7 +22,7 @@ interface Group {
 }
 
 /** Groups by kind and cause, the largest group first. The list is newest first. */
-export function groupsOf(jobs: readonly FailedJob[]): Group[] {
+function groupsOf(jobs: readonly FailedJob[]): Group[] {
   const groups = new Map<string, Group>()
   for (const job of jobs) {
     const cause = job.error?.cause ?? job.error?.message ?? '?'
