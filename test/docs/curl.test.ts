@@ -42,12 +42,13 @@ const languages = [
     language: 'Portuguese',
     pages: [
       'docs/experimente-o-classificador.md',
+      'docs/classificador.md',
       'docs/cotacoes.md',
       'docs/snaps.md',
       'docs/planejador.md',
       'docs/open-finance.md',
     ],
-    least: 28,
+    least: 40,
   },
 ]
 
