@@ -26,8 +26,8 @@ test('the script sends a folder, reviews every document with the truth, and prin
   const { fetch, run } = await realDoor({ key: undefined })
   const folder = mkdtempSync(join(tmpdir(), 'measure-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
-  corpusCategories.forEach(category => mkdirSync(join(folder, category)))
-  corpus.forEach(({ text, category }, n) => writeFileSync(join(folder, category, `${n}.txt`), text))
+  for (const category of corpusCategories) mkdirSync(join(folder, category))
+  for (const [n, { text, category }] of corpus.entries()) writeFileSync(join(folder, category, `${n}.txt`), text)
   const found = await measure({
     async ask(method: string, path: string, body?: unknown) {
       const isForm = body instanceof FormData
