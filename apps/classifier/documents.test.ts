@@ -1,6 +1,8 @@
 /** One document of an execution: shown in detail, tried again, skipped, given another file; counts, search and a workbook of all. */
 import { expect, test } from 'vitest'
-import { content, ok } from './test/behaviours.ts'
+import { seconds } from '../../src/index.ts'
+import { gate } from '../../test/support/engine.ts'
+import { type Behaviour, content, ok } from './test/behaviours.ts'
 import { expectBooksToAdd } from './test/executions.ts'
 import { realDoor } from './test/real-door.ts'
 import { filesIn } from './test/zip.ts'
@@ -92,6 +94,31 @@ test('another file in place of the one sent: its text is read and asked anew, an
   await clean()
   expect(await sql('select from retoma.file_chunk')).toHaveLength(2)
   expect((await put(door, at(id, 'nada', '/arquivo'), 'x')).status).toBe(404)
+})
+
+test('an answer that comes after its file was replaced is paid but not taken, and the new file is asked about', async () => {
+  const { clock, execution, run, server, sql, status } = await realDoor()
+  const released = gate()
+  const held: Behaviour = {
+    name: 'held',
+    answer: async inHand => {
+      await released.passed
+      return ok({ categoria: 'Outros' }).answer(inHand)
+    },
+  }
+  server.behave(held, ok())
+  const id = await execution(1)
+  const running = run()
+  await server.called(1)
+  await sql(`update classifier.document set version = 2 where run_id = ${id}`)
+  released.open()
+  await running
+  await clock.advance(seconds(6))
+  await run()
+  expect(await status(id)).toMatchObject({ status: 'CONCLUIDO', concluidos: 1 })
+  expect(await sql('select category from classifier.document')).toEqual([{ category: 'Contrato' }])
+  expect(server.calls).toHaveLength(2)
+  await expectBooksToAdd(sql, id, server.charged())
 })
 
 test('each category has its counts, and a search finds text without case and accents', async () => {

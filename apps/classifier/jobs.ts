@@ -127,16 +127,20 @@ async function classifyDocument(attempt: JobContext, id: string, paid: Paid, hom
     const kept = await answered(ctx, n, signal => answerFor(ctx, { document, excerpt, paid, home }, signal)).catch(
       keepWritten,
     )
-    await ctx.transaction(`save ${n}`, async tx => {
+    const isLate = await ctx.transaction(`save ${n}`, async tx => {
       const { attempt, bought, settingsHash } = kept
       const usable = kept.is === 'ok'
       if (bought !== null) await savePurchase(tx, document, providerName, { attempt, bought, usable, settingsHash })
-      const { version } = document
-      if (kept.is !== 'ok') await saveUseless(tx, id, kept.written)
-      else if (!(await saveAnswer(tx, id, { ...kept.reply, ...kept, ...tokensOf(kept), content, version })))
-        throw failed(new RetomaError(errors.file_replaced, {}))
       if (document.reuse) await endTurnOfQuestion(tx, document, settingsHash)
+      if (kept.is === 'ok') {
+        const answer = { ...kept.reply, ...kept, ...tokensOf(kept), content, version: document.version }
+        return !(await saveAnswer(tx, id, answer))
+      }
+      await saveUseless(tx, id, kept.written)
+      return false
     })
+    // Thrown here and not in the transaction: the answer to the replaced file is paid, too.
+    if (isLate) throw failed(new RetomaError(errors.file_replaced, {}))
     if (kept.is === 'ok') return { category: kept.reply.category, confidence: kept.reply.confidence }
     // An earlier attempt bought this useless answer. This attempt asks again.
     if (kept.attempt === ctx.attempt) throw uselessError(kept)
