@@ -123,6 +123,13 @@ async function classifyDocument(attempt: JobContext, id: string, paid: Paid, hom
   }
   // A document sent as text has the text in the row already.
   const content = document.text === null ? storable(excerpt.text) : null
+  const answerOf = (kept: Extract<Kept, { is: 'ok' }>) => ({
+    ...kept.reply,
+    ...kept,
+    ...tokensOf(kept),
+    content,
+    version: document.version,
+  })
   for (let n = 1; ; n++) {
     const kept = await answered(ctx, n, signal => answerFor(ctx, { document, excerpt, paid, home }, signal)).catch(
       keepWritten,
@@ -131,13 +138,10 @@ async function classifyDocument(attempt: JobContext, id: string, paid: Paid, hom
       const { attempt, bought, settingsHash } = kept
       const usable = kept.is === 'ok'
       if (bought !== null) await savePurchase(tx, document, providerName, { attempt, bought, usable, settingsHash })
+      const isTaken = kept.is === 'ok' ? await saveAnswer(tx, id, answerOf(kept)) : true
+      if (kept.is !== 'ok') await saveUseless(tx, id, kept.written)
       if (document.reuse) await endTurnOfQuestion(tx, document, settingsHash)
-      if (kept.is === 'ok') {
-        const answer = { ...kept.reply, ...kept, ...tokensOf(kept), content, version: document.version }
-        return !(await saveAnswer(tx, id, answer))
-      }
-      await saveUseless(tx, id, kept.written)
-      return false
+      return !isTaken
     })
     // Thrown here and not in the transaction: the answer to the replaced file is paid, too.
     if (isLate) throw failed(new RetomaError(errors.file_replaced, {}))
