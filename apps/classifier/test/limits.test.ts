@@ -17,6 +17,8 @@ test('a document has two minutes; then it is tried again after 5 s and 10 s, and
   const classify = { ...jobs.classify, run }
   const classification = { ...jobs.classification, job: classify } as typeof jobs.classification
   const t = await engineOf({ batches: [classification] })
+  // For the job that tells the end of the execution.
+  jobs.attach(t.engine)
   const sql = await sqlOn(t)
   const made = await execute(t.engine, { ...jobs, classify, classification } as typeof jobs, sql, { documents: 1 })
   await t.engine.work({ queues: { classifier: 1 } })
