@@ -19,7 +19,7 @@ const migrations = new URL(import.meta.url.endsWith('.ts') ? './sql/' : '../sql/
 
 export function classifier({ openRouter = readOpenRouter() }: ClassifierOptions = {}): System {
   const isSimulated = openRouter.key === undefined
-  const { classify, classification, jobs, limits, queues, attach } = createJobs({ openRouter })
+  const { classify, notice, classification, jobs, limits, queues, attach } = createJobs({ openRouter })
   const runs = createRuns({
     classification,
     model: openRouter.model,
@@ -42,6 +42,6 @@ export function classifier({ openRouter = readOpenRouter() }: ClassifierOptions 
       attach(engine)
       runs.attach(engine)
     },
-    attached: [classify, runs.openRun, runs.tidy.job],
+    attached: [classify, notice, runs.openRun, runs.tidy.job],
   }
 }

@@ -52,6 +52,8 @@ export interface OpenRouterOptions {
 
 export interface Jobs {
   classify: Job<{ document: string }>
+  /** Posts the end of an execution to its webhook. */
+  notice: Job<{ batch: string }>
   classification: Batch<{ document: string }>
   limits: LimitsByQueue
   queues: Record<string, number>
@@ -85,6 +87,7 @@ export function createJobs({ openRouter }: { openRouter: OpenRouterOptions }): J
     maxCrashes: 3,
     run: (ctx, input) => classifyDocument(ctx, input.document, paid, engine()),
   })
+  const notice = noticeJob(queue, engine)
   const classification = defineBatch({
     name: 'classification',
     job: classify,
@@ -93,10 +96,11 @@ export function createJobs({ openRouter }: { openRouter: OpenRouterOptions }): J
     maxResumes: 3,
     // An outage of the AI fails a document after the other, each with the same error fingerprint.
     stopAfter: { sameCause: 20 },
-    onComplete: noticeJob(queue, engine),
+    onComplete: notice,
   })
   return {
     classify,
+    notice,
     classification,
     // Executions take turns: the first documents of a small execution do not wait for the last of a large one.
     limits: { [queue]: { concurrency, fair: 'batch' } },
