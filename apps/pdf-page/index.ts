@@ -15,5 +15,8 @@ export const pdfPageModule = new URL(
   import.meta.url,
 )
 
-/** An ordinary page takes 0.3 s with the start of the process, and the two pictures some hundred kilobytes. */
-export const pdfPageLimits = { timeout: seconds(20), memory: megabytes(512), maxBytes: megabytes(8) }
+/**
+ * An ordinary page takes 0.3 s with the start of the process, and the two pictures some hundred kilobytes. Requests to a server on the
+ * same machine come first.
+ */
+export const pdfPageLimits = { timeout: seconds(20), memory: megabytes(512), maxBytes: megabytes(8), nice: 19 }

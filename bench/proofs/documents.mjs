@@ -1,8 +1,10 @@
 /**
  * The documents as they are deployed: `retoma serve`, a worker for PDFs and a worker for syncs, each a process of its own. 500 users read
  * their lists, first alone and then while PDFs and syncs run. Then a hundred hostile PDFs, with the memory of all processes of the worker.
+ * Then the times of the answers about documents of another user, beside documents that do not exist.
  */
 import { execFileSync } from 'node:child_process'
+import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createJiti } from 'jiti'
 import { round } from '../lib/figures.mjs'
@@ -12,7 +14,7 @@ import { pssOf } from '../lib/pss.mjs'
 import { until } from '../lib/until.mjs'
 
 export const title =
-  '500 readers beside 20 syncs and 10 PDFs: no request fails, p95 at most 3 times the idle value; 100 hostile PDFs end, and the memory stays bounded'
+  '500 readers beside 20 syncs and 10 PDFs: no request fails, p95 at most 3 times the idle value; 100 hostile PDFs end, and the memory stays bounded; the time of a 404 does not tell whether a document exists'
 
 const jiti = createJiti(import.meta.url)
 const { goodPdf } = await jiti.import('../../apps/classifier/test/pdfs.ts')
@@ -26,6 +28,7 @@ export async function prove(given) {
   const server = await given.room.server()
   await besideWork({ ...given, database: await server.database() })
   await hostile({ ...given, database: await server.database() })
+  await timesOf404({ ...given, database: await server.database() })
 }
 
 async function besideWork({ room, scale, say, hold, atMost, database }) {
@@ -111,6 +114,96 @@ async function hostile({ room, scale, say, hold, atMost, database }) {
   const lives = await database.sql(`select id from retoma.worker`)
   hold(`lives of the worker: ${lives.length}`, lives.length === 1)
   atMost('memory of the worker and its children at any moment', most, mostMegabytes, ' MB')
+}
+
+/** Each with the id of a document that the user does not have. */
+const askedAbout = [
+  ['GET', ''],
+  ['GET', '/text'],
+  ['GET', '/download'],
+  ['GET', '/thumbnail'],
+  ['POST', '/reprocess'],
+  ['DELETE', ''],
+]
+
+/**
+ * Requests about a document of another user and about no document, one after the other in random order on one connection. If the times
+ * differ, they tell whether a document exists.
+ */
+async function timesOf404({ room, scale, say, hold, atMost, database }) {
+  const { port } = await open(room, database)
+  await database.sql(documentsOf(20))
+  const theirs = (await database.sql(`select id from documents.documents where user_id <> 'user0'`)).map(({ id }) => id)
+  const ask = await onOneConnection(room, port)
+  const pairs = Math.round(2000 * scale)
+  const wrong = []
+  let worst = { distance: 0 }
+  for (const [method, end] of askedAbout) {
+    const times = { theirs: [], none: [] }
+    const once = async (which, id) => {
+      const began = performance.now()
+      const status = await ask(method, `/api/documents/${id}${end}`, 'user0')
+      times[which].push(performance.now() - began)
+      if (status !== '404') wrong.push(`${method} ${end}: ${status}`)
+    }
+    for (let n = 0; n < 100; n++) await once('none', crypto.randomUUID())
+    times.none = []
+    for (let n = 0; n < pairs; n++) {
+      const both = [
+        ['theirs', theirs[Math.floor(Math.random() * theirs.length)]],
+        ['none', crypto.randomUUID()],
+      ]
+      for (const [which, id] of Math.random() < 0.5 ? both : both.reverse()) await once(which, id)
+    }
+    const distance = distanceOf(times.theirs, times.none)
+    if (distance >= worst.distance) worst = { method, end, distance, times }
+  }
+  const median = all => round(all.toSorted((a, b) => a - b)[Math.floor(all.length / 2)], 3)
+  say(
+    `${pairs} pairs for each of ${askedAbout.length} routes; the largest distance of the two distributions: ${worst.method} /api/documents/{id}${worst.end}, ` +
+      `medians ${median(worst.times.theirs)} ms (of another user) and ${median(worst.times.none)} ms (of nobody)`,
+  )
+  hold(`answers other than 404: ${wrong.length}`, wrong.length === 0)
+  // Two samples of one distribution are further apart in one of a thousand proofs.
+  atMost('distance (Kolmogorov-Smirnov) of the times', worst.distance, Math.max(1.95 * Math.sqrt(2 / pairs), 0.1))
+}
+
+/** The largest difference of the two cumulative distributions: 0 for equal ones, 1 if a time tells one from the other. */
+function distanceOf(one, other) {
+  const all = [...one.map(time => [time, 1 / one.length]), ...other.map(time => [time, -1 / other.length])]
+  let [sum, most] = [0, 0]
+  for (const [, step] of all.sort(([a], [b]) => a - b)) {
+    sum += step
+    most = Math.max(most, Math.abs(sum))
+  }
+  return most
+}
+
+/** Asks with a bare socket, so that the client adds little to the times. Answers the status. */
+async function onOneConnection(room, port) {
+  const socket = connect(port, '127.0.0.1')
+  room.atEnd(() => socket.destroy())
+  socket.setNoDelay()
+  socket.setEncoding('latin1')
+  let heard = ''
+  let answered = () => {}
+  let broken = () => {}
+  socket.on('error', () => {}).on('close', () => broken(new Error('the server hung up')))
+  socket.on('data', some => {
+    heard += some
+    const head = heard.indexOf('\r\n\r\n')
+    if (head < 0 || !(heard.length >= head + 4 + Number(/content-length: (\d+)/i.exec(heard)?.[1]))) return
+    const status = heard.slice(9, 12)
+    heard = ''
+    answered(status)
+  })
+  return (method, path, user) =>
+    new Promise((resolve, reject) => {
+      answered = resolve
+      broken = reject
+      const length = method === 'POST' ? 'Content-Length: 0\r\n' : ''
+      socket.write(`${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nX-User-Id: ${user}\r\n${length}\r\n`)
+    })
 }
 
 /** A server without limits, and ways to ask and to start workers beside it. */

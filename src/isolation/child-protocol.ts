@@ -55,6 +55,8 @@ export interface Nature {
   isolation: 'thread' | 'process'
   memoryBytes: number | null
   environment: ChildEnvironment
+  /** Niceness of a process. Default 0. */
+  nice?: number
   /** After this time in the stopped state the parent may have been declared dead. */
   parentStoppedMs: number
 }

@@ -81,6 +81,7 @@ export class IsolatedCalls implements Isolator {
       isolation: 'process',
       memoryBytes: call.memoryBytes,
       environment: call.environment,
+      nice: call.nice,
       parentStoppedMs: caller.parentStoppedMs,
     }
     for (let left = otherChildren; ; left--) {

@@ -1,11 +1,18 @@
 /** A function that does as its input says, in a process of its own, and says where it was. */
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { getPriority } from 'node:os'
 // Not the whole library: it is read anew by each child.
 import { doNotRetry } from '../../dist/jobs/model/outcome.js'
 import { spin } from './spin.mjs'
 
 const deeds = {
   answer: ({ note }) => ({ note, pid: process.pid, map: new Map([['a', 1n]]) }),
+  /** The niceness of all threads of this process, as far as the platform says so. */
+  niceness() {
+    if (process.platform !== 'linux') return `${getPriority()}`
+    const stats = readdirSync('/proc/self/task').map(thread => readFileSync(`/proc/self/task/${thread}/stat`, 'utf8'))
+    return [...new Set(stats.map(stat => stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16]))].join(' and ')
+  },
   log: (_, { log }) => log.info({ page: 1 }, 'read a page'),
   large: ({ note }) => 'x'.repeat(Number(note)),
   class: () => new (class Money {})(),

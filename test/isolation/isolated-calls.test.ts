@@ -1,7 +1,7 @@
 /** `ctx.isolated`: a function in a process of its own, whose end is the handler's to judge, and never the worker's death. */
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { availableParallelism, tmpdir } from 'node:os'
+import { availableParallelism, getPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { defineJob, type IsolatedOptions, type JobContext, megabytes, minutes, seconds } from '../../src/index.ts'
@@ -150,6 +150,7 @@ test.each<[string, (ctx: JobContext) => Promise<unknown>, string, RegExp]>([
   ['no address', ctx => ctx.isolated('s', './x.js' as never, 1), 'bad_option', /module/],
   ['no file', ctx => ctx.isolated('s', new URL('https://x.example/x.js'), 1), 'bad_option', /module/],
   ['too little memory', ctx => ctx.isolated('s', called, 1, { memory: 1000 }), 'bad_option', /memory/],
+  ['no niceness', ctx => ctx.isolated('s', called, 1, { nice: 20 }), 'bad_option', /nice/],
   ['no such option', ctx => ctx.isolated('s', called, 1, { timeOut: 1 } as never), 'bad_option', /timeOut/],
   ['a function as input', ctx => ctx.isolated('s', called, () => 1), 'bad_value', /input of step "s"/],
   ['no module', ctx => ctx.isolated('s', new URL('./gone.mjs', called), 1), 'isolated_unusable', /gone\.mjs/],
@@ -165,6 +166,13 @@ test.each<[string, (ctx: JobContext) => Promise<unknown>, string, RegExp]>([
   const { id } = await engine.enqueue(job, undefined)
   const { error } = await engine.wait({ job: id })
   expect(error).toMatchObject({ code, message: expect.stringMatching(message) })
+})
+
+test('a function with a niceness gives way to other processes with all its threads, and others do not', async () => {
+  const { ask } = await workingAsking()
+  const nicenessOf = async (options: IsolatedOptions) => (await ask({ do: 'niceness', options })).answer
+  expect(await nicenessOf({ nice: 19 })).toBe('19')
+  expect(await nicenessOf({})).toBe(`${getPriority()}`)
 })
 
 test('a later attempt has its result without calling it again', async () => {

@@ -3,13 +3,9 @@
  * imports. A problem of a document is a result; a thrown error is a problem of this code.
  */
 import { readFile } from 'node:fs/promises'
-import { constants, setPriority } from 'node:os'
 import { type ReadPdf, readPdf } from './read-pdf.ts'
 
 // A document may contain addresses; the reader must contact none.
 globalThis.fetch = () => Promise.reject(new Error('a document asks nobody'))
-
-// A PDF computes for seconds; requests to a server on the same machine come first.
-setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
 
 export default async ({ path }: { path: string }): Promise<ReadPdf> => readPdf(new Uint8Array(await readFile(path)))

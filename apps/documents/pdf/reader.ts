@@ -24,6 +24,8 @@ export type PdfReader = (ctx: JobContext, path: string, name: string) => Promise
 /** An ordinary PDF takes 0.1 s, and 1,000 pages some seconds. */
 const readWithin = seconds(60)
 const memory = megabytes(512)
+/** A PDF computes for seconds; requests to a server on the same machine come first. */
+const nice = 19
 /** 1,000,000 characters are at most 3 MB, and more as JSON. */
 const largest = megabytes(8)
 
@@ -36,7 +38,7 @@ export const pdfReader =
     if (!(await isWhole(path))) return { trouble: new RetomaError(errors.document_truncated, {}) }
     try {
       return contentOf(
-        await ctx.isolated<ReadPdf>('text', module, { path }, { timeout: within, memory, maxBytes: largest }),
+        await ctx.isolated<ReadPdf>('text', module, { path }, { timeout: within, memory, maxBytes: largest, nice }),
         name,
       )
     } catch (error) {

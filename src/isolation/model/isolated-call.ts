@@ -22,11 +22,13 @@ export interface IsolatedCall {
   readonly timeoutMs: number
   readonly memoryBytes: number
   readonly environment: ChildEnvironment
+  readonly nice: number
   /** Largest size of the result. */
   readonly maxBytes: number
 }
 
 const usualMemory = megabytes(512)
+const mostNice = 19
 
 /** `options`: options of the surrounding step, without a timeout, because the child has the timeout. */
 export function checkIsolated(
@@ -36,8 +38,8 @@ export function checkIsolated(
   given: IsolatedOptions = {},
 ): { call: IsolatedCall; options: CheckedStep } {
   const step = checkStepName(name)
-  const options = checkStepOptions(given, ['memory', 'env'])
-  const { memory = usualMemory, env = [] } = given
+  const options = checkStepOptions(given, ['memory', 'env', 'nice'])
+  const { memory = usualMemory, env = [], nice = 0 } = given
   if (!(Number.isSafeInteger(memory) && memory >= leastMemory)) {
     const least = `megabytes(${leastMemory / megabytes(1)})`
     refuseOption(
@@ -46,6 +48,12 @@ export function checkIsolated(
       `é um número de bytes, pelo menos ${least}, metade do que um processo vazio já usa, não ${asText(memory)}`,
     )
   }
+  if (!(Number.isInteger(nice) && nice >= 0 && nice <= mostNice))
+    refuseOption(
+      'nice',
+      `it is a whole number from 0 to ${mostNice}, not ${asText(nice)}`,
+      `é um número inteiro de 0 a ${mostNice}, não ${asText(nice)}`,
+    )
   const { timeoutMs, maxBytes } = options
   const call = {
     step,
@@ -54,6 +62,7 @@ export function checkIsolated(
     timeoutMs,
     memoryBytes: memory,
     environment: checkChildEnvironment(env, (en, pt) => refuseOption('env', en, pt)),
+    nice,
     maxBytes,
   }
   return { call, options: { ...options, timeoutMs: Number.POSITIVE_INFINITY } }

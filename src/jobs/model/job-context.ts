@@ -96,6 +96,11 @@ export interface IsolatedOptions extends StepOptions {
    * because a malicious file that takes over a parser must find no password and no key.
    */
   env?: readonly string[] | 'all'
+  /**
+   * Niceness of the child process, from 0 to 19: the higher, the more the other processes of the machine come first. With 19 a function
+   * that computes for seconds does not delay a server beside it. Default 0.
+   */
+  nice?: number
 }
 
 /** Operations of `ctx.files`. */
