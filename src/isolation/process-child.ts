@@ -6,7 +6,7 @@
  * The child shares our stdout; stderr is passed on, and its last part kept.
  */
 import { fork } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
@@ -18,13 +18,15 @@ import type { LastMessage, Nature, ToChild, ToParent } from './child-protocol.ts
 
 /**
  * Linux has a niceness for each thread, and a thread inherits the niceness of its creator. So the parent sets the niceness at once, before
- * the child starts the threads of V8: the collection of garbage is a large part of the work.
+ * the child starts the threads of V8: the collection of garbage is a large part of the work. Where the kernel groups processes by session
+ * (autogroup), niceness counts only within a group, and the child is the head of a session: the group then needs the niceness too.
  */
 function lowerPriority(pid: number, nice: number): void {
   try {
     setPriority(pid, nice)
+    if (process.platform === 'linux') writeFileSync(`/proc/${pid}/autogroup`, String(nice))
   } catch {
-    // The child has ended, or the platform refuses: the function runs at the usual priority.
+    // The child has ended, or the platform has no groups or refuses: the function runs at a higher priority.
   }
 }
 

@@ -11,7 +11,12 @@ const deeds = {
   niceness() {
     if (process.platform !== 'linux') return `${getPriority()}`
     const stats = readdirSync('/proc/self/task').map(thread => readFileSync(`/proc/self/task/${thread}/stat`, 'utf8'))
-    return [...new Set(stats.map(stat => stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16]))].join(' and ')
+    const all = stats.map(stat => stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16])
+    // `/autogroup-7 nice 19`, where the kernel groups processes.
+    const group = existsSync('/proc/self/autogroup')
+      ? readFileSync('/proc/self/autogroup', 'utf8').split('nice ')[1]
+      : undefined
+    return [...new Set([...all, ...(group === undefined ? [] : [group.trim()])])].join(' and ')
   },
   log: (_, { log }) => log.info({ page: 1 }, 'read a page'),
   large: ({ note }) => 'x'.repeat(Number(note)),
