@@ -19,4 +19,4 @@ export const pdfPageModule = new URL(
  * An ordinary page takes 0.3 s with the start of the process, and the two pictures some hundred kilobytes. Requests to a server on the
  * same machine come first.
  */
-export const pdfPageLimits = { timeout: seconds(20), memory: megabytes(512), maxBytes: megabytes(8), nice: 19 }
+export const pdfPageLimits = { timeout: seconds(20), memory: megabytes(512), maxBytes: megabytes(8), nice: 10 }

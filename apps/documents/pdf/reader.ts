@@ -25,7 +25,7 @@ export type PdfReader = (ctx: JobContext, path: string, name: string) => Promise
 const readWithin = seconds(60)
 const memory = megabytes(512)
 /** A PDF computes for seconds; requests to a server on the same machine come first. */
-const nice = 19
+const nice = 10
 /** 1,000,000 characters are at most 3 MB, and more as JSON. */
 const largest = megabytes(8)
 

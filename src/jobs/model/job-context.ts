@@ -97,8 +97,8 @@ export interface IsolatedOptions extends StepOptions {
    */
   env?: readonly string[] | 'all'
   /**
-   * Niceness of the child process, from 0 to 19: the higher, the more the other processes of the machine come first. With 19 a function
-   * that computes for seconds does not delay a server beside it. Default 0.
+   * Niceness of the child process, from 0 to 19: the higher, the more the other processes of the machine come first. With 10 a function
+   * that computes for seconds has a tenth of a core beside a busy server, and hardly delays the server. Default 0.
    */
   nice?: number
 }
