@@ -96,6 +96,7 @@ async function callOf({ timeoutMs, takesMs, stolen }: { timeoutMs: number; takes
     memoryBytes: 1e9,
     maxBytes: 1e6,
     environment: [],
+    nice: 0,
   }
   const answer = await calls
     .isolate(call, {
