@@ -1,8 +1,125 @@
-/** One queue. */
+/** One queue: counts, the explanation of why nothing is taken, limits, actions. */
+import { ListChecks, Rows3, SlidersHorizontal } from 'lucide-react'
+import { useState } from 'react'
+import { Link, useLocation, useParams } from 'wouter'
+import { useApi, useApiList } from '../../api/query.ts'
+import { useCan } from '../../api/session.ts'
+import { Button } from '../../components/button.tsx'
+import { Card } from '../../components/card.tsx'
+import { Sentence } from '../../components/sentence.tsx'
+import { Stat } from '../../components/stat.tsx'
+import { StateBadge } from '../../components/state-badge.tsx'
+import { EmptyState, Loading } from '../../components/states.tsx'
+import { useFormat } from '../../i18n/format.ts'
 import { useMessages } from '../../i18n/messages.ts'
-import { BuildingPage } from '../../layout/building-page.tsx'
-import { shellMessages } from '../../layout/messages.ts'
+import { PageHeader } from '../../layout/page-header.tsx'
+import { LimitsDialog } from './limits-dialog.tsx'
+import { limitTexts, type Queue } from './limits-text.ts'
+import { queuesMessages } from './messages.ts'
+import { ClearButton, PauseButton } from './queue-actions.tsx'
+
+const refreshMs = 3000
 
 export default function QueuePage() {
-  return <BuildingPage title={useMessages(shellMessages).queues} />
+  const { name = '' } = useParams<{ name: string }>()
+  const words = useMessages(queuesMessages)
+  const queues = useApiList('GET /api/v1/queues', { query: { limit: 500 } }, { every: refreshMs })
+  return (
+    <Loading of={queues}>
+      {({ items }) => {
+        const queue = items.find(each => each.queue === name)
+        if (queue !== undefined) return <OneQueue queue={queue} />
+        return (
+          <EmptyState
+            icon={Rows3}
+            title={words.notFound(name)}
+            action={
+              <Link href="/queues" class="font-medium text-accent hover:underline">
+                {words.allQueues}
+              </Link>
+            }
+          />
+        )
+      }}
+    </Loading>
+  )
+}
+
+function OneQueue({ queue }: { queue: Queue }) {
+  const words = useMessages(queuesMessages)
+  const format = useFormat()
+  const may = useCan('operator')
+  const [edits, setEdits] = useState(false)
+  const [, navigate] = useLocation()
+  const { queue: name, paused, limits } = queue
+  const texts = limitTexts(limits, words, format)
+  return (
+    <>
+      <PageHeader
+        title={name}
+        mark={paused ? <StateBadge state="paused" /> : undefined}
+        actions={
+          <>
+            <Button icon={ListChecks} onClick={() => navigate(`/jobs?queue=${encodeURIComponent(name)}`)}>
+              {words.jobs}
+            </Button>
+            {may && <PauseButton queue={queue} />}
+            {may && <ClearButton queue={queue} />}
+          </>
+        }
+      />
+      <div class="flex flex-col gap-4">
+        <Explained name={name} />
+        <Card>
+          <div class="grid grid-cols-2 gap-4 sm:grid-cols-4">
+            <Stat label={words.ready} value={format.number(queue.ready)} />
+            <Stat
+              label={words.running}
+              value={format.number(queue.running)}
+              tone={queue.running > 0 ? 'busy' : 'idle'}
+            />
+            <Stat label={words.scheduled} value={format.number(queue.scheduled)} />
+            <Stat
+              label={words.stalled}
+              value={format.number(queue.stalled)}
+              tone={queue.stalled > 0 ? 'warn' : 'idle'}
+            />
+          </div>
+        </Card>
+        <Card
+          title={words.limits}
+          {...(may && {
+            actions: (
+              <Button size="sm" icon={SlidersHorizontal} onClick={() => setEdits(true)}>
+                {words.edit}
+              </Button>
+            ),
+          })}
+        >
+          {texts.length === 0 ? (
+            <p class="text-muted">{words.noLimits}</p>
+          ) : (
+            <ul class="flex flex-col gap-1">
+              {texts.map(text => (
+                <li key={text}>{text}</li>
+              ))}
+            </ul>
+          )}
+        </Card>
+      </div>
+      {edits && <LimitsDialog queue={queue} onClose={() => setEdits(false)} />}
+    </>
+  )
+}
+
+function Explained({ name }: { name: string }) {
+  const explanation = useApi('GET /api/v1/queues/{name}/explain', { params: { name } }, { every: refreshMs })
+  if (explanation.data === undefined) return null
+  const { verdict, sentence, advice } = explanation.data
+  const kind = verdict === 'ok' ? 'good' : verdict === 'starved' ? 'bad' : verdict === 'waiting' ? 'info' : 'warn'
+  return (
+    <Sentence kind={kind} {...(verdict !== 'ok' && { hint: advice.text })}>
+      {sentence}
+    </Sentence>
+  )
 }

@@ -1,0 +1,43 @@
+/** The messages of the page of the schedules. */
+import { defineMessages } from '../../i18n/messages.ts'
+
+export const schedulesMessages = defineMessages(
+  {
+    title: 'Agendas',
+    subtitle: 'Jobs que se repetem por horário.',
+    none: 'Nenhuma agenda',
+    noneHint: 'Uma agenda enfileira um job em horários fixos. Declare uma em retoma.config.ts:',
+    schedule: 'Agenda',
+    recurrence: 'Repetição',
+    next: 'Próxima vez',
+    last: 'Última vez',
+    lastJob: 'Ver o job',
+    every: (duration: string) => `a cada ${duration}`,
+    inactive: 'Sem processo',
+    inactiveHint: 'Nenhum processo que vive declara esta agenda: ela não dispara.',
+    run: 'Executar agora',
+    ran: (id: string) => `Job ${id} na fila.`,
+    joined: (id: string) => `Já há um job desta agenda na fila: ${id}.`,
+    open: 'Abrir',
+    timeZone: (zone: string) => `fuso ${zone}`,
+  },
+  {
+    title: 'Schedules',
+    subtitle: 'Jobs that recur by time.',
+    none: 'No schedule',
+    noneHint: 'A schedule enqueues a job at fixed times. Declare one in retoma.config.ts:',
+    schedule: 'Schedule',
+    recurrence: 'Recurrence',
+    next: 'Next time',
+    last: 'Last time',
+    lastJob: 'Open the job',
+    every: duration => `every ${duration}`,
+    inactive: 'No process',
+    inactiveHint: 'No living process declares this schedule: the schedule does not fire.',
+    run: 'Run now',
+    ran: id => `Job ${id} is enqueued.`,
+    joined: id => `A job of this schedule is in the queue already: ${id}.`,
+    open: 'Open',
+    timeZone: zone => `time zone ${zone}`,
+  },
+)
