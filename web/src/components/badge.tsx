@@ -30,7 +30,7 @@ export function Badge({ tone = 'idle', icon: Icon, title, children }: BadgeProps
         tones[tone],
       )}
     >
-      {Icon !== undefined && <Icon size={12} aria-hidden="true" class="shrink-0" />}
+      {Icon !== undefined && <Icon size={12} aria-hidden="true" className="shrink-0" />}
       <span class="truncate">{children}</span>
     </span>
   )

@@ -73,7 +73,7 @@ function Branch({ name, value, depth, open }: NodeProps & { value: object }) {
         aria-expanded={isOpen}
         onClick={() => setOpen(!isOpen)}
       >
-        <ChevronRight size={14} class={`text-faint ${isOpen ? 'rotate-90' : ''}`} aria-hidden="true" />
+        <ChevronRight size={14} className={`text-faint ${isOpen ? 'rotate-90' : ''}`} aria-hidden="true" />
         <Name name={name} />
         <span class="text-faint">{Array.isArray(value) ? `[ ${size} ]` : `{ ${size} }`}</span>
       </button>

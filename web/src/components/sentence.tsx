@@ -26,10 +26,10 @@ export function Sentence({ kind, children, hint, action }: SentenceProps) {
   return (
     <div class={classes('flex flex-wrap items-center gap-x-4 gap-y-2 rounded-lg border px-4 py-3', frame)}>
       <div class="flex min-w-60 flex-1 items-start gap-2.5">
-        <Icon size={18} class={classes('mt-px shrink-0', ink)} aria-hidden="true" />
+        <Icon size={18} className={classes('mt-px shrink-0', ink)} aria-hidden="true" />
         <div class="min-w-0">
-          <p class="text-md font-medium">{children}</p>
-          {hint !== undefined && <p class="mt-0.5 text-muted">{hint}</p>}
+          <p class="text-md font-medium first-letter:uppercase">{children}</p>
+          {hint !== undefined && <p class="mt-0.5 text-muted first-letter:uppercase">{hint}</p>}
         </div>
       </div>
       {action !== undefined && <div class="flex shrink-0 flex-wrap gap-2">{action}</div>}

@@ -2,5 +2,5 @@
 import { LoaderCircle } from 'lucide-react'
 
 export const Spinner = ({ size = 14 }: { size?: number }) => (
-  <LoaderCircle size={size} class="animate-spin motion-reduce:animate-none" aria-hidden="true" />
+  <LoaderCircle size={size} className="animate-spin motion-reduce:animate-none" aria-hidden="true" />
 )

@@ -17,7 +17,7 @@ interface EmptyStateProps {
 export function EmptyState({ icon: Icon, title, children, action }: EmptyStateProps) {
   return (
     <div class="flex flex-col items-center gap-2 px-6 py-12 text-center">
-      {Icon !== undefined && <Icon size={20} class="text-faint" aria-hidden="true" />}
+      {Icon !== undefined && <Icon size={20} className="text-faint" aria-hidden="true" />}
       <p class="text-md font-medium">{title}</p>
       {children !== undefined && <div class="max-w-prose text-muted">{children}</div>}
       {action !== undefined && <div class="mt-2">{action}</div>}
@@ -35,7 +35,7 @@ export function ErrorState({ error, onRetry }: ErrorStateProps) {
   const text = error.code === 'network' ? words.noAnswer : error.message
   return (
     <div role="alert" class="flex flex-col items-center gap-2 px-6 py-12 text-center">
-      <CircleX size={20} class="text-bad" aria-hidden="true" />
+      <CircleX size={20} className="text-bad" aria-hidden="true" />
       <p class="text-md font-medium">{words.failed}</p>
       <p class="max-w-prose text-muted">{text}</p>
       {onRetry !== undefined && (

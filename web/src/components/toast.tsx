@@ -56,7 +56,7 @@ export function ToastProvider({ children }: { children: ComponentChildren }) {
               key={id}
               class="pointer-events-auto flex max-w-md items-center gap-2 rounded-lg border border-line-strong bg-raised py-1.5 pr-1.5 pl-3"
             >
-              <Icon size={16} class={inks[kind]} aria-hidden="true" />
+              <Icon size={16} className={inks[kind]} aria-hidden="true" />
               <span class="min-w-0">{text}</span>
               {action !== undefined && (
                 <button

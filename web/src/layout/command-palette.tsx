@@ -118,7 +118,7 @@ export function CommandPalette({ onClose }: { onClose(): void }) {
           >
             <command.icon size={15} class="text-muted" aria-hidden="true" />
             <span class="truncate">{command.label}</span>
-            {index === at && <ArrowRight size={14} class="ml-auto text-faint" aria-hidden="true" />}
+            {index === at && <ArrowRight size={14} className="ml-auto text-faint" aria-hidden="true" />}
           </div>
         ))}
       </div>

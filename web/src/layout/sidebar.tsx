@@ -103,7 +103,7 @@ function NavLink({ path, icon: Icon, label, simulated = [], onNavigate }: NavLin
         )}
         onClick={() => onNavigate?.()}
       >
-        <Icon size={16} aria-hidden="true" class={isCurrent ? 'text-accent' : ''} />
+        <Icon size={16} aria-hidden="true" className={isCurrent ? 'text-accent' : ''} />
         <span class="truncate">{label}</span>
         {simulated.length > 0 && (
           <Tooltip text={words.simulatedHint(simulated.join(', '))}>

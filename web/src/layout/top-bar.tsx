@@ -29,7 +29,7 @@ export function TopBar({ onMenu, onSearch }: TopBarProps) {
         class="flex h-8 min-w-0 flex-1 items-center gap-2 rounded-md border bg-surface px-2.5 text-faint hover:border-line-strong nav:max-w-80"
         onClick={onSearch}
       >
-        <Search size={14} aria-hidden="true" class="shrink-0" />
+        <Search size={14} aria-hidden="true" className="shrink-0" />
         <span class="truncate">{words.search}</span>
         <kbd class="ml-auto rounded-sm border px-1 font-sans text-xs max-sm:hidden">Ctrl K</kbd>
       </button>
