@@ -7,7 +7,7 @@ import { isLockTimeout, translatePgError } from '../../src/database/pg-errors.ts
 import { internalsOf } from '../../src/engine/internals.ts'
 import { createEngine, defineJob, type Engine, minutes, seconds, snooze } from '../../src/index.ts'
 import { migratedDatabase } from '../support/database.ts'
-import { aborted, engineWith, gate, liveEngine, until } from '../support/engine.ts'
+import { aborted, cleanerName, engineWith, gate, liveEngine, until } from '../support/engine.ts'
 import { databaseError } from '../support/faulty-db.ts'
 import { englishIn } from '../support/portuguese.ts'
 
@@ -303,7 +303,7 @@ describe('a closed engine', () => {
     const client = new pg.Client({ connectionString: url })
     await client.connect()
     onTestFinished(() => client.end())
-    const left = `select count(*)::int as n from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`
+    const left = `select count(*)::int as n from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() and application_name <> '${cleanerName}'`
     await until(async () => (await client.query(left)).rows[0].n === 0)
     const { rows } = await client.query(
       `select state, failures, (select count(*)::int from retoma.worker) as workers from retoma.job where id = $1`,

@@ -44,6 +44,9 @@ export async function shareDatabase(): Promise<string> {
   return url
 }
 
+/** For tests that count connections. */
+export const cleanerName = 'cleaner'
+
 interface Spare {
   readonly url: string
   /** Empties the tables. A new connection would first read the catalog, which takes ten times as long. */
@@ -70,7 +73,8 @@ export async function borrowDatabase(): Promise<{ url: string; giveBack: () => P
 
 async function newDatabase(): Promise<Spare> {
   const { url } = await migratedDatabase()
-  const cleaner = new pg.Pool({ connectionString: url, max: 1, idleTimeoutMillis: 0, allowExitOnIdle: true })
+  const few = { max: 1, idleTimeoutMillis: 5000, allowExitOnIdle: true }
+  const cleaner = new pg.Pool({ connectionString: url, application_name: cleanerName, ...few })
   // A test may end every connection to its database.
   cleaner.on('error', () => {})
   return { url, cleaner }
@@ -82,7 +86,7 @@ async function newDatabase(): Promise<Spare> {
  */
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   for (let round = 0; !(await condition()); round++)
-    await new Promise(resolve => (round < 100 ? setImmediate(resolve) : setTimeout(resolve, 5)))
+    await new Promise(resolve => (round < 50 ? setImmediate(resolve) : setTimeout(resolve, round < 200 ? 5 : 20)))
 }
 
 /** Lets virtual time pass until the condition holds, in steps, so that loops can beat and tick in between. */
