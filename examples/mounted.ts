@@ -68,6 +68,25 @@ export async function answersAsItShould(ask: Ask): Promise<void> {
   })
   expect((await bodyOf(ask('/api/openapi.json'))).servers).toEqual([{ url: '/retoma' }])
   expect(await (await ask('/api/docs')).text()).toContain('/api/v1/batches')
+  await showsTheDashboard(ask)
+}
+
+/** The page at every address of the dashboard, and the script that the page names, below the base path. */
+async function showsTheDashboard(ask: Ask): Promise<void> {
+  for (const path of ['', '/batches/42']) {
+    const page = await ask(path, { headers: { accept: 'text/html' } })
+    const html = await page.text()
+    expect({ path, status: page.status, html }).toMatchObject({
+      status: 200,
+      html: expect.stringContaining('<base href="/retoma/" />'),
+    })
+    const script = /src="\.(\/assets\/[^"]+\.js)"/.exec(html)![1]!
+    const loaded = await ask(script)
+    expect(loaded.headers.get('content-type')).toContain('text/javascript')
+    expect(loaded.headers.get('cache-control')).toContain('immutable')
+    expect((await loaded.text()).length).toBeGreaterThan(10_000)
+  }
+  expect(await bodyOf(ask('/api/v1/session'))).toMatchObject({ role: 'admin', via: 'host' })
 }
 
 /** Each event when it happens, while the stream stays open; and who has gone is not told any more. */

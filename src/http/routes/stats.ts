@@ -68,7 +68,16 @@ export const statsRoutes: readonly Route[] = [
     role: 'viewer',
     heavy: true,
     answer: z.looseObject({
-      queues: z.array(z.looseObject({ queue: z.string(), ...live })),
+      queues: z.array(
+        z.looseObject({
+          queue: z.string(),
+          ...live,
+          oldest_ready_seconds: z
+            .number()
+            .nullable()
+            .meta({ description: 'the wait of the oldest job that may start; null: none may' }),
+        }),
+      ),
       kinds: z.array(z.looseObject({ kind: z.string(), ...live })),
       oldest_ready_seconds: z.number().nullable(),
       workers: z.number().int(),

@@ -1906,6 +1906,8 @@ export interface Operations {
         scheduled: number
         running: number
         stalled: number
+        /** the wait of the oldest job that may start; null: none may */
+        oldest_ready_seconds: number | null
       })[]
       kinds: ({
         kind: string

@@ -1,4 +1,5 @@
 /** Says whether the numbers of the page are live; if not, since when. */
+import { useReadHealth } from '../api/read-health.ts'
 import { useFormat } from '../i18n/format.ts'
 import { useMessages } from '../i18n/messages.ts'
 import { classes } from '../lib/classes.ts'
@@ -6,7 +7,10 @@ import { useLiveStatus } from '../live/live-provider.tsx'
 import { shellMessages } from './messages.ts'
 
 export function LiveMark() {
-  const { state, lastAt } = useLiveStatus()
+  const live = useLiveStatus()
+  const reads = useReadHealth()
+  const state = reads.isFailing ? 'lost' : live.state
+  const lastAt = reads.isFailing ? reads.lastAt : live.lastAt
   const words = useMessages(shellMessages)
   const format = useFormat()
   const isLost = state === 'lost'

@@ -21,7 +21,7 @@ interface Row {
   scheduled: number
   stalled: number
   slots: number
-  oldestSeconds: number | undefined
+  oldestSeconds: number | null
   points: readonly (HistoryPoint | undefined)[] | undefined
 }
 
@@ -30,8 +30,9 @@ const ended = (point: HistoryPoint | undefined) =>
 const sum = (points: Row['points'], value: (point: HistoryPoint | undefined) => number) =>
   (points ?? []).reduce((total, point) => total + value(point), 0)
 
-function rowsOf({ queues, workers }: Overview, history: History | undefined): Row[] {
+function rowsOf({ stats, queues, workers }: Overview, history: History | undefined): Row[] {
   const alive = workers.filter(each => !each.dead)
+  const oldest = new Map(stats.queues.map(each => [each.queue, each.oldest_ready_seconds]))
   return queues.map(each => ({
     queue: each.queue,
     paused: each.paused,
@@ -39,13 +40,13 @@ function rowsOf({ queues, workers }: Overview, history: History | undefined): Ro
     running: each.running,
     scheduled: each.scheduled,
     stalled: each.stalled,
-    oldestSeconds: (each as { oldest_ready_seconds?: number | null }).oldest_ready_seconds ?? undefined,
+    oldestSeconds: oldest.get(each.queue) ?? null,
     slots: alive.reduce((slots, worker) => slots + (worker.queues[each.queue] ?? 0), 0),
     points: history?.queues.get(each.queue),
   }))
 }
 
-function columnsOf(words: OverviewWords, format: Format, rows: readonly Row[], hasHistory: boolean): Column<Row>[] {
+function columnsOf(words: OverviewWords, format: Format, hasHistory: boolean): Column<Row>[] {
   const number = (value: number, ink = '') =>
     value === 0 ? <span class="text-faint">0</span> : <span class={ink}>{format.number(value)}</span>
   const right = { align: 'right', width: '5.5rem' } as const
@@ -77,15 +78,15 @@ function columnsOf(words: OverviewWords, format: Format, rows: readonly Row[], h
       cell: row => number(row.stalled, 'font-medium text-warn'),
     },
   ]
-  if (rows.some(row => row.oldestSeconds !== undefined))
-    columns.push({
-      id: 'oldest',
-      header: words.oldest,
-      ...right,
-      width: '6.5rem',
-      hide: 'nav',
-      cell: ({ oldestSeconds }) => (oldestSeconds === undefined ? '–' : format.duration(oldestSeconds * 1000)),
-    })
+  columns.push({
+    id: 'oldest',
+    header: words.oldest,
+    ...right,
+    width: '7rem',
+    hide: 'nav',
+    cell: ({ oldestSeconds }) =>
+      oldestSeconds === null ? <span class="text-faint">–</span> : format.duration(oldestSeconds * 1000),
+  })
   columns.push({
     id: 'slots',
     header: words.slots,
@@ -139,7 +140,7 @@ export function QueueTable({ overview }: { overview: Overview }) {
     <Card title={words.queues} flush>
       <Table
         label={words.queues}
-        columns={columnsOf(words, format, rows, history !== undefined)}
+        columns={columnsOf(words, format, history !== undefined)}
         rows={rows}
         keyOf={row => row.queue}
         onRow={row => navigate(`/queues/${encodeURIComponent(row.queue)}`)}
