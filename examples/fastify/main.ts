@@ -22,10 +22,11 @@ await fastify.register(
     // Retoma reads bodies itself, in its own bounds.
     within.removeAllContentTypeParsers()
     within.addContentTypeParser('*', (_request, _body, done) => done(null))
-    within.all('/*', (request, reply) => {
-      reply.hijack()
-      return handle(request.raw, reply.raw)
-    })
+    for (const path of ['/', '/*'])
+      within.all(path, (request, reply) => {
+        reply.hijack()
+        return handle(request.raw, reply.raw)
+      })
   },
   { prefix: '/retoma' },
 )
