@@ -3,7 +3,13 @@
 export type { TokenRole } from './auth/model/token.ts'
 export type { TokenFilter, TokenView } from './auth/sql/token-rows.ts'
 export type { CreatedToken, CreateTokenOptions, TokensApi } from './auth/tokens.ts'
-export type { BatchActionResult, ResumedBatch, ResumeOptions, RetriedBatch } from './batches/batch-actions.ts'
+export type {
+  BatchActionResult,
+  ItemPageOptions,
+  ResumedBatch,
+  ResumeOptions,
+  RetriedBatch,
+} from './batches/batch-actions.ts'
 export type { StalledBatch } from './batches/batch-stall.ts'
 export {
   type AnyBatch,
@@ -18,6 +24,8 @@ export {
 } from './batches/model/batch.ts'
 export type { BatchAbout } from './batches/model/batch-display.ts'
 export type { BatchState } from './batches/model/batch-state.ts'
+export type { ItemMap } from './batches/model/item-map.ts'
+export type { BatchActionView } from './batches/sql/batch-action-events.ts'
 export type { FailureGroup, ItemFilter, ItemPage } from './batches/sql/batch-items.ts'
 export type { BatchView } from './batches/sql/batch-view.ts'
 export type { SubmitOptions, Submitted } from './batches/submit-batch.ts'
@@ -87,6 +95,7 @@ export { type GuardNow, type GuardValue, guardNow } from './guards/model/guard-v
 export type { TableName } from './guards/model/table-name.ts'
 export type { GuardAbout, GuardError, GuardView } from './guards/sql/guard-runs.ts'
 export type { RowKey } from './guards/sql/mark-lost-rows.ts'
+export type { HealthView, IncidentView, ProblemView } from './incidents/incident-reads.ts'
 export type { NoticeSeverity, WebhookNotice } from './incidents/model/notice.ts'
 export type { BulkActionResult, BulkFilter, BulkOptions } from './jobs/bulk-actions.ts'
 export type { FailOptions } from './jobs/job-actions.ts'
@@ -130,6 +139,7 @@ export type { Isolation, JobPolicy, PolicyAction, PolicyMessages } from './jobs/
 export type { ItemOptions, JobPolicyOptions, PolicyOptions } from './jobs/model/policy-options.ts'
 export type { OwnRetention, Retention } from './jobs/model/retention.ts'
 export type { FinalJobState, JobState } from './jobs/model/state.ts'
+export type { FailureCause } from './jobs/sql/failure-causes.ts'
 export type { JobFilter } from './jobs/sql/job-list.ts'
 export type {
   BlockedLoopView,
@@ -158,6 +168,7 @@ export type {
 } from './limits/model/queue-limits.ts'
 export type { LimitOptions, RateAllowance } from './limits/model/rate-window.ts'
 export type { QueueClearOptions, QueueClearResult, QueueLimitsResult, QueuesApi } from './limits/queue-actions.ts'
+export type { GroupUsage } from './limits/sql/group-usage.ts'
 export type { UpstashAccess } from './limits/upstash.ts'
 export type { EngineHistory, HistoryDistribution, HistoryPoint, QueueHistory } from './metrics/history.ts'
 export type { MetricSource } from './metrics/metrics-registry.ts'

@@ -5,23 +5,29 @@
 
 import type { Language } from './errors/errors.ts'
 import type {
+  BatchActionView,
   BatchView,
   EngineEvent,
   EngineHistory,
   EngineStats,
   Explanation,
+  FailureCause,
   FailureGroup,
   FindingView,
   GroupLimits,
+  GroupUsage,
   GuardRun,
   GuardView,
   HistoryPoint,
+  IncidentView,
+  ItemMap,
   JobDetail,
   JobLogLine,
   JobView,
   MaintenanceReport,
   OmittedFields,
   PerGroupLimits,
+  ProblemView,
   ProviderView,
   QueueLimits,
   QueueRate,
@@ -106,8 +112,19 @@ export const jobDetailWire = ({
 })
 export const logLineWire = (line: JobLogLine) => snakeCase(line)
 export const batchWire = (batch: BatchView) => snakeCase(batch)
+export const itemMapWire = (map: ItemMap) => snakeCase(map)
+export const batchActionWire = (action: BatchActionView) => snakeCase(action)
 export const failureGroupWire = (group: FailureGroup) => snakeCase(group)
 export const queueWire = ({ limits, ...queue }: QueueView) => ({ ...snakeCase(queue), limits: limitsWire(limits) })
+export const groupUsageWire = ({ rate, ...usage }: GroupUsage) => ({
+  ...snakeCase(usage),
+  rate: rate && { limit: rate.limit, per_ms: rate.per },
+})
+export const failureCauseWire = (cause: FailureCause) => snakeCase(cause)
+export const problemWire = ({ sentence, ...problem }: ProblemView | IncidentView, language: Language) => ({
+  ...snakeCase(problem),
+  sentence: sentence[language],
+})
 export const tokenWire = (token: TokenView) => snakeCase(token)
 export const workerWire = (worker: WorkerView) => snakeCase(worker)
 export const providerWire = (provider: ProviderView) => snakeCase(provider)

@@ -13,16 +13,27 @@ import { type ActedBy, checkActor } from '../jobs/model/actor.ts'
 import { type JobState, states } from '../jobs/model/state.ts'
 import type { Clock } from '../lib/clock.ts'
 import { isId } from '../lib/values/id.ts'
+import { isStorableText } from '../lib/values/json.ts'
 import { namePattern } from '../lib/values/name.ts'
 import { checkPage, type ListPage, type ListPageOptions, pageOf } from '../lib/values/page.ts'
 import type { BatchCompletion } from './batch-completion-checks.ts'
 import { continueCascade } from './batch-tick.ts'
 import { type BatchState, batchStates, isFinalBatch } from './model/batch-state.ts'
+import { type ItemMap, mapCells, mostMapped, sampleIds, samplesOfCell } from './model/item-map.ts'
+import { type BatchActionView, viewBatchActions } from './sql/batch-action-events.ts'
 import { applyBatchAction, type BatchActionName, beginRetry, retryResult } from './sql/batch-actions.ts'
 import { runCascadeChunk } from './sql/batch-cascade.ts'
-import { type FailureGroup, type ItemFilter, type ItemPage, viewFailureGroups, viewItems } from './sql/batch-items.ts'
+import {
+  type FailureGroup,
+  type ItemFilter,
+  type ItemPage,
+  jumpToItem,
+  viewFailureGroups,
+  viewItems,
+} from './sql/batch-items.ts'
 import { changePriority } from './sql/batch-priority.ts'
 import { type BatchView, viewBatch, viewBatches } from './sql/batch-view.ts'
+import { viewItemRanges, viewItemSamples, viewItemStates } from './sql/item-states.ts'
 
 /** The result of an action: the state afterwards, and whether this call changed the state. */
 export interface BatchActionResult {
@@ -43,6 +54,12 @@ export interface ResumeOptions extends ActedBy {
   from?: 'paused' | 'stalled'
 }
 
+/** The page of a list of items. */
+export interface ItemPageOptions extends ListPageOptions {
+  /** Begins at this place of the list, from 0; without a filter and without `after`. Erased items shift the places. Default: 0. */
+  offset?: number | undefined
+}
+
 /** The namespace `engine.batches`, without the methods of other files. */
 export interface BatchActions {
   /** The newest first. */
@@ -55,7 +72,11 @@ export interface BatchActions {
     },
   ): Promise<ListPage<BatchView>>
   /** A page may be short even if a next page exists. */
-  items(batchId: string, filter?: ItemFilter & ListPageOptions): Promise<ItemPage>
+  items(batchId: string, filter?: ItemFilter & ItemPageOptions): Promise<ItemPage>
+  /** The states of all items in one small answer: a letter for each item up to 5,000 items, samples of the items above. */
+  map(batchId: string): Promise<ItemMap>
+  /** The actions of people on the batch and on its items, the newest first. */
+  actions(batchId: string, page?: ListPageOptions): Promise<ListPage<BatchActionView>>
   /** The failed items grouped by error fingerprint, the largest group first. */
   failures(batchId: string): Promise<FailureGroup[]>
   /** No further item starts; running items continue to their end. */
@@ -175,12 +196,33 @@ export function createBatchActions(given: {
     },
 
     async items(id, filter = {}) {
-      const { limit: _, after, ...asked } = filter
+      const { limit: _, after, offset, ...asked } = filter
       checkState(asked.state, states)
       checkCause(asked.cause)
+      checkRef(asked)
+      checkOffset(offset, filter)
       const limit = checkPage(filter, cursor => isPlace(cursor, asked.state))
       await found(id)
-      return viewItems(db, id, asked, after, limit)
+      const start = offset === undefined || offset === 0 ? after : await jumpToItem(db, id, offset)
+      if (offset !== undefined && offset > 0 && start === undefined) return { items: [], next: null }
+      return viewItems(db, id, asked, start, limit)
+    },
+
+    async map(id) {
+      const { total } = await found(id)
+      if (total <= mostMapped) {
+        const states = await viewItemStates(db, id)
+        return { id, total, itemsPerCell: 1, samplesPerCell: 1, states }
+      }
+      const samples = sampleIds(await viewItemRanges(db, id), mapCells * samplesOfCell)
+      const states = await viewItemSamples(db, id, samples)
+      return { id, total, itemsPerCell: total / mapCells, samplesPerCell: samplesOfCell, states }
+    },
+
+    async actions(id, page = {}) {
+      const limit = checkPage(page)
+      await found(id)
+      return viewBatchActions(db, id, page.after, limit)
     },
 
     async failures(id) {
@@ -299,6 +341,31 @@ function checkState(state: string | undefined, known: readonly string[]): void {
 function checkCause(cause: string | undefined): void {
   if (cause !== undefined && !/^[0-9a-f]{0,40}$/.test(cause))
     refuseOption('cause', 'it is a cause as failures() names it', 'é uma cause como failures() dá')
+}
+
+/** The lists of failed, running and stalled items have indexes of their own, without the refs. */
+function checkRef({ ref, state, cause }: ItemFilter): void {
+  if (ref === undefined) return
+  if (typeof ref !== 'string' || ref === '' || ref.length > 500 || !isStorableText(ref))
+    refuseOption(
+      'ref',
+      'it is the beginning of a ref, at most 500 characters',
+      'é o começo de um ref, de até 500 caracteres',
+    )
+  if (cause !== undefined || state === 'failed' || state === 'running' || state === 'stalled')
+    refuseOption(
+      'ref',
+      'it does not go with this state or with a cause',
+      'não vai junto com este state nem com uma cause',
+    )
+}
+
+function checkOffset(offset: number | undefined, { after, state, cause, ref }: ItemFilter & ListPageOptions): void {
+  if (offset === undefined) return
+  if (!Number.isInteger(offset) || offset < 0 || offset > 2 ** 31 - 1)
+    refuseOption('offset', 'it is a place in the list, from 0', 'é um lugar na lista, a partir de 0')
+  if ([after, state, cause, ref].some(each => each !== undefined))
+    refuseOption('offset', 'it goes with limit alone', 'vai só com limit')
 }
 
 /** Page cursor: for failed items the error fingerprint and the id of the last item, otherwise the id. */

@@ -34,6 +34,7 @@ import { createFiles } from '../files/file-streams.ts'
 import { checkGuards, createGuardActions } from '../guards/guard-actions.ts'
 import type { Guard } from '../guards/model/guard.ts'
 import { createIdempotentRequests } from '../idempotency/idempotent-request.ts'
+import { createIncidentReads } from '../incidents/incident-reads.ts'
 import { checkNotify, type Notify, notifyJob } from '../incidents/notice-job.ts'
 import { noticeJobState } from '../incidents/sql/incident-changes.ts'
 import { IsolationMode } from '../isolation/isolation-mode.ts'
@@ -42,6 +43,7 @@ import { createJobActions } from '../jobs/job-actions.ts'
 import { checkRetention } from '../jobs/model/retention.ts'
 import type { FinalJobState } from '../jobs/model/state.ts'
 import { SettleListeners } from '../jobs/settle-listeners.ts'
+import { viewFailureCauses } from '../jobs/sql/failure-causes.ts'
 import { pingDatabase, viewWorkers } from '../jobs/sql/job-view.ts'
 import { type Clock, systemClock } from '../lib/clock.ts'
 import { type Log, silentLog } from '../lib/logging/log.ts'
@@ -73,7 +75,7 @@ import {
 } from './engine-options.ts'
 import { type InternalMethods, withInternals } from './internals.ts'
 import { type FlatMethods, parameters } from './method-parameters.ts'
-import { withSystems } from './system-parts.ts'
+import { type SystemParts, withSystems } from './system-parts.ts'
 
 export { openDb } from '../database/db.ts'
 export { checkedInputs } from '../enqueue/check-inputs.ts'
@@ -158,6 +160,8 @@ export async function createEngineOn(open: typeof openDb, options: ResolvedOptio
       currentJob: new CurrentJobTracker(),
       nestedCalls: new NestedCallCheck(),
       jobLogs: options.jobLogs !== false,
+      systems,
+      hasDirectUrl: place.directUrl !== undefined,
     }
     const engine = assemble(parts, changed, leave)
     for (const system of systems) system.attach?.(engine)
@@ -186,6 +190,9 @@ interface Parts {
   currentJob: CurrentJobTracker
   nestedCalls: NestedCallCheck
   jobLogs: boolean
+  systems: readonly SystemParts[]
+  /** LISTEN and heartbeats have an address of their own. */
+  hasDirectUrl: boolean
 }
 
 function assemble(parts: Parts, changed: readonly string[], leave: () => Promise<void>): Engine {
@@ -351,6 +358,18 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     notify: () => backgroundServices.notify(),
     sample: () => backgroundServices.sample(),
     endBatches: () => completion.now(),
+    async doctor() {
+      const { checkAll } = await import('../maintenance/doctor.ts')
+      const { address } = db.direct
+      const { checks } = await checkAll(db, {
+        databaseUrl: '',
+        address,
+        clock,
+        systems: parts.systems,
+        ...(parts.hasDirectUrl ? { databaseDirectUrl: address } : {}),
+      })
+      return checks
+    },
   }
 
   const checked = closedCheck.open.bind(closedCheck) as typeof closedCheck.open
@@ -364,6 +383,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
         ...createJobUpdater({ db, clock, registry, wake }),
         recoverOrphans: createOrphanRecovery({ db, clock, wake }),
         erase: eraser.job,
+        failures: () => viewFailureCauses(db),
       },
       parameters.jobs,
     ),
@@ -377,6 +397,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     metrics: checked(
       {
         ...createStats({ db, clock }),
+        ...createIncidentReads({ db, clock }),
         findings: () => viewFindings(db),
         include: (source: MetricSource) => meter.include(source),
       },

@@ -14,9 +14,11 @@ import type { Events } from '../events/events.ts'
 import type { Explainer } from '../explain/explain.ts'
 import type { FilesApi } from '../files/file-streams.ts'
 import type { GuardsApi } from '../guards/guard-actions.ts'
+import type { IncidentReads } from '../incidents/incident-reads.ts'
 import type { BulkActions } from '../jobs/bulk-actions.ts'
 import type { JobActions, JobReads } from '../jobs/job-actions.ts'
 import type { AnyJob } from '../jobs/model/job.ts'
+import type { FailureCause } from '../jobs/sql/failure-causes.ts'
 import type { WorkerView } from '../jobs/sql/job-view.ts'
 import type { QueuesApi } from '../limits/queue-actions.ts'
 import type { RateLimiter } from '../limits/rate-limiter.ts'
@@ -97,6 +99,8 @@ export interface JobsApi extends JobActions, BulkActions, JobUpdater {
    * erased. Throws `wrong_state`.
    */
   erase(id: string): Promise<EraseResult>
+  /** The 1,000 newest failed jobs of all queues grouped by error fingerprint, the most frequent first. At most 50. */
+  failures(): Promise<FailureCause[]>
 }
 
 /** The namespace `engine.batches`. */
@@ -115,7 +119,7 @@ export interface WorkersApi {
 }
 
 /** The namespace `engine.metrics`. */
-export interface MetricsApi extends MetricReads {
+export interface MetricsApi extends MetricReads, IncidentReads {
   /** The findings of the watchdog: hung, slow, starved; each for as long as the problem lasts. At most 500. */
   findings(): Promise<FindingView[]>
   /** Adds the metrics of `source` to every scrape of this process from now on. */

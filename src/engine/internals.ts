@@ -16,6 +16,7 @@ import type { AnyJob } from '../jobs/model/job.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
 import type { RateLimitPeek } from '../limits/rate-limiter.ts'
+import type { Check } from '../maintenance/model/doctor-check.ts'
 import type { Meter } from '../metrics/metrics-registry.ts'
 import type { IdempotentSchedules } from '../schedules/schedule-actions.ts'
 import type { WorkOptions } from '../worker/work-options.ts'
@@ -45,6 +46,8 @@ export interface InternalMethods
   watchdogLag(): Promise<number | null>
   /** Seconds since the workers of this process could last claim; null: this process has no worker. Workers claim every 5 s. */
   claimLag(): Promise<number | null>
+  /** The checks of `retoma doctor` on the database of this engine, without the check of the settings. */
+  doctor(): Promise<Check[]>
   /** Resolves once every worker of this process has claimed without an error, or has stopped. */
   firstClaim(): Promise<void>
 

@@ -9,7 +9,7 @@
 import { roles } from '../auth/model/token.ts'
 import type { TokenFilter } from '../auth/sql/token-rows.ts'
 import type { CreateTokenOptions } from '../auth/tokens.ts'
-import type { ResumeOptions } from '../batches/batch-actions.ts'
+import type { ItemPageOptions, ResumeOptions } from '../batches/batch-actions.ts'
 import { type AnyBatch, batchOverrides } from '../batches/model/batch.ts'
 import { batchStates } from '../batches/model/batch-state.ts'
 import type { ItemFilter } from '../batches/sql/batch-items.ts'
@@ -237,6 +237,9 @@ const jobFilter: Checks<JobFilter> = {
   ref: text,
   key: text,
   createdBefore: instant,
+  createdAfter: instant,
+  error: text,
+  worker: text,
 }
 const bulkFilter: Checks<BulkFilter> = {
   state: oneOf(...states),
@@ -244,6 +247,9 @@ const bulkFilter: Checks<BulkFilter> = {
   queue: text,
   groupKey: text,
   createdBefore: instant,
+  createdAfter: instant,
+  error: text,
+  ids: (value, at) => ids.check(value, at),
   batchId: text,
 }
 /** For actions on every job that matches the filter. */
@@ -352,10 +358,22 @@ const namespaces: { readonly [Name in Namespace]: ParametersOf<Engine[Name]> } =
       by,
     ],
     erase: [id],
+    failures: [],
   },
   batches: {
     list: [object('filter', { state: oneOf(...batchStates), name: text, ...page })],
-    items: [id, object<ItemFilter & ListPageOptions>('filter', { state: oneOf(...states), cause: left, ...page })],
+    items: [
+      id,
+      object<ItemFilter & ItemPageOptions>('filter', {
+        state: oneOf(...states),
+        cause: left,
+        ref: left,
+        offset: left,
+        ...page,
+      }),
+    ],
+    map: [id],
+    actions: [id, object<ListPageOptions>('page', page)],
     failures: [id],
     pause: [id, by],
     resume: [id, object<ResumeOptions>('options', { by: left, from: oneOf('paused', 'stalled') })],
@@ -380,11 +398,13 @@ const namespaces: { readonly [Name in Namespace]: ParametersOf<Engine[Name]> } =
       ),
       by,
     ],
+    groups: [named('queue'), object<Pick<ListPageOptions, 'limit'>>('page', { limit: left })],
     clear: [named('queue'), object<QueueClearOptions>('options', { by: left, dryRun: bool })],
   },
   schedules: {
     list: [],
     run: [named('schedule'), by],
+    occurrences: [named('schedule'), object<{ count?: number }>('options', { count: left })],
   },
   guards: {
     list: [],
@@ -420,6 +440,8 @@ const namespaces: { readonly [Name in Namespace]: ParametersOf<Engine[Name]> } =
     read: [],
     history: [object<HistoryOptions>('options', { queue: storedText, from: left, to: left, step: left })],
     findings: [],
+    health: [],
+    incidents: [object<{ open?: boolean } & ListPageOptions>('filter', { open: bool, ...page })],
     include: [value('source', fn)],
   },
   files: {
@@ -472,6 +494,7 @@ const internals: ParametersOf<InternalMethods> = {
   notify: [],
   sample: [],
   endBatches: [],
+  doctor: [],
 }
 
 const results: ParametersOf<JobResults> = { resultOf: [id, waitOptions] }

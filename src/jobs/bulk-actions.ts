@@ -17,17 +17,20 @@ import { isStorableText } from '../lib/values/json.ts'
 import { type ActedBy, checkActor } from './model/actor.ts'
 import { finalStates, type JobState } from './model/state.ts'
 import { type BulkChunk, cancelSome, retrySome, someItems } from './sql/bulk-actions.ts'
-import { type JobFilter, listIds, topOfList } from './sql/job-list.ts'
+import { idsIn, type JobFilter, listIds, topOfList } from './sql/job-list.ts'
 
 /** At least one field is required. */
-export interface BulkFilter extends Pick<JobFilter, 'kind' | 'queue' | 'groupKey' | 'createdBefore'> {
+export interface BulkFilter
+  extends Pick<JobFilter, 'kind' | 'queue' | 'groupKey' | 'createdBefore' | 'createdAfter' | 'error'> {
   /**
    * For cancel: `waiting`, `running` or `stalled`; default all three. For retry: `failed`, `skipped` or `cancelled`; default
    * `failed`. For erase: a final state; default all four.
    */
   state?: JobState | undefined
-  /** Only jobs of this batch. Default: any. */
+  /** Only jobs of this batch; without `createdAfter` and `error`. Default: any. */
   batchId?: string | undefined
+  /** Exactly these jobs, at most 1,000, as far as their state allows the action; with `state` alone. Default: any. */
+  ids?: readonly string[] | undefined
 }
 
 /** Options of an action on many jobs. */
@@ -78,6 +81,7 @@ export interface BulkActions {
 }
 
 const chunkSize = 1000
+const mostIds = 1000
 /** A call runs this long before it answers. */
 const longestMs = 5000
 const maxConflictRetries = 5
@@ -99,9 +103,15 @@ export function createBulkActions(given: {
   const { db, clock, batchMoved, wake, leasesEnded, erase } = given
 
   async function checked(filter: BulkFilter, states: readonly JobState[], otherwise: readonly JobState[]) {
-    const { state, batchId, kind, queue, groupKey, createdBefore } = filter
-    if ([state, batchId, kind, queue, groupKey, createdBefore].every(each => each === undefined))
+    const { state, batchId, ids, ...more } = filter
+    const others = Object.values(more).filter(each => each !== undefined)
+    if ([state, batchId, ids, ...others].every(each => each === undefined))
       refuseOption('filter', 'it names nothing: say at least one thing', 'não diz nada: diga ao menos uma coisa')
+    if (ids !== undefined && (ids.length === 0 || ids.length > mostIds || batchId !== undefined || others.length > 0))
+      refuseOption('ids', 'they are 1 to 1000 ids, with state alone', 'são de 1 a 1000 ids, só com state')
+    for (const name of ['createdAfter', 'error'] as const)
+      if (batchId !== undefined && filter[name] !== undefined)
+        refuseOption(name, 'it does not go with batchId', 'não vai junto com batchId')
     if (state !== undefined && !states.includes(state))
       refuseOption('state', `it is one of ${states.join(', ')}`, `é um destes: ${states.join(', ')}`)
     const there =
@@ -112,8 +122,9 @@ export function createBulkActions(given: {
 
   /** Yields the ids of matching jobs in a state, a chunk at a time, with the cursor of the next chunk. */
   async function* ids(filter: BulkFilter, state: JobState, first?: string) {
-    const { batchId, ...same } = filter
-    const texts = [filter.kind, filter.queue, filter.groupKey]
+    const { batchId, ids: named, ...same } = filter
+    if (named !== undefined) return yield { ids: await idsIn(db, named.filter(isId), state), next: null }
+    const texts = [filter.kind, filter.queue, filter.groupKey, filter.error]
     if (texts.some(text => text !== undefined && !isStorableText(text))) return
     for (let after = first; ; ) {
       if (batchId === undefined) {

@@ -269,8 +269,8 @@ export function createJobActions(given: {
     jobs: {
       async list(filter = {}) {
         const limit = checkPage(filter)
-        const { kind, queue, groupKey, ref, key } = filter
-        const texts = [kind, queue, groupKey, ref, key].filter(text => text !== undefined)
+        const { kind, queue, groupKey, ref, key, error, worker } = filter
+        const texts = [kind, queue, groupKey, ref, key, error, worker].filter(text => text !== undefined)
         if (!texts.every(isStorableText)) return { items: [], next: null }
         return listJobs(db, filter, filter.after, limit)
       },

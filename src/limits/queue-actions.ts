@@ -8,7 +8,9 @@ import { topOfList } from '../jobs/sql/job-list.ts'
 import { type QueueView, viewQueues } from '../jobs/sql/job-view.ts'
 import type { Clock } from '../lib/clock.ts'
 import { namePattern } from '../lib/values/name.ts'
+import { checkPage, type ListPageOptions } from '../lib/values/page.ts'
 import { checkLimits, type LimitsByQueue, type QueueLimits } from './model/queue-limits.ts'
+import { type GroupUsage, viewGroupUsage } from './sql/group-usage.ts'
 import { recountLimits } from './sql/limit-counters.ts'
 import { changeQueueLimits, pauseQueue, relimitJobs, saveLimits } from './sql/queue.ts'
 
@@ -45,6 +47,11 @@ export interface QueueClearOptions extends ActedBy {
 export interface QueuesApi {
   /** All queues with their counts and limits. */
   list(): Promise<QueueView[]>
+  /**
+   * The groups of a queue with limits per group: the full groups first, then the groups with most running jobs, 50 or `limit` of them.
+   * Throws `not_found`.
+   */
+  groups(name: string, page?: Pick<ListPageOptions, 'limit'>): Promise<GroupUsage[]>
   /** No worker starts another job of the queue; running jobs continue to their end. */
   pause(name: string, options?: ActedBy): Promise<QueueActionResult>
   /** Continues a paused queue. Throws `not_found`. */
@@ -86,6 +93,11 @@ export function createQueues(given: {
   }
   return {
     list: () => viewQueues(db, clock.instant()),
+    async groups(name, page = {}) {
+      const limit = checkPage(page)
+      if (!(await viewQueues(db, clock.instant())).some(each => each.queue === name)) throw noSuchQueue(name)
+      return viewGroupUsage(db, name, limit, clock.instant())
+    },
     pause: (name, options) => applyAction(name, true, options),
     resume: (name, options) => applyAction(name, false, options),
     async clear(name, { dryRun, ...options } = {}) {

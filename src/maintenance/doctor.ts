@@ -62,6 +62,8 @@ export interface DoctorOptions {
   systems?: readonly { readonly name: string; readonly migrations?: URL | undefined }[]
   log?: Log
   clock?: Clock
+  /** The name of the database in sentences. Default: the address in `databaseUrl`. */
+  address?: string
 }
 
 export interface DoctorReport {
@@ -92,7 +94,7 @@ export function unreachable(error: unknown): DoctorReport {
   }
 }
 
-/** @internal With a database that tests control. */
+/** @internal With an open database: of an engine, or of a test. */
 export async function checkAll(db: Db, options: DoctorOptions): Promise<DoctorReport> {
   const { clock = systemClock, databaseUrl, databaseDirectUrl, freeBytes } = options
   const now = clock.instant()
@@ -102,7 +104,7 @@ export async function checkAll(db: Db, options: DoctorOptions): Promise<DoctorRe
   } catch (error) {
     return unreachable(error)
   }
-  const where = addressOf(databaseUrl)
+  const where = options.address ?? addressOf(databaseUrl)
   const checks: Check[] = [
     ok('database', localized(`the database at ${where} answers`, `o banco em ${where} responde`)),
     checkVersion(server),

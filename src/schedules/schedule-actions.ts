@@ -7,12 +7,14 @@ import { type Db, type Run, runOn } from '../database/db.ts'
 import { lockedKeyOf } from '../enqueue/insert-jobs.ts'
 import type { QueueDepths } from '../enqueue/queue-depth.ts'
 import { hintFor } from '../errors/did-you-mean.ts'
-import { isRetomaError, localized, RetomaError } from '../errors/errors.ts'
+import { isRetomaError, type LocalizedText, localized, RetomaError } from '../errors/errors.ts'
+import { refuseOption } from '../errors/invalid-option.ts'
 import { exactlyOnce, type Replayable } from '../idempotency/idempotent-request.ts'
 import type { IdempotencyKey, StoredResponse } from '../idempotency/stored-response.sql.ts'
 import { type ActedBy, checkActor } from '../jobs/model/actor.ts'
 import type { Clock } from '../lib/clock.ts'
-import { occurrenceAfter } from './model/recurrence.ts'
+import { occurrenceAfter, type Recurrence } from './model/recurrence.ts'
+import { recurrenceWords } from './model/recurrence-words.ts'
 import { inputFor, type Schedule } from './model/schedule.ts'
 import { fireByHand, type ScheduleView, viewSchedules } from './schedule.sql.ts'
 import { jobFor } from './scheduler.ts'
@@ -26,6 +28,22 @@ export interface SchedulesApi {
    * has the unique key, answers the other job with `created: false`. Throws `unknown_schedule`, `queue_full`, `key_locked`.
    */
   run(name: string, options?: ActedBy): Promise<ScheduleRun>
+  /** The next times of a schedule of any process, 10 or `count`, and the recurrence in words. Throws `unknown_schedule`. */
+  occurrences(
+    name: string,
+    options?: {
+      /** The number of times, 1 to 100. Default: 10. */
+      count?: number
+    },
+  ): Promise<ScheduleOccurrences>
+}
+
+/** The next times of a schedule. */
+export interface ScheduleOccurrences {
+  name: string
+  recurrence: Recurrence
+  words: LocalizedText
+  times: Date[]
 }
 
 /** For HTTP alone. */
@@ -76,12 +94,27 @@ export function createScheduleActions(given: {
     wake(options.queue ?? job.queue)
   }
 
+  async function list(): Promise<ScheduleView[]> {
+    const found = await viewSchedules(db, clock.instant())
+    const missing = defined.filter(({ name }) => found.every(each => each.name !== name))
+    return [...found, ...missing.map(each => notYet(each, clock.now()))].sort((a, b) => (a.name < b.name ? -1 : 1))
+  }
+
   return {
     schedules: {
-      async list() {
-        const found = await viewSchedules(db, clock.instant())
-        const missing = defined.filter(({ name }) => found.every(each => each.name !== name))
-        return [...found, ...missing.map(each => notYet(each, clock.now()))].sort((a, b) => (a.name < b.name ? -1 : 1))
+      list,
+
+      async occurrences(name, { count = 10 } = {}) {
+        if (!Number.isInteger(count) || count < 1 || count > 100)
+          refuseOption('count', 'it is from 1 to 100', 'é de 1 a 100')
+        const all = await list()
+        const found = all.find(each => each.name === name)
+        if (found === undefined)
+          throw new RetomaError('unknown_schedule', { name, hint: hintFor(name, all.map(each => each.name)) }) // biome-ignore format: one line
+        const { recurrence, nextAt } = found
+        const times = [nextAt]
+        while (times.length < count) times.push(occurrenceAfter(recurrence, times.at(-1)!))
+        return { name, recurrence, words: recurrenceWords(recurrence), times }
       },
 
       async run(name, options) {

@@ -108,15 +108,15 @@ test('an engine has the methods of its type and no others', async () => {
   expect(Object.keys(engine).sort()).toEqual([...new Set([...flat.split(' '), ...namespaces])].sort())
   const names = Object.fromEntries(namespaces.map(name => [name, Object.keys(engine[name]).sort().join(' ')]))
   expect(names).toEqual({
-    jobs: 'cancel cancelMany erase eraseMany fail list logs recoverOrphans rerun resume retry retryMany skip update',
-    batches: 'cancel erase failures items list pause resume retryFailed setPriority',
-    queues: 'clear list pause resume setLimits',
-    schedules: 'list run',
+    jobs: 'cancel cancelMany erase eraseMany fail failures list logs recoverOrphans rerun resume retry retryMany skip update',
+    batches: 'actions cancel erase failures items list map pause resume retryFailed setPriority',
+    queues: 'clear groups list pause resume setLimits',
+    schedules: 'list occurrences run',
     guards: 'list run',
     providers: 'clear list',
     workers: 'list',
     tokens: 'create list revoke',
-    metrics: 'findings history include read stats',
+    metrics: 'findings health history incidents include read stats',
     files: 'keep open put remove share',
   })
 })

@@ -26,6 +26,7 @@ const walk = {
           cross join lateral (
             select ${jobColumns} from retoma.job
             where id between c.first_id and c.last_id and id > $2 and batch_id = $1 and ($3::text is null or state = $3)
+              and ($6::text is null or starts_with(ref, $6))
             order by id
             limit $4
           ) found
@@ -68,12 +69,43 @@ export type ItemPage = ListPage<JobView>
 
 const chunksPerPage = 20
 
+// The first item of the list from a position on: the chunk by the numbers of items, then the item inside of the chunk.
+const jump = {
+  name: 'view_items_jump',
+  text: `
+    select j.id - 1 as after
+    from (
+      select c.first_id, c.last_id, $2::bigint - c.before as skipped
+      from (
+        select n, first_id, last_id, items, sum(items) over (order by n) - items as before from retoma.batch_chunk where batch_id = $1
+      ) c
+      where c.before <= $2::bigint
+      order by c.n desc
+      limit 1
+    ) at
+      cross join lateral (
+        select id from retoma.job
+        where batch_id = $1 and id between at.first_id and at.last_id
+        order by id
+        offset at.skipped
+        limit 1
+      ) j`,
+}
+
+/** The cursor before the item at a position of the list, from 0; undefined: the list is shorter. */
+export async function jumpToItem(db: Db, batch: string, offset: number): Promise<string | undefined> {
+  const [row] = await db.run<{ after: string }>(jump, [batch, offset])
+  return row?.after
+}
+
 /** Selects items of a batch. */
 export interface ItemFilter {
   /** Only items in this state. Default: any. */
   state?: JobState | undefined
   /** Only failed jobs with this error fingerprint. Default: any. */
   cause?: string | undefined
+  /** Only items whose `ref` begins with this text; not with `cause`, nor with the states `failed`, `running` and `stalled`. Default: any. */
+  ref?: string | undefined
 }
 
 /** Returns the jobs of a batch in the order of the ids; failed jobs in the order of the error fingerprint, then of the id. */
@@ -91,7 +123,7 @@ export async function viewItems(
 async function readItems(
   db: Db,
   batch: string,
-  { state, cause }: ItemFilter,
+  { state, cause, ref }: ItemFilter,
   after: string | undefined,
   limit: number,
 ): Promise<ItemPage> {
@@ -108,7 +140,7 @@ async function readItems(
     ])
     return pageOf(rows, limit)
   }
-  const values = [batch, after ?? '0', state ?? null, limit + 1, chunksPerPage]
+  const values = [batch, after ?? '0', state ?? null, limit + 1, chunksPerPage, ref ?? null]
   const rows = await db.run<JobView & { id: string | null; walkedTo: string | null; more: boolean }>(walk, values)
   const { walkedTo, more } = rows[0]!
   const found = rows.filter(row => row.id !== null).map(({ walkedTo: _, more: __, ...row }) => row)

@@ -4,13 +4,13 @@ import { z } from 'zod'
 import type { Engine } from '../../engine/create-engine.ts'
 import { internalsOf } from '../../engine/internals.ts'
 import { localized, RetomaError } from '../../errors/errors.ts'
-import type { ItemFilter, JobView } from '../../index.ts'
-import { failureGroupWire, jobWire, omittedWire } from '../../json-views.ts'
+import type { ItemFilter, ItemPageOptions, JobView } from '../../index.ts'
+import { batchActionWire, failureGroupWire, itemMapWire, jobWire, omittedWire } from '../../json-views.ts'
 import { omitUndefined } from '../request/omit-undefined.ts'
 import { paged } from '../response/page-of-list.ts'
 import { type Route, route } from '../route.ts'
 import { redactForRole } from '../security/redact-for-role.ts'
-import { idParams, pageOf, pageQuery } from '../shared-schemas.ts'
+import { idParams, instant, pageOf, pageQuery } from '../shared-schemas.ts'
 import { cause, failure, failureGroup } from './batch-schemas.ts'
 import { job, jobActionResult, jobState, noReason, skipBody } from './job-schemas.ts'
 
@@ -43,12 +43,13 @@ async function refuseOthers(engine: Engine, batch: string, id: string): Promise<
 }
 
 /** Each call of the engine examines only a part of a large batch: repeats until there are items, or no more pages. */
-async function pageOfItems(engine: Engine, batch: string, filter: ItemFilter & { limit: number; after?: string }) {
+async function pageOfItems(engine: Engine, batch: string, filter: ItemFilter & ItemPageOptions) {
   const mostReads = 20
-  for (let { after } = filter, left = mostReads; ; left--) {
-    const page = await engine.batches.items(batch, omitUndefined({ ...filter, after }))
+  for (let { after, offset } = filter, left = mostReads; ; left--) {
+    const page = await engine.batches.items(batch, omitUndefined({ ...filter, after, offset }))
     if (page.items.length > 0 || page.next === null || left === 0) return page
     after = page.next
+    offset = undefined
   }
 }
 
@@ -63,7 +64,24 @@ export const batchItemRoutes: readonly Route[] = [
     role: 'viewer',
     heavy: true,
     params: idParams,
-    query: z.strictObject({ state: jobState.optional(), cause: cause.optional(), ...pageQuery }),
+    query: z.strictObject({
+      state: jobState.optional(),
+      cause: cause.optional(),
+      ref: z
+        .string()
+        .min(1)
+        .max(500)
+        .optional()
+        .meta({ description: 'how their refs begin; without cause, and without the states failed, running, stalled' }),
+      offset: z.coerce
+        .number()
+        .int()
+        .min(0)
+        .max(2 ** 31 - 1)
+        .optional()
+        .meta({ description: 'the place in the list to begin at, from 0; with limit alone' }),
+      ...pageQuery,
+    }),
     answer: pageOf(job),
     errors: ['not_found', 'bad_option'],
     async run({ engine, params, query, who }) {
@@ -75,6 +93,55 @@ export const batchItemRoutes: readonly Route[] = [
       const filter = query.cause === undefined ? query : { ...query, state: 'failed' as const }
       const { items, next } = await pageOfItems(engine, params.id, omitUndefined(filter))
       return { items: redactForRole(who, items.map(jobWire)), next }
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/api/v1/batches/{id}/map',
+    name: 'getItemMap',
+    tag: 'batches',
+    summary: 'The states of its items as letters: one for each item up to 5,000 items, samples of 1,000 cells above',
+    role: 'viewer',
+    heavy: true,
+    params: idParams,
+    answer: z.object({
+      id: z.string(),
+      total: z.number().int(),
+      items_per_cell: z.number().meta({ description: 'items that a cell stands for; 1: a cell is an item' }),
+      samples_per_cell: z.number().int().meta({ description: 'letters of a cell' }),
+      states: z.string().meta({
+        description:
+          'in the order of the list: w waiting, r running, t stalled, s succeeded, f failed, k skipped, c cancelled, - erased',
+      }),
+    }),
+    errors: ['not_found'],
+    run: async ({ engine, params }) => itemMapWire(await engine.batches.map(params.id)),
+  }),
+  route({
+    method: 'get',
+    path: '/api/v1/batches/{id}/actions',
+    name: 'listBatchActions',
+    tag: 'batches',
+    summary: 'What people did to it and to its items, the newest first',
+    role: 'viewer',
+    params: idParams,
+    query: z.strictObject(pageQuery),
+    answer: pageOf(
+      z
+        .object({
+          id: z.string(),
+          at: instant,
+          job_id: z.string().nullable().meta({ description: 'null: the action is of the batch itself' }),
+          who: z.string().nullable(),
+          what: z.string(),
+          data: z.record(z.string(), z.unknown()),
+        })
+        .meta({ id: 'BatchAction' }),
+    ),
+    errors: ['not_found', 'bad_option'],
+    async run({ engine, params, query }) {
+      const { items, next } = await engine.batches.actions(params.id, omitUndefined(query))
+      return { items: items.map(batchActionWire), next }
     },
   }),
   route({

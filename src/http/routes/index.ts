@@ -11,6 +11,7 @@ import { jobActionRoutes } from './job-actions.ts'
 import { jobRoutes } from './jobs.ts'
 import { logInRoutes } from './login.ts'
 import { metricsRoutes } from './metrics.ts'
+import { problemRoutes } from './problems.ts'
 import { providerRoutes } from './providers.ts'
 import { queueRoutes } from './queues.ts'
 import { scheduleRoutes } from './schedules.ts'
@@ -34,6 +35,7 @@ export const engineRoutes: readonly Route[] = [
   ...scheduleRoutes,
   ...guardRoutes,
   ...statsRoutes,
+  ...problemRoutes,
   ...eventRoutes,
   ...logInRoutes,
   ...tokenRoutes,

@@ -44,11 +44,18 @@ const filter = {
   group_key: text.optional(),
   batch_id: text.optional(),
   created_before: anyInstant.optional(),
+  created_after: anyInstant.optional().meta({ description: 'without batch_id' }),
+  error: text
+    .optional()
+    .meta({ description: 'a text in the message of the last error, or its code; without batch_id' }),
+  ids: z.array(z.string().max(100)).min(1).max(1000).optional().meta({ description: 'these jobs; with state alone' }),
 }
+
+const dryRun = z.boolean().optional().meta({ description: 'true: counts the jobs that match, and changes nothing' })
 
 const bulkActionResult = z
   .object({
-    changed: z.number().int().meta({ description: 'how many this request moved' }),
+    changed: z.number().int().meta({ description: 'how many this request moved; on a dry run, how many match' }),
     conflicts: z.number().int().meta({ description: 'of a retry: those whose key another job has by now' }),
     done: z
       .boolean()
@@ -65,6 +72,9 @@ const asFilter = (body: z.output<z.ZodObject<typeof filter>> & { state?: JobStat
     groupKey: body.group_key,
     batchId: body.batch_id,
     createdBefore: body.created_before === undefined ? undefined : new Date(body.created_before),
+    createdAfter: body.created_after === undefined ? undefined : new Date(body.created_after),
+    error: body.error,
+    ids: body.ids,
   })
 
 export const jobActionRoutes: readonly Route[] = [
@@ -75,10 +85,14 @@ export const jobActionRoutes: readonly Route[] = [
     tag: 'jobs',
     summary: 'Cancels all that the filter names and that have not ended, for some seconds; again until it is done',
     role: 'operator',
-    body: z.strictObject({ state: z.enum(['waiting', 'running', 'stalled']).optional(), ...filter }),
+    body: z.strictObject({
+      state: z.enum(['waiting', 'running', 'stalled']).optional(),
+      ...filter,
+      dry_run: dryRun,
+    }),
     answer: bulkActionResult,
     errors: ['not_found', 'bad_option'],
-    run: ({ engine, body, who }) => engine.jobs.cancelMany(asFilter(body), { by: who.user }),
+    run: ({ engine, body, who }) => engine.jobs.cancelMany(asFilter(body), { by: who.user, dryRun: body.dry_run }),
   }),
   route({
     method: 'post',
@@ -91,10 +105,12 @@ export const jobActionRoutes: readonly Route[] = [
       state: z.enum(['failed', 'skipped', 'cancelled']).optional(),
       ...filter,
       after: z.string().max(200).optional().meta({ description: 'the `next` of the request before' }),
+      dry_run: dryRun,
     }),
     answer: bulkActionResult,
     errors: ['not_found', 'bad_option'],
-    run: ({ engine, body, who }) => engine.jobs.retryMany(asFilter(body), { by: who.user, after: body.after }),
+    run: ({ engine, body, who }) =>
+      engine.jobs.retryMany(asFilter(body), { by: who.user, after: body.after, dryRun: body.dry_run }),
   }),
   route({
     method: 'post',
@@ -108,7 +124,7 @@ export const jobActionRoutes: readonly Route[] = [
       state: z.enum(finalStates).optional(),
       ...filter,
       after: z.string().max(200).optional().meta({ description: 'the `next` of the request before' }),
-      dry_run: z.boolean().optional().meta({ description: 'true: counts, and erases nothing' }),
+      dry_run: dryRun,
     }),
     answer: bulkActionResult,
     errors: ['not_found', 'bad_option'],

@@ -24,6 +24,9 @@ const listQuery = z.strictObject({
   key: text.optional().meta({ description: 'the job that holds it, of each kind' }),
   batch_id: text.optional().meta({ description: 'with state alone; oldest first' }),
   created_before: anyInstant.optional(),
+  created_after: anyInstant.optional(),
+  error: text.optional().meta({ description: 'a text in the message of the last error, or its code' }),
+  worker: text.optional().meta({ description: 'the running jobs of this worker' }),
   ...pageQuery,
 })
 
@@ -49,9 +52,12 @@ function list(engine: Engine, query: z.output<typeof listQuery>): Promise<ListPa
   const { limit, after, state, batch_id: batch, ...others } = query
   const page = { limit, ...(after === undefined ? {} : { after }) }
   if (batch === undefined) {
-    const { kind, queue, group_key: groupKey, ref, key, created_before: before } = others
+    const { kind, queue, group_key: groupKey, ref, key, created_before: before, created_after: from } = others
+    const { error, worker } = others
     const createdBefore = before === undefined ? undefined : new Date(before)
-    return engine.jobs.list({ state, kind, queue, groupKey, ref, key, createdBefore, ...page })
+    const createdAfter = from === undefined ? undefined : new Date(from)
+    const filter = { state, kind, queue, groupKey, ref, key, createdBefore, createdAfter, error, worker }
+    return engine.jobs.list({ ...filter, ...page })
   }
   for (const [field, value] of Object.entries(others)) {
     if (value !== undefined)

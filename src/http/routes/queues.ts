@@ -1,7 +1,7 @@
 /** Routes of queues: the counts of each queue, pause and resume, the limits, and the explanation. */
 import { z } from 'zod'
 import type { Duration } from '../../index.ts'
-import { limitsWire, queueWire } from '../../json-views.ts'
+import { groupUsageWire, limitsWire, queueWire } from '../../json-views.ts'
 import { omitUndefined } from '../request/omit-undefined.ts'
 import { mostProperties } from '../request/parse-schema.ts'
 import { paged } from '../response/page-of-list.ts'
@@ -82,6 +82,33 @@ export const queueRoutes: readonly Route[] = [
     },
   }),
   route({
+    method: 'get',
+    path: '/api/v1/queues/{name}/groups',
+    name: 'listQueueGroups',
+    tag: 'queues',
+    summary: 'Its groups with limits: the full ones first, then those with most running jobs',
+    role: 'viewer',
+    params: nameParams,
+    query: z.strictObject({ limit: pageQuery.limit }),
+    answer: pageOf(
+      z
+        .object({
+          group: z.string(),
+          running: count,
+          concurrency: count.nullable(),
+          starts: count.nullable().meta({ description: 'in the current period; null: no rate' }),
+          rate: rate.nullable(),
+          full: z.boolean().meta({ description: 'no further job of the group starts now' }),
+        })
+        .meta({ id: 'GroupUsage' }),
+    ),
+    errors: ['not_found'],
+    async run({ engine, params, query }) {
+      const groups = await engine.queues.groups(params.name, query)
+      return { items: groups.map(groupUsageWire), next: null }
+    },
+  }),
+  route({
     method: 'post',
     path: '/api/v1/queues/{name}/pause',
     name: 'pauseQueue',
@@ -113,13 +140,17 @@ export const queueRoutes: readonly Route[] = [
     summary: 'Cancels what waits in it, for some seconds; again until it is done',
     role: 'operator',
     params: nameParams,
+    body: z
+      .strictObject({ dry_run: z.boolean().optional().meta({ description: 'true: counts, and cancels nothing' }) })
+      .optional(),
     answer: z.object({
       queue: z.string(),
       cancelled: count.meta({ description: 'how many this request cancelled' }),
       done: z.boolean().meta({ description: 'false: there may be more; send it again' }),
     }),
     errors: ['not_found'],
-    run: ({ engine, params, who }) => engine.queues.clear(params.name, { by: who.user }),
+    run: ({ engine, params, body, who }) =>
+      engine.queues.clear(params.name, { by: who.user, dryRun: body?.dry_run ?? false }),
   }),
   route({
     method: 'put',

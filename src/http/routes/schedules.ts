@@ -43,6 +43,29 @@ export const scheduleRoutes: readonly Route[] = [
     },
   }),
   route({
+    method: 'get',
+    path: '/api/v1/schedules/{name}/occurrences',
+    name: 'listOccurrences',
+    tag: 'schedules',
+    summary: 'Its next times, and its recurrence in words',
+    role: 'viewer',
+    params: z.object({ name: z.string() }),
+    query: z.strictObject({ count: z.coerce.number().int().min(1).max(100).default(10) }),
+    answer: z.object({
+      name: z.string(),
+      words: z.string(),
+      time_zone: z.string().nullable(),
+      items: z.array(instant),
+      next: z.null(),
+    }),
+    errors: ['unknown_schedule'],
+    async run({ engine, params, query, language }) {
+      const { name, words, recurrence, times } = await engine.schedules.occurrences(params.name, query)
+      const timeZone = 'timeZone' in recurrence ? recurrence.timeZone : null
+      return { name, words: words[language], time_zone: timeZone, items: times, next: null }
+    },
+  }),
+  route({
     method: 'post',
     path: '/api/v1/schedules/{name}/run',
     name: 'runSchedule',

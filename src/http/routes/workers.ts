@@ -12,6 +12,9 @@ const worker = z.object({
   pid: z.number().int(),
   version: z.string(),
   queues: z.record(z.string(), z.number().int()),
+  free_slots: z
+    .record(z.string(), z.number().int())
+    .meta({ description: 'by queue: the further jobs that it could run, at its last heartbeat' }),
   kinds: z.array(z.string()),
   started_at: instant,
   heartbeat_age_seconds: z.number(),

@@ -27,6 +27,12 @@ export interface JobFilter {
   key?: string | undefined
   /** Finds jobs created before this instant. Default: any. */
   createdBefore?: Date | undefined
+  /** Finds jobs created at this instant or later. Default: any. */
+  createdAfter?: Date | undefined
+  /** Finds jobs whose last error has this text in its message or is of this code, in capitals or not. Default: any. */
+  error?: string | undefined
+  /** Finds the running jobs of this worker. Default: any. */
+  worker?: string | undefined
 }
 
 /** The columns to read from retoma.job, and the columns that a page shows. */
@@ -45,7 +51,9 @@ const wanted = (state: string) => `
   and ($4::text is null or queue = $4)
   and ($5::text is null or "groupKey" = $5)
   and ($6::text is null or ref = $6)
-  and ($7::timestamptz is null or "createdAt" < $7)`
+  and ($7::timestamptz is null or "createdAt" < $7)
+  and ($9::timestamptz is null or "createdAt" >= $9)
+  and ($10::text is null or error ->> 'code' = $10 or position(lower($10) in lower(error ->> 'message')) > 0)`
 
 // Both sides stop once the page is full. Only a page that is not full computes the end of the walk, in the same snapshot.
 const walk = ({ columns, shown }: Columns, of: string, state: string) => `
@@ -56,8 +64,8 @@ const walk = ({ columns, shown }: Columns, of: string, state: string) => `
       limit $8
     )
     select ${shown('p')}, case when (select count(*) from page) < $8 then (
-        select case when count(*) = ${walked} then min(id)::text end
-        from (select id from retoma.job where ${of} id < $1 order by id desc limit ${walked}) w
+        select case when count(*) = ${walked} and ($9::timestamptz is null or max(created_at) >= $9) then min(id)::text end
+        from (select id, created_at from retoma.job where ${of} id < $1 order by id desc limit ${walked}) w
       ) end as "walkedTo"
     from (select 1) always left join page p on true
     order by p.id desc`
@@ -65,7 +73,7 @@ const walk = ({ columns, shown }: Columns, of: string, state: string) => `
 // The index is not in the order of ids; up to `sorted` rows are sorted.
 const sort = ({ columns, shown }: Columns, from: string, state: JobState) => `
     with few as materialized (
-      select id, kind, queue, group_key as "groupKey", ref, created_at as "createdAt" from (${from}) l
+      select id, kind, queue, group_key as "groupKey", ref, created_at as "createdAt", error from (${from}) l
     ), found as materialized (
       select id from few
       where id < $1 and (select count(*) from few) <= ${sorted} and ${wanted(`'${state}' = coalesce($2, '${state}')`)}
@@ -78,7 +86,7 @@ const sort = ({ columns, shown }: Columns, from: string, state: JobState) => `
     order by j.id desc`
 
 const live = (state: string) =>
-  `select id, kind, queue, group_key, ref, created_at from retoma.job where ${state} limit ${sorted + 1}`
+  `select id, kind, queue, group_key, ref, created_at, error from retoma.job where ${state} limit ${sorted + 1}`
 
 /** The statements for a page; the filter decides which statement runs. */
 const ways = (name: string, columns: Columns) => ({
@@ -108,9 +116,33 @@ const ways = (name: string, columns: Columns) => ({
     select ${columns.shown('w')}
     from (select name as known from retoma.kind) k
       cross join lateral (
-        select ${columns.columns} from retoma.job where kind = k.known and key = $9 and unique_until is not null and id + 0 < $1 offset 0
+        select ${columns.columns} from retoma.job where kind = k.known and key = $11 and unique_until is not null and id + 0 < $1 offset 0
       ) w
     where ${wanted('($2::text is null or state = $2)')}
+    order by id desc
+    limit $8`,
+  },
+  // Uses the index of refs, in the order of the ids of a ref.
+  referred: {
+    name: `list_${name}_ref`,
+    text: `
+    select ${columns.shown('w')}
+    from (
+      select ${columns.columns} from retoma.job where ref = $6 and id < $1 order by ref desc, id desc limit ${walked}
+    ) w
+    where ${wanted('($2::text is null or state = $2)')}
+    order by id desc
+    limit $8`,
+  },
+  // Uses the index of running jobs, of the worker alone.
+  leased: {
+    name: `list_${name}_worker`,
+    text: `
+    select ${columns.shown('w')}
+    from (
+      select ${columns.columns} from retoma.job where state = 'running' and worker_id = $11 order by worker_id, started_at limit ${sorted}
+    ) w
+    where id + 0 < $1 and ${wanted('($2::text is null or state = $2)')}
     order by id desc
     limit $8`,
   },
@@ -118,7 +150,7 @@ const ways = (name: string, columns: Columns) => ({
 
 const whole = ways('jobs', { columns: jobColumns, shown: listColumns })
 const idsOnly = ways('ids', {
-  columns: 'id, state, kind, queue, group_key as "groupKey", ref, created_at as "createdAt"',
+  columns: 'id, state, kind, queue, group_key as "groupKey", ref, created_at as "createdAt", error',
   shown: of => `${of}.*`,
 })
 
@@ -132,6 +164,16 @@ const top = {
 export async function topOfList(db: Db): Promise<string> {
   const [row] = await db.run<{ id: string }>(top, [])
   return row!.id
+}
+
+const inState = {
+  name: 'list_ids_in',
+  text: `select id::text from retoma.job where id = any ($1::bigint[]) and state = $2 order by id`,
+}
+
+/** The jobs among `ids` that are in a state. */
+export async function idsIn(db: Db, ids: readonly string[], state: JobState): Promise<string[]> {
+  return (await db.run<{ id: string }>(inState, [ids, state])).map(row => row.id)
 }
 
 const maxId = '9223372036854775807'
@@ -162,11 +204,11 @@ async function list<T extends { id: string }>(
   after: string | undefined,
   limit: number,
 ): Promise<ListPage<T>> {
-  const { state, kind, queue, groupKey, ref, createdBefore, key } = filter
+  const { state, kind, queue, groupKey, ref, createdBefore, createdAfter, error, key, worker } = filter
   // Reads an extra row to know whether a next page exists.
   const values = [
     ...[after ?? maxId, state ?? null, kind ?? null, queue ?? null],
-    ...[groupKey ?? null, ref ?? null, createdBefore ?? null, limit + 1],
+    ...[groupKey ?? null, ref ?? null, createdBefore ?? null, limit + 1, createdAfter ?? null, error ?? null],
   ]
   const ask = (statement: Statement, more: unknown[] = []) => db.run<Row<T>>(statement, [...values, ...more])
   /** Returns undefined if the rows are too many to sort. */
@@ -175,6 +217,8 @@ async function list<T extends { id: string }>(
     return rows[0]?.many ? undefined : page<T>(rows, limit)
   }
   if (key !== undefined) return page(await ask(way.keyed, [key]), limit)
+  if (worker !== undefined) return page(await ask(way.leased, [worker]), limit)
+  if (ref !== undefined) return page(await ask(way.referred), limit)
   // An unknown kind has no jobs, so the walk is not necessary.
   if (kind !== undefined && (await db.run(knownKind, [kind])).length === 0) return { items: [], next: null }
   if (state === 'failed' || state === 'stalled') return page(await ask(way[state]), limit)

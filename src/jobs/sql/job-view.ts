@@ -279,6 +279,8 @@ export interface WorkerView {
   pid: number
   version: string
   queues: Record<string, number>
+  /** By queue: the further jobs that the worker could run, at the last heartbeat. */
+  freeSlots: Record<string, number>
   kinds: string[]
   startedAt: Date
   /** Seconds since the last heartbeat, by the database's clock. */
@@ -312,7 +314,7 @@ export interface BlockedLoopView {
 const workers = {
   name: 'view_workers',
   text: `
-    select id, host, pid, version, queues, kinds, started_at as "startedAt",
+    select id, host, pid, version, queues, free_slots as "freeSlots", kinds, started_at as "startedAt",
       greatest(0, extract(epoch from coalesce($1::timestamptz, now()) - heartbeat_at))::float8 as "heartbeatAgeSeconds",
       suspected_at is not null as suspected, dead_at is not null as dead, memory_bytes::float8 as "memoryBytes",
       loop_lag_ms as "loopLagMs", abandoned, write_lag_ms as "writeLagMs", supervised,

@@ -1,0 +1,87 @@
+/** Reads the problems of this moment and the stored incidents, each with a sentence, for `engine.metrics`. */
+import type { Db } from '../database/db.ts'
+import { type LocalizedText, localized } from '../errors/errors.ts'
+import { unwatchedAfter } from '../jobs/model/policy.ts'
+import type { Clock } from '../lib/clock.ts'
+import { checkPage, type ListPage, type ListPageOptions, pageOf } from '../lib/values/page.ts'
+import { type IncidentEvent, type NoticeSeverity, severityOf } from './model/notice.ts'
+import { sentenceOf, sentenceOfMany } from './model/notice-sentences.ts'
+import { type IncidentRow, viewIncidents, viewProblems } from './sql/view-incidents.ts'
+
+/** A problem that a person should know of, with the sentence in both languages. */
+export interface ProblemView {
+  /** Such as batch.stalled, queue.starved, watchdog.late: the names of the notices. */
+  event: IncidentEvent
+  /** Such as batch:17 or queue:mail. */
+  subject: string
+  severity: NoticeSeverity
+  sentence: LocalizedText
+  since: Date
+  facts: Readonly<Record<string, unknown>>
+}
+
+/** The health of the system in one sentence, and the problems of this moment, the worst first. */
+export interface HealthView {
+  severity: 'ok' | NoticeSeverity
+  sentence: LocalizedText
+  since: Date | null
+  problems: ProblemView[]
+}
+
+/** A stored incident. */
+export interface IncidentView extends ProblemView {
+  id: string
+  foundAt: Date
+  /** null: the incident is open. */
+  resolvedAt: Date | null
+}
+
+/** Methods of the namespace `engine.metrics`. */
+export interface IncidentReads {
+  /** Is something wrong now, since when, and what helps: batches that wait for a person, queues without a worker, stuck jobs, a late watchdog. */
+  health(): Promise<HealthView>
+  /** The incidents of the last 30 days, the newest first. Stored by engines with `notify`. */
+  incidents(
+    filter?: {
+      /** true: only open incidents. Default: all. */
+      open?: boolean | undefined
+    } & ListPageOptions,
+  ): Promise<ListPage<IncidentView>>
+}
+
+const order: readonly NoticeSeverity[] = ['critical', 'warning', 'info']
+
+export function createIncidentReads({ db, clock }: { db: Db; clock: Clock }): IncidentReads {
+  return {
+    async health() {
+      const rows = await viewProblems(db, unwatchedAfter, clock.instant())
+      const problems = rows
+        .map(({ event, subject, since, facts }) => ({
+          event,
+          subject,
+          severity: severityOf(event),
+          sentence: sentenceOf(event, facts),
+          since,
+          facts: { ...facts },
+        }))
+        .sort((a, b) => order.indexOf(a.severity) - order.indexOf(b.severity) || a.since.getTime() - b.since.getTime())
+      const [worst] = problems
+      if (worst === undefined)
+        return { severity: 'ok', sentence: localized('Everything is moving.', 'Tudo andando.'), since: null, problems }
+      return { severity: worst.severity, sentence: worst.sentence, since: worst.since, problems }
+    },
+
+    async incidents({ open = false, ...page } = {}) {
+      const limit = checkPage(page)
+      return pageOf((await viewIncidents(db, open, page.after, limit + 1)).map(viewOf), limit)
+    },
+  }
+}
+
+const viewOf = ({ subject, facts, event, ...row }: IncidentRow): IncidentView => ({
+  ...row,
+  event,
+  subject,
+  sentence: subject === 'more' ? sentenceOfMany(event, facts.more ?? 0) : sentenceOf(event, facts),
+  facts: { ...facts },
+})

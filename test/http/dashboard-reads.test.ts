@@ -1,0 +1,190 @@
+/** What a dashboard reads: the map of a batch, places in its list, searches, counts before an action, and what is wrong. */
+import { expect, test } from 'vitest'
+import { defineBatch, defineJob, defineSchedule, doNotRetry, minutes } from '../../src/index.ts'
+import { doorWith } from './support.ts'
+
+const check = defineJob<string>({
+  kind: 'check',
+  queue: 'checks',
+  run(_, code) {
+    if (code.includes('bad')) throw doNotRetry(new Error(`${code.slice(-1)} has no price`))
+  },
+})
+const checks = defineBatch({ name: 'checks', job: check })
+
+test('the map of a batch has a letter for each item, in the order of the list', async () => {
+  const { ask, engine, run } = await doorWith([], { batches: [checks] })
+  const { id } = await engine.submit(checks, ['a', 'bad b', 'c'], { ref: code => code })
+  expect((await ask('GET', `/api/v1/batches/${id}/map`)).body).toEqual({
+    id,
+    total: 3,
+    items_per_cell: 1,
+    samples_per_cell: 1,
+    states: 'www',
+  })
+  await run()
+  expect((await ask('GET', `/api/v1/batches/${id}/map`)).body.states).toBe('sfs')
+  expect((await ask('GET', '/api/v1/batches/17/map')).status).toBe(404)
+})
+
+test('a large batch is sampled, is entered at any place of its list, and is searched by the beginning of a ref', async () => {
+  const { ask, engine } = await doorWith([], { batches: [checks] })
+  const codes = Array.from({ length: 6000 }, (_, n) => `doc-${String(n).padStart(5, '0')}`)
+  const { id } = await engine.submit(checks, codes, { ref: code => code })
+  const { body: map } = await ask('GET', `/api/v1/batches/${id}/map`)
+  expect(map).toMatchObject({ total: 6000, items_per_cell: 6, samples_per_cell: 5, states: 'w'.repeat(5000) })
+  const refs = async (query: string) =>
+    (await ask('GET', `/api/v1/batches/${id}/items?${query}`)).body.items.map((each: { ref: string }) => each.ref)
+  expect(await refs('offset=0&limit=2')).toEqual(['doc-00000', 'doc-00001'])
+  expect(await refs('offset=4321&limit=2')).toEqual(['doc-04321', 'doc-04322'])
+  expect(await refs('offset=5999&limit=2')).toEqual(['doc-05999'])
+  expect(await refs('offset=6000')).toEqual([])
+  expect(await refs('ref=doc-0599&limit=20')).toEqual(codes.slice(5990))
+  expect(await refs('ref=none')).toEqual([])
+  for (const query of ['offset=1&after=5', 'offset=-1', 'ref=a&state=failed', 'offset=1&ref=a'])
+    expect((await ask('GET', `/api/v1/batches/${id}/items?${query}`)).status, query).toBe(400)
+})
+
+test('the actions on a batch and its items are listed with who and what, the newest first', async () => {
+  const { ask, engine, run } = await doorWith([], { batches: [checks] })
+  const { id } = await engine.submit(checks, ['a', 'bad'], { ref: code => code })
+  await engine.batches.pause(id, { by: 'ana' })
+  await engine.batches.resume(id, { by: 'rui' })
+  await run()
+  const [item] = (await engine.batches.items(id, { state: 'failed' })).items
+  await engine.jobs.skip(item!.id, 'not needed', { by: 'ana' })
+  const { body } = await ask('GET', `/api/v1/batches/${id}/actions`)
+  expect(body.items.map(({ who, what, job_id }: Record<string, unknown>) => [who, what, job_id])).toEqual([
+    ['ana', 'skip', item!.id],
+    ['rui', expect.stringContaining('resume'), null],
+    ['ana', 'pause', null],
+  ])
+  const { body: page } = await ask('GET', `/api/v1/batches/${id}/actions?limit=1`)
+  expect((await ask('GET', `/api/v1/batches/${id}/actions?limit=1&after=${page.next}`)).body.items).toMatchObject([
+    { who: 'rui' },
+  ])
+})
+
+test('jobs are found by ref, by error text, by the time of their enqueue and by their worker', async () => {
+  const { ask, engine, run, clock } = await doorWith([check])
+  const first = await engine.enqueue(check, 'bad x', { ref: 'A-1' })
+  await clock.advance(minutes(10))
+  const from = clock.now().toISOString()
+  const second = await engine.enqueue(check, 'bad y', { ref: 'A-1' })
+  await engine.enqueue(check, 'fine', { ref: 'A-2' })
+  await run()
+  const ids = async (query: string) =>
+    (await ask('GET', `/api/v1/jobs?${query}`)).body.items.map((each: { id: string }) => each.id)
+  expect(await ids('ref=A-1')).toEqual([second.id, first.id])
+  expect(await ids(`ref=A-1&limit=1&after=${second.id}`)).toEqual([first.id])
+  expect(await ids('ref=A-1&state=succeeded')).toEqual([])
+  expect(await ids('state=failed&error=X%20HAS%20no')).toEqual([first.id])
+  expect(await ids(`state=failed&created_after=${from}`)).toEqual([second.id])
+  expect(await ids('error=%25')).toEqual([])
+  expect(await ids('worker=w-nobody')).toEqual([])
+})
+
+test('a count comes before a bulk action, which takes a filter or a selection of jobs', async () => {
+  const { ask, engine, run } = await doorWith([check])
+  const jobs = []
+  for (const code of ['bad x', 'bad y', 'bad y', 'fine']) jobs.push((await engine.enqueue(check, code)).id)
+  expect((await ask('POST', '/api/v1/queues/checks/clear', { body: { dry_run: true } })).body).toMatchObject({
+    done: true,
+  })
+  expect((await ask('POST', '/api/v1/jobs/cancel', { body: { queue: 'checks', dry_run: true } })).body.changed).toBe(4)
+  await run()
+  const retry = async (body: object) => (await ask('POST', '/api/v1/jobs/retry', { body })).body
+  expect(await retry({ state: 'failed', dry_run: true })).toMatchObject({ changed: 3, done: true })
+  expect(await retry({ error: 'y has no', dry_run: true })).toMatchObject({ changed: 2 })
+  expect(await retry({ ids: [jobs[0], jobs[3], '99999', 'x'], dry_run: true })).toMatchObject({ changed: 1 })
+  expect((await engine.job(jobs[0]!))!.state).toBe('failed')
+  expect(await retry({ ids: [jobs[0], jobs[3]] })).toMatchObject({ changed: 1, done: true })
+  expect((await engine.job(jobs[0]!))!.state).toBe('waiting')
+  expect(await retry({ error: 'y has no' })).toMatchObject({ changed: 2 })
+  for (const body of [{ ids: [] }, { ids: ['1'], kind: 'check' }, { error: 'a', batch_id: '1' }])
+    expect((await ask('POST', '/api/v1/jobs/retry', { body })).status).toBeGreaterThanOrEqual(400)
+})
+
+test('the newest failures of all queues are grouped by cause', async () => {
+  const { ask, engine, run } = await doorWith([check])
+  for (const code of ['bad x', 'bad x', 'bad y']) await engine.enqueue(check, code)
+  await run()
+  const { body } = await ask('GET', '/api/v1/failures/causes')
+  const total = body.items.reduce((sum: number, each: { count: number }) => sum + each.count, 0)
+  expect(total).toBe(3)
+  expect(body.items[0]).toMatchObject({
+    queues: ['checks'],
+    kinds: ['check'],
+    message: expect.stringMatching(/has no price$/),
+  })
+})
+
+test('health is one sentence: all is moving, or the worst problem and since when', async () => {
+  const { ask, engine, clock, tick } = await doorWith([], { batches: [checks] })
+  await tick()
+  const portuguese = { headers: { 'accept-language': 'pt-BR' } }
+  expect((await ask('GET', '/api/v1/stats/health', portuguese)).body).toEqual({
+    severity: 'ok',
+    sentence: 'Tudo andando.',
+    since: null,
+    problems: [],
+  })
+  const { id } = await engine.submit(checks, ['a'])
+  for (let n = 0; n < 10; n++) {
+    await clock.advance(minutes(1))
+    await tick()
+  }
+  const { body } = await ask('GET', '/api/v1/stats/health', portuguese)
+  expect(body).toMatchObject({ severity: 'critical', since: expect.any(String) })
+  expect(body.problems.map((each: { subject: string }) => each.subject)).toContain(`batch:${id}`)
+  expect(body.problems[0].sentence).toMatch(/[áãéíóúç]|Fila|lote/)
+  expect((await ask('GET', '/api/v1/findings')).status).toBe(200)
+  expect((await ask('GET', '/api/v1/incidents?open=true')).body).toEqual({ items: [], next: null })
+})
+
+test('the checks of the doctor are for admins', async () => {
+  const { ask, engine, tick } = await doorWith([check])
+  await tick()
+  const { token: viewer } = await engine.tokens.create({ user: 'ana', role: 'viewer' })
+  const { token: admin } = await engine.tokens.create({ user: 'rui', role: 'admin' })
+  expect((await ask('GET', '/api/v1/doctor', { token: viewer })).status).toBe(403)
+  const { status, body } = await ask('GET', '/api/v1/doctor', { token: admin })
+  expect(status).toBe(200)
+  expect(body.checks.map((each: { check: string }) => each.check)).toEqual(
+    expect.arrayContaining(['database', 'version', 'schema', 'workers', 'watchdog']),
+  )
+  expect(body.checks.find((each: { check: string }) => each.check === 'schema').verdict).toBe('ok')
+})
+
+test('a schedule has its next times and its recurrence in words', async () => {
+  const nightly = defineSchedule({
+    name: 'nightly',
+    job: defineJob({ kind: 'tidy', run: () => {} }),
+    cron: '0 4 * * *',
+    timeZone: 'America/Sao_Paulo',
+  })
+  const { ask } = await doorWith([], { schedules: [nightly] })
+  const { body } = await ask('GET', '/api/v1/schedules/nightly/occurrences?count=3')
+  expect(body).toEqual({
+    name: 'nightly',
+    words: 'every day at 04:00 (America/Sao_Paulo)',
+    time_zone: 'America/Sao_Paulo',
+    items: ['2030-01-02T07:00:00.000Z', '2030-01-03T07:00:00.000Z', '2030-01-04T07:00:00.000Z'],
+    next: null,
+  })
+  expect((await ask('GET', '/api/v1/schedules/other/occurrences')).status).toBe(404)
+})
+
+test('the groups of a queue show what they use of their limits, the full ones first', async () => {
+  const { ask, engine, run } = await doorWith([check], {
+    limits: { checks: { perGroup: { rate: { limit: 1, per: minutes(60) } } } },
+  })
+  for (const group of ['a', 'b']) await engine.enqueue(check, 'fine', { groupKey: group })
+  await engine.enqueue(check, 'fine', { groupKey: 'a' })
+  await run()
+  expect((await ask('GET', '/api/v1/queues/checks/groups')).body.items).toMatchObject([
+    { group: 'a', running: 0, concurrency: null, starts: 1, rate: { limit: 1, per_ms: 3_600_000 }, full: true },
+    { group: 'b', full: true },
+  ])
+  expect((await ask('GET', '/api/v1/queues/none/groups')).status).toBe(404)
+})
