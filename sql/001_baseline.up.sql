@@ -374,6 +374,7 @@ create table retoma.schedule (
   last_job bigint,                            -- that job; retention may have removed it
   seen_at timestamptz not null,               -- last check by a process with the recurrence in force
   retired jsonb[] not null default '{}',      -- earlier recurrences, the last first
+  paused boolean not null default false,      -- true: occurrences pass without a job
   constraint schedule_catch_up check (catch_up in ('skip', 'once', 'all'))
 );
 

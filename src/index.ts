@@ -204,5 +204,10 @@ export {
   type ScheduleOptions,
 } from './schedules/model/schedule.ts'
 export type { ScheduleView } from './schedules/schedule.sql.ts'
-export type { ScheduleRun, SchedulesApi } from './schedules/schedule-actions.ts'
+export type {
+  ScheduleActionResult,
+  ScheduleOccurrences,
+  ScheduleRun,
+  SchedulesApi,
+} from './schedules/schedule-actions.ts'
 export { readSystemSettings, type Setting, type SystemSettings, settingChecks } from './settings/system-settings.ts'

@@ -404,6 +404,8 @@ const namespaces: { readonly [Name in Namespace]: ParametersOf<Engine[Name]> } =
   schedules: {
     list: [],
     run: [named('schedule'), by],
+    pause: [named('schedule'), by],
+    resume: [named('schedule'), by],
     occurrences: [named('schedule'), object<{ count?: number }>('options', { count: left })],
   },
   guards: {

@@ -16,7 +16,7 @@ import type { Clock } from '../lib/clock.ts'
 import { occurrenceAfter, type Recurrence } from './model/recurrence.ts'
 import { recurrenceWords } from './model/recurrence-words.ts'
 import { inputFor, type Schedule } from './model/schedule.ts'
-import { fireByHand, type ScheduleView, viewSchedules } from './schedule.sql.ts'
+import { bringIntoForce, fireByHand, pauseSchedule, type ScheduleView, viewSchedules } from './schedule.sql.ts'
 import { jobFor } from './scheduler.ts'
 
 /** The namespace `engine.schedules`. */
@@ -28,6 +28,10 @@ export interface SchedulesApi {
    * has the unique key, answers the other job with `created: false`. Throws `unknown_schedule`, `queue_full`, `key_locked`.
    */
   run(name: string, options?: ActedBy): Promise<ScheduleRun>
+  /** The occurrences of a schedule pass without a job until `resume`, in every process. Throws `unknown_schedule`. */
+  pause(name: string, options?: ActedBy): Promise<ScheduleActionResult>
+  /** A paused schedule goes on with its next occurrence; what passed meanwhile is not caught up. Throws `unknown_schedule`. */
+  resume(name: string, options?: ActedBy): Promise<ScheduleActionResult>
   /** The next times of a schedule of any process, 10 or `count`, and the recurrence in words. Throws `unknown_schedule`. */
   occurrences(
     name: string,
@@ -36,6 +40,13 @@ export interface SchedulesApi {
       count?: number
     },
   ): Promise<ScheduleOccurrences>
+}
+
+/** The result of an action: the schedule afterwards, and whether this call changed the schedule. */
+export interface ScheduleActionResult {
+  name: string
+  paused: boolean
+  changed: boolean
 }
 
 /** The next times of a schedule. */
@@ -94,6 +105,29 @@ export function createScheduleActions(given: {
     wake(options.queue ?? job.queue)
   }
 
+  async function setPaused(name: string, paused: boolean, options: ActedBy | undefined): Promise<ScheduleActionResult> {
+    const by = checkActor(options)
+    const { recurrence } = await find(name)
+    const nextAt = occurrenceAfter(recurrence, clock.now())
+    const apply = () => pauseSchedule(db, name, { paused, nextAt, by }, clock.instant())
+    let applied = await apply()
+    if (applied === undefined) {
+      // A schedule of this engine that no process has stored so far.
+      const { job, catchUp } = defined.find(each => each.name === name)!
+      await bringIntoForce(db, { name, kind: job.kind, recurrence, catchUp }, nextAt, clock.instant())
+      applied = await apply()
+    }
+    return { name, paused, changed: applied?.changed ?? false }
+  }
+
+  async function find(name: string): Promise<ScheduleView> {
+    const all = await list()
+    const found = all.find(each => each.name === name)
+    if (found !== undefined) return found
+    const known = all.map(each => each.name)
+    throw new RetomaError('unknown_schedule', { name, hint: hintFor(name, known) })
+  }
+
   async function list(): Promise<ScheduleView[]> {
     const found = await viewSchedules(db, clock.instant())
     const missing = defined.filter(({ name }) => found.every(each => each.name !== name))
@@ -103,15 +137,13 @@ export function createScheduleActions(given: {
   return {
     schedules: {
       list,
+      pause: (name, options) => setPaused(name, true, options),
+      resume: (name, options) => setPaused(name, false, options),
 
       async occurrences(name, { count = 10 } = {}) {
         if (!Number.isInteger(count) || count < 1 || count > 100)
           refuseOption('count', 'it is from 1 to 100', 'é de 1 a 100')
-        const all = await list()
-        const found = all.find(each => each.name === name)
-        if (found === undefined)
-          throw new RetomaError('unknown_schedule', { name, hint: hintFor(name, all.map(each => each.name)) }) // biome-ignore format: one line
-        const { recurrence, nextAt } = found
+        const { recurrence, nextAt } = await find(name)
         const times = [nextAt]
         while (times.length < count) times.push(occurrenceAfter(recurrence, times.at(-1)!))
         return { name, recurrence, words: recurrenceWords(recurrence), times }
@@ -146,6 +178,7 @@ function notYet({ name, job, recurrence, catchUp }: Schedule, now: Date): Schedu
     lastAt: null,
     lastJob: null,
     active: false,
+    paused: false,
   }
 }
 

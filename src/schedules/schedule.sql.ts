@@ -14,6 +14,7 @@
 
 import { type Db, type Run, runOn } from '../database/db.ts'
 import { enqueueJobs, type NewJob } from '../enqueue/enqueue.sql.ts'
+import { noteEvents } from '../jobs/sql/transition.ts'
 import type { CatchUp } from './model/catch-up.ts'
 import type { Recurrence } from './model/recurrence.ts'
 
@@ -48,6 +49,8 @@ export interface ScheduleCheck {
   mayTake: boolean
   /** The last check by a process with the recurrence in force. */
   seenAt: Date | null
+  /** The occurrences pass without a job. */
+  paused: boolean
 }
 
 // Writes once a minute, not at every check. Locks in order and skips locked rows: a concurrent check writes the same
@@ -70,7 +73,7 @@ const readDue = {
     )
     select m.name, coalesce($1::timestamptz, now()) as now, s.next_at as "nextAt", s.seen_at as "seenAt",
       coalesce(s.next_at <= coalesce($1::timestamptz, now()), false) as due,
-      coalesce(s.recurrence = m.recurrence, false) as "inForce",
+      coalesce(s.recurrence = m.recurrence, false) as "inForce", coalesce(s.paused, false) as paused,
       coalesce(s.recurrence <> m.recurrence and (m.recurrence <> all (s.retired) or s.seen_at < coalesce($1::timestamptz, now()) - interval '3 minutes'), false)
         as "mayTake"
     from mine m left join retoma.schedule s on s.name = m.name
@@ -116,7 +119,7 @@ const win = {
     set next_at = $5, kind = $3, catch_up = $6, seen_at = coalesce($1::timestamptz, now()),
       last_occurrence = coalesce($7, last_occurrence),
       last_at = case when $7::timestamptz is null then last_at else coalesce($1::timestamptz, now()) end
-    where name = $2 and next_at = $8 and next_at <= coalesce($1::timestamptz, now()) and recurrence = $4
+    where name = $2 and next_at = $8 and next_at <= coalesce($1::timestamptz, now()) and recurrence = $4 and paused = $9
     returning name`,
 }
 
@@ -136,13 +139,15 @@ export interface Firing {
   /** The last enqueued occurrence; undefined: none is enqueued, and the schedule only advances. */
   occurrence: Date | undefined
   jobs: readonly NewJob[]
+  /** As read before: a pause or a resume in between leaves the occurrence to the next check. */
+  paused: boolean
 }
 
 /** Returns the ids of the jobs; undefined: another process won the occurrence. */
 export function fireOccurrences(
   db: Db,
   schedule: StoredSchedule,
-  { nextAt, afterwards, occurrence, jobs }: Firing,
+  { nextAt, afterwards, occurrence, jobs, paused }: Firing,
   now: Date | null,
 ): Promise<string[] | undefined> {
   const { name, kind, recurrence, catchUp } = schedule
@@ -158,6 +163,7 @@ export function fireOccurrences(
       catchUp,
       occurrence ?? null,
       nextAt,
+      paused,
     ])
     if (won.length === 0) return undefined
     const made = await enqueueJobs(run, jobs, now)
@@ -210,15 +216,45 @@ export interface ScheduleView {
   lastJob: string | null
   /** A process has the schedule in its code and checks the schedule; otherwise the schedule enqueues nothing. */
   active: boolean
+  /** A person has paused the schedule: its occurrences pass without a job. */
+  paused: boolean
 }
 
 const view = {
   name: 'schedule_view',
   text: `
     select s.name, s.kind, s.recurrence, s.catch_up as "catchUp", s.next_at as "nextAt", s.last_occurrence as "lastOccurrence", s.last_at as "lastAt",
-      s.last_job as "lastJob", s.seen_at >= coalesce($1::timestamptz, now()) - interval '3 minutes' as active
+      s.last_job as "lastJob", s.paused, s.seen_at >= coalesce($1::timestamptz, now()) - interval '3 minutes' as active
     from retoma.schedule s
     order by s.name`,
 }
 
 export const viewSchedules = (db: Db, now: Date | null): Promise<ScheduleView[]> => db.run<ScheduleView>(view, [now])
+
+const scheduleAction = `jsonb_build_object('who', $5::text, 'what', case when $3 then 'pause schedule' else 'resume schedule' end, 'schedule', m.name)`
+
+// A resume goes on with the first occurrence from now on: what passed during the pause is not caught up.
+const pause = {
+  name: 'schedule_pause',
+  text: `
+    with known as (select name from retoma.schedule where name = $2),
+    moved as (
+      update retoma.schedule
+      set paused = $3, next_at = case when not $3 and next_at <= coalesce($1::timestamptz, now()) then $4 else next_at end
+      where name = $2 and paused <> $3
+      returning name
+    ),
+    ${noteEvents({ of: 'moved', type: 'action', data: scheduleAction }, 'coalesce($1::timestamptz, now())')}
+    select exists (select from moved) as changed from known`,
+}
+
+/** Pauses or resumes a schedule; undefined: no process has stored the schedule. `nextAt`: the first occurrence from now on. */
+export async function pauseSchedule(
+  db: Db,
+  name: string,
+  given: { paused: boolean; nextAt: Date; by: string | undefined },
+  now: Date | null,
+): Promise<{ changed: boolean } | undefined> {
+  const [row] = await db.run<{ changed: boolean }>(pause, [now, name, given.paused, given.nextAt, given.by ?? null])
+  return row
+}

@@ -63,13 +63,16 @@ export function createScheduler(given: {
     const { recurrence, catchUp, name, job, options } = schedule
     let nextAt = check.nextAt!
     for (let i = 0; i < maxChunks && nextAt <= check.now; i++) {
-      const { occurrences, nextAt: afterwards } = dueOccurrences(recurrence, catchUp, nextAt, check.now, chunkSize)
+      const { paused } = check
+      const { occurrences, nextAt: afterwards } = paused
+        ? { occurrences: [], nextAt: occurrenceAfter(recurrence, check.now) }
+        : dueOccurrences(recurrence, catchUp, nextAt, check.now, chunkSize)
       const jobs = await jobsFor(schedule, occurrences)
       if (jobs === undefined) return pollIntervalMs
       const made = await fireOccurrences(
         db,
         schedule,
-        { nextAt, afterwards, occurrence: occurrences.at(-1), jobs },
+        { nextAt, afterwards, occurrence: occurrences.at(-1), jobs, paused },
         now,
       )
       if (made === undefined) return Math.max(afterwards.getTime() - check.now.getTime(), closest) // another process fires it

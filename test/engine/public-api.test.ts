@@ -111,7 +111,7 @@ test('an engine has the methods of its type and no others', async () => {
     jobs: 'cancel cancelMany erase eraseMany fail failures list logs recoverOrphans rerun resume retry retryMany skip update',
     batches: 'actions cancel erase failures items list map pause resume retryFailed setPriority',
     queues: 'clear groups list pause resume setLimits',
-    schedules: 'list occurrences run',
+    schedules: 'list occurrences pause resume run',
     guards: 'list run',
     providers: 'clear list',
     workers: 'list',

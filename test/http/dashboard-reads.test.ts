@@ -188,3 +188,30 @@ test('the groups of a queue show what they use of their limits, the full ones fi
   ])
   expect((await ask('GET', '/api/v1/queues/none/groups')).status).toBe(404)
 })
+
+test('a paused schedule lets its occurrences pass without a job, and goes on with the next one', async () => {
+  const job = defineJob({ kind: 'tidy', run: () => {} })
+  const often = defineSchedule({ name: 'often', job, every: minutes(5), catchUp: 'all' })
+  const { ask, engine, clock, schedule } = await doorWith([], { schedules: [often] })
+  const count = async () => (await engine.jobs.list({ kind: 'tidy' })).items.length
+  expect((await ask('POST', '/api/v1/schedules/often/pause')).body).toEqual({
+    name: 'often',
+    paused: true,
+    changed: true,
+  })
+  expect((await ask('POST', '/api/v1/schedules/often/pause')).body.changed).toBe(false)
+  for (let n = 0; n < 3; n++) {
+    await schedule()
+    await clock.advance(minutes(5))
+  }
+  expect(await count()).toBe(0)
+  // The last occurrence is due and no process has let it pass: it is not caught up either.
+  expect((await ask('POST', '/api/v1/schedules/often/resume')).body).toMatchObject({ paused: false, changed: true })
+  await schedule()
+  expect(await count()).toBe(0)
+  await clock.advance(minutes(5))
+  await schedule()
+  expect(await count()).toBe(1)
+  expect((await ask('GET', '/api/v1/schedules')).body.items).toMatchObject([{ name: 'often', paused: false }])
+  expect((await ask('POST', '/api/v1/schedules/none/pause')).status).toBe(404)
+})

@@ -56,7 +56,7 @@ export function scheduleLines(schedules: readonly ScheduleView[], { word, langua
   const now = systemClock.now()
   return table(
     word.schedules.columns,
-    schedules.map(({ name, kind, recurrence, nextAt, lastAt, lastJob, active }) => [
+    schedules.map(({ name, kind, recurrence, nextAt, lastAt, lastJob, active, paused }) => [
       name,
       kind,
       'every' in recurrence
@@ -65,7 +65,13 @@ export function scheduleLines(schedules: readonly ScheduleView[], { word, langua
       when(nextAt, now, language),
       lastAt === null ? '' : relative(lastAt, now, language),
       lastJob ?? '',
-      !active ? word.schedules.inactive : now.getTime() - nextAt.getTime() > lateMs ? word.schedules.late : '',
+      paused
+        ? word.schedules.paused
+        : !active
+          ? word.schedules.inactive
+          : now.getTime() - nextAt.getTime() > lateMs
+            ? word.schedules.late
+            : '',
     ]),
   )
 }

@@ -466,6 +466,7 @@ export const en = {
     none: 'no schedules; retoma.config defines them with defineSchedule',
     every: (duration: string) => `every ${duration}`,
     inactive: 'no process keeps it; it does not fire',
+    paused: 'paused',
     late: 'late: whatever kept it may have ended',
     ran: (name: string, id: string) => `${name} made job ${id}; its occurrences continue as before`,
   },

@@ -464,6 +464,7 @@ export const pt: CliMessages = {
     columns: ['agendamento', 'tipo', 'plano', 'próximo', 'último', 'último job', ''],
     none: 'nenhum agendamento; o retoma.config os define com defineSchedule',
     every: duration => `a cada ${duration}`,
+    paused: 'pausado',
     inactive: 'nenhum processo cuida dele; não dispara',
     late: 'atrasado: quem cuidava dele pode ter terminado',
     ran: (name, id) => `${name} criou o job ${id}; o plano dele segue como antes`,

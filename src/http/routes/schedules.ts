@@ -22,10 +22,25 @@ const schedule = z
     last_at: instant.nullable(),
     last_job: z.string().nullable(),
     active: z.boolean().meta({ description: 'a process has this schedule; without a process it does not fire' }),
+    paused: z.boolean().meta({ description: 'its occurrences pass without a job' }),
   })
   .meta({ id: 'Schedule' })
 
 type Fired = Awaited<ReturnType<Engine['schedules']['run']>>
+
+const pauseRoute = (action: 'pause' | 'resume', name: string, summary: string): Route =>
+  route({
+    method: 'post',
+    path: `/api/v1/schedules/{name}/${action}`,
+    name,
+    tag: 'schedules',
+    summary,
+    role: 'operator',
+    params: z.object({ name: z.string() }),
+    answer: z.object({ name: z.string(), paused: z.boolean(), changed: z.boolean() }),
+    errors: ['unknown_schedule'],
+    run: ({ engine, params, who }) => engine.schedules[action](params.name, { by: who.user }),
+  })
 
 export const scheduleRoutes: readonly Route[] = [
   route({
@@ -65,6 +80,8 @@ export const scheduleRoutes: readonly Route[] = [
       return { name, words: words[language], time_zone: timeZone, items: times, next: null }
     },
   }),
+  pauseRoute('pause', 'pauseSchedule', 'Its occurrences pass without a job, in every process'),
+  pauseRoute('resume', 'resumeSchedule', 'A paused one goes on with its next occurrence; nothing is caught up'),
   route({
     method: 'post',
     path: '/api/v1/schedules/{name}/run',
