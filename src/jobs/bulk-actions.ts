@@ -123,7 +123,10 @@ export function createBulkActions(given: {
   /** Yields the ids of matching jobs in a state, a chunk at a time, with the cursor of the next chunk. */
   async function* ids(filter: BulkFilter, state: JobState, first?: string) {
     const { batchId, ids: named, ...same } = filter
-    if (named !== undefined) return yield { ids: await idsIn(db, named.filter(isId), state), next: null }
+    if (named !== undefined) {
+      yield { ids: await idsIn(db, named.filter(isId), state), next: null }
+      return
+    }
     const texts = [filter.kind, filter.queue, filter.groupKey, filter.error]
     if (texts.some(text => text !== undefined && !isStorableText(text))) return
     for (let after = first; ; ) {

@@ -59,7 +59,7 @@ test('status: each number of a queue is under its own heading', () => {
 })
 
 const worker: WorkerView = {
-  id: 'w1', host: 'box', pid: 77, version: '0', queues: { mail: 5, pdf: 2 }, kinds: [], startedAt: daysAgo(3),
+  id: 'w1', host: 'box', pid: 77, version: '0', queues: { mail: 5, pdf: 2 }, freeSlots: {}, kinds: [], startedAt: daysAgo(3),
   heartbeatAgeSeconds: 180, suspected: false, dead: false, running: 4, memoryBytes: null, loopLagMs: 900, abandoned: 6,
   writeLagMs: 0, supervised: false, blocked: null,
 } // biome-ignore format: one row

@@ -85,7 +85,13 @@ test('a process that is stopped in mid-firing and comes back late writes nothing
 
 test('an occurrence that another has fired is lost, though the next one is due by now as well', async () => {
   await processWith(hourly).tick(at(0))
-  const firing = { nextAt: at(one), afterwards: at(2 * one), occurrence: at(one), jobs: [newJob({ ref: occurrence })] }
+  const firing = {
+    nextAt: at(one),
+    afterwards: at(2 * one),
+    occurrence: at(one),
+    jobs: [newJob({ ref: occurrence })],
+    paused: false,
+  }
   const fire = () => fireOccurrences(store.another(), { ...hourly, kind: 'tidy' }, firing, at(3 * one))
   const fired = await Promise.all(Array.from({ length: 8 }, fire))
   expect(fired.filter(ids => ids !== undefined)).toHaveLength(1)
