@@ -158,8 +158,8 @@ create index job_finished_own on retoma.job (
 create index job_failed on retoma.job (id) where state = 'failed' and id > 0;
 -- Failed items of a batch by error fingerprint.
 create index job_failed_item on retoma.job (batch_id, (coalesce(error ->> 'cause', '')), id) where state = 'failed' and batch_id is not null;
--- Jobs by the caller's own code. Jobs without a ref pay nothing.
-create index job_ref on retoma.job (ref, id) where ref is not null;
+-- Jobs by the caller's own code. Jobs without a ref pay nothing. `id > 0` as in job_failed: no join over refs reads this index whole.
+create index job_ref on retoma.job (ref, id) where ref is not null and id > 0;
 -- Poison jobs: each is an incident.
 create index job_poison on retoma.job (finished_at) where state = 'failed' and error ->> 'code' = 'poison';
 

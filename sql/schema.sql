@@ -287,6 +287,8 @@ CREATE INDEX job_poison ON retoma.job USING btree (finished_at) WHERE ((state = 
 
 CREATE INDEX job_ready ON retoma.job USING btree (queue, claim_rank, run_at, id) WHERE ((state = 'waiting'::text) AND (NOT limited));
 
+CREATE INDEX job_ref ON retoma.job USING btree (ref, id) WHERE (ref IS NOT NULL);
+
 CREATE INDEX job_running ON retoma.job USING btree (worker_id, started_at) WHERE (state = 'running'::text);
 
 CREATE INDEX job_stalled ON retoma.job USING btree (id) WHERE (state = 'stalled'::text);
@@ -438,6 +440,7 @@ create table retoma.schedule (
   last_job bigint,
   seen_at timestamp with time zone not null,
   retired jsonb[] not null default '{}'::jsonb[],
+  paused boolean not null default false,
   constraint schedule_catch_up CHECK ((catch_up = ANY (ARRAY['skip'::text, 'once'::text, 'all'::text]))),
   constraint schedule_pkey PRIMARY KEY (name)
 );

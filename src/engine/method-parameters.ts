@@ -373,7 +373,7 @@ const namespaces: { readonly [Name in Namespace]: ParametersOf<Engine[Name]> } =
       }),
     ],
     map: [id],
-    actions: [id, object<ListPageOptions>('page', page)],
+    actions: [id, object<ListPageOptions>('filter', page)],
     failures: [id],
     pause: [id, by],
     resume: [id, object<ResumeOptions>('options', { by: left, from: oneOf('paused', 'stalled') })],
@@ -398,7 +398,7 @@ const namespaces: { readonly [Name in Namespace]: ParametersOf<Engine[Name]> } =
       ),
       by,
     ],
-    groups: [named('queue'), object<Pick<ListPageOptions, 'limit'>>('page', { limit: left })],
+    groups: [named('queue'), object<Pick<ListPageOptions, 'limit'>>('filter', { limit: left })],
     clear: [named('queue'), object<QueueClearOptions>('options', { by: left, dryRun: bool })],
   },
   schedules: {

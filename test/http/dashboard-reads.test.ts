@@ -1,6 +1,6 @@
 /** What a dashboard reads: the map of a batch, places in its list, searches, counts before an action, and what is wrong. */
 import { expect, test } from 'vitest'
-import { defineBatch, defineJob, defineSchedule, doNotRetry, minutes } from '../../src/index.ts'
+import { defineBatch, defineJob, defineSchedule, doNotRetry, minutes, seconds } from '../../src/index.ts'
 import { doorWith } from './support.ts'
 
 const check = defineJob<string>({
@@ -10,7 +10,7 @@ const check = defineJob<string>({
     if (code.includes('bad')) throw doNotRetry(new Error(`${code.slice(-1)} has no price`))
   },
 })
-const checks = defineBatch({ name: 'checks', job: check })
+const checks = defineBatch({ name: 'checks', job: check, stallAfter: minutes(2) })
 
 test('the map of a batch has a letter for each item, in the order of the list', async () => {
   const { ask, engine, run } = await doorWith([], { batches: [checks] })
@@ -130,8 +130,8 @@ test('health is one sentence: all is moving, or the worst problem and since when
     problems: [],
   })
   const { id } = await engine.submit(checks, ['a'])
-  for (let n = 0; n < 10; n++) {
-    await clock.advance(minutes(1))
+  while ((await engine.batch(id))!.state !== 'stalled') {
+    await clock.advance(seconds(10))
     await tick()
   }
   const { body } = await ask('GET', '/api/v1/stats/health', portuguese)

@@ -90,6 +90,7 @@ test('an occurrence fires once when it is due, and its job tells which occurrenc
     lastAt: clock.now(),
     lastJob: job!.id,
     active: true,
+    paused: false,
   })
 })
 

@@ -25,10 +25,10 @@ export interface IncidentRow {
 const list = {
   name: 'incident_list',
   text: `
-    select id::text, event, subject, severity, facts, since, found_at as "foundAt", resolved_at as "resolvedAt"
-    from retoma.incident
-    where id < $1 and (not $2 or resolved_at is null)
-    order by id desc
+    select i.id::text, i.event, i.subject, i.severity, i.facts, i.since, i.found_at as "foundAt", i.resolved_at as "resolvedAt"
+    from retoma.incident i
+    where i.id < $1 and (not $2 or i.resolved_at is null)
+    order by i.id desc
     limit $3`,
 }
 

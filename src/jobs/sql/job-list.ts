@@ -128,7 +128,7 @@ const ways = (name: string, columns: Columns) => ({
     text: `
     select ${columns.shown('w')}
     from (
-      select ${columns.columns} from retoma.job where ref = $6 and id < $1 order by ref desc, id desc limit ${walked}
+      select ${columns.columns} from retoma.job where ref = $6 and id > 0 and id < $1 order by ref desc, id desc limit ${walked}
     ) w
     where ${wanted('($2::text is null or state = $2)')}
     order by id desc
@@ -168,7 +168,7 @@ export async function topOfList(db: Db): Promise<string> {
 
 const inState = {
   name: 'list_ids_in',
-  text: `select id::text from retoma.job where id = any ($1::bigint[]) and state = $2 order by id`,
+  text: `select j.id::text from retoma.job j where j.id = any ($1::bigint[]) and j.state = $2 order by j.id`,
 }
 
 /** The jobs among `ids` that are in a state. */

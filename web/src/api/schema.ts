@@ -211,7 +211,7 @@ export type Explanation = {
 }
 
 export type BulkActionResult = {
-  /** how many this request moved */
+  /** how many this request moved; on a dry run, how many match */
   changed: number
   /** of a retry: those whose key another job has by now */
   conflicts: number
@@ -266,6 +266,17 @@ export type Batch = {
   created_at: string
   submitted_at: string | null
   finished_at: string | null
+}
+
+export type BatchAction = {
+  id: string
+  /** ISO 8601, UTC */
+  at: string
+  /** null: the action is of the batch itself */
+  job_id: string | null
+  who: string | null
+  what: string
+  data: Record<string, unknown>
 }
 
 export type Failure = {
@@ -357,6 +368,20 @@ export type Queue = {
   }
 }
 
+export type GroupUsage = {
+  group: string
+  running: number
+  concurrency: number | null
+  /** in the current period; null: no rate */
+  starts: number | null
+  rate: {
+    limit: number
+    per_ms: number
+  } | null
+  /** no further job of the group starts now */
+  full: boolean
+}
+
 export type Schedule = {
   name: string
   kind: string
@@ -371,6 +396,8 @@ export type Schedule = {
   last_job: string | null
   /** a process has this schedule; without a process it does not fire */
   active: boolean
+  /** its occurrences pass without a job */
+  paused: boolean
 }
 
 export type Guard = {
@@ -451,6 +478,58 @@ export type HistoryDistribution = {
   p95_seconds: number | null
   /** a count for each bound of bucket_seconds, then one for what is above */
   buckets: (number)[]
+}
+
+export type Problem = {
+  /** such as batch.stalled, queue.starved, watchdog.late */
+  event: string
+  /** such as batch:17 or queue:mail */
+  subject: string
+  severity: "info" | "warning" | "critical"
+  sentence: string
+  /** ISO 8601, UTC */
+  since: string
+  facts: Record<string, unknown>
+}
+
+export type Incident = {
+  id: string
+  /** such as batch.stalled, queue.starved, watchdog.late */
+  event: string
+  /** such as batch:17 or queue:mail */
+  subject: string
+  severity: "info" | "warning" | "critical"
+  sentence: string
+  /** ISO 8601, UTC */
+  since: string
+  facts: Record<string, unknown>
+  /** ISO 8601, UTC */
+  found_at: string
+  resolved_at: string | null
+}
+
+export type Finding = {
+  verdict: string
+  subject: string
+  /** ISO 8601, UTC */
+  since: string
+  /** ISO 8601, UTC */
+  seen_at: string
+  facts: Record<string, unknown>
+}
+
+export type FailureCause = {
+  cause: string
+  count: number
+  code: string | null
+  /** of the newest of them */
+  message: string
+  /** the newest of them */
+  job: string
+  queues: (string)[]
+  kinds: (string)[]
+  /** ISO 8601, UTC */
+  last_at: string
 }
 
 export type Projeto = {
@@ -1360,7 +1439,7 @@ export interface Operations {
   /** Jobs by filter, the newest first; a page may be short though there is a next */
   'GET /api/v1/jobs': {
     role: 'viewer'
-    query: { state?: "waiting" | "running" | "stalled" | "succeeded" | "failed" | "skipped" | "cancelled"; kind?: string; queue?: string; group_key?: string; ref?: string; key?: string; batch_id?: string; created_before?: string; limit?: number; after?: string }
+    query: { state?: "waiting" | "running" | "stalled" | "succeeded" | "failed" | "skipped" | "cancelled"; kind?: string; queue?: string; group_key?: string; ref?: string; key?: string; batch_id?: string; created_before?: string; created_after?: string; error?: string; worker?: string; limit?: number; after?: string }
     answer: {
       items: (Job)[]
       next: string | null
@@ -1418,6 +1497,14 @@ export interface Operations {
       batch_id?: string
       /** ISO 8601, with Z or an offset */
       created_before?: string
+      /** without batch_id */
+      created_after?: string
+      /** a text in the message of the last error, or its code; without batch_id */
+      error?: string
+      /** these jobs; with state alone */
+      ids?: (string)[]
+      /** true: counts the jobs that match, and changes nothing */
+      dry_run?: boolean
     }
     answer: BulkActionResult
   }
@@ -1432,8 +1519,16 @@ export interface Operations {
       batch_id?: string
       /** ISO 8601, with Z or an offset */
       created_before?: string
+      /** without batch_id */
+      created_after?: string
+      /** a text in the message of the last error, or its code; without batch_id */
+      error?: string
+      /** these jobs; with state alone */
+      ids?: (string)[]
       /** the `next` of the request before */
       after?: string
+      /** true: counts the jobs that match, and changes nothing */
+      dry_run?: boolean
     }
     answer: BulkActionResult
   }
@@ -1448,9 +1543,15 @@ export interface Operations {
       batch_id?: string
       /** ISO 8601, with Z or an offset */
       created_before?: string
+      /** without batch_id */
+      created_after?: string
+      /** a text in the message of the last error, or its code; without batch_id */
+      error?: string
+      /** these jobs; with state alone */
+      ids?: (string)[]
       /** the `next` of the request before */
       after?: string
-      /** true: counts, and erases nothing */
+      /** true: counts the jobs that match, and changes nothing */
       dry_run?: boolean
     }
     answer: BulkActionResult
@@ -1568,9 +1669,34 @@ export interface Operations {
   'GET /api/v1/batches/{id}/items': {
     role: 'viewer'
     params: { id: string }
-    query: { state?: "waiting" | "running" | "stalled" | "succeeded" | "failed" | "skipped" | "cancelled"; cause?: string; limit?: number; after?: string }
+    query: { state?: "waiting" | "running" | "stalled" | "succeeded" | "failed" | "skipped" | "cancelled"; cause?: string; ref?: string; offset?: number; limit?: number; after?: string }
     answer: {
       items: (Job)[]
+      next: string | null
+    }
+  }
+  /** The states of its items as letters: one for each item up to 5,000 items, samples of 1,000 cells above */
+  'GET /api/v1/batches/{id}/map': {
+    role: 'viewer'
+    params: { id: string }
+    answer: {
+      id: string
+      total: number
+      /** items that a cell stands for; 1: a cell is an item */
+      items_per_cell: number
+      /** letters of a cell */
+      samples_per_cell: number
+      /** in the order of the list: w waiting, r running, t stalled, s succeeded, f failed, k skipped, c cancelled, - erased */
+      states: string
+    }
+  }
+  /** What people did to it and to its items, the newest first */
+  'GET /api/v1/batches/{id}/actions': {
+    role: 'viewer'
+    params: { id: string }
+    query: { limit?: number; after?: string }
+    answer: {
+      items: (BatchAction)[]
       next: string | null
     }
   }
@@ -1687,6 +1813,16 @@ export interface Operations {
       next: string | null
     }
   }
+  /** Its groups with limits: the full ones first, then those with most running jobs */
+  'GET /api/v1/queues/{name}/groups': {
+    role: 'viewer'
+    params: { name: string }
+    query: { limit?: number }
+    answer: {
+      items: (GroupUsage)[]
+      next: string | null
+    }
+  }
   /** Nothing more of it is started, by any worker; what runs goes on to its end */
   'POST /api/v1/queues/{name}/pause': {
     role: 'operator'
@@ -1711,6 +1847,10 @@ export interface Operations {
   'POST /api/v1/queues/{name}/clear': {
     role: 'operator'
     params: { name: string }
+    body: {
+      /** true: counts, and cancels nothing */
+      dry_run?: boolean
+    }
     answer: {
       queue: string
       /** how many this request cancelled */
@@ -1799,6 +1939,8 @@ export interface Operations {
         pid: number
         version: string
         queues: { [name: string]: number }
+        /** by queue: the further jobs that it could run, at its last heartbeat */
+        free_slots: { [name: string]: number }
         kinds: (string)[]
         /** ISO 8601, UTC */
         started_at: string
@@ -1867,6 +2009,39 @@ export interface Operations {
     answer: {
       items: (Schedule)[]
       next: string | null
+    }
+  }
+  /** Its next times, and its recurrence in words */
+  'GET /api/v1/schedules/{name}/occurrences': {
+    role: 'viewer'
+    params: { name: string }
+    query: { count?: number }
+    answer: {
+      name: string
+      words: string
+      time_zone: string | null
+      items: (string)[]
+      next: null
+    }
+  }
+  /** Its occurrences pass without a job, in every process */
+  'POST /api/v1/schedules/{name}/pause': {
+    role: 'operator'
+    params: { name: string }
+    answer: {
+      name: string
+      paused: boolean
+      changed: boolean
+    }
+  }
+  /** A paused one goes on with its next occurrence; nothing is caught up */
+  'POST /api/v1/schedules/{name}/resume': {
+    role: 'operator'
+    params: { name: string }
+    answer: {
+      name: string
+      paused: boolean
+      changed: boolean
     }
   }
   /** Enqueues its job now, beside its occurrences: the next occurrence stays */
@@ -1943,6 +2118,59 @@ export interface Operations {
       })[]
       /** the sum over these queues */
       total: (HistoryPoint)[]
+    }
+  }
+  /** Is something wrong now, in one sentence, with every problem of this moment, the worst first */
+  'GET /api/v1/stats/health': {
+    role: 'viewer'
+    answer: {
+      severity: "ok" | "info" | "warning" | "critical"
+      sentence: string
+      since: string | null
+      problems: (Problem)[]
+    }
+  }
+  /** Incidents of the last 30 days, the newest first; stored where a webhook for notices is set */
+  'GET /api/v1/incidents': {
+    role: 'viewer'
+    query: { open?: "true" | "false"; limit?: number; after?: string }
+    answer: {
+      items: (Incident)[]
+      next: string | null
+    }
+  }
+  /** What the watchdog reports and does not mend: hung, slow and starved jobs, the oldest first */
+  'GET /api/v1/findings': {
+    role: 'viewer'
+    query: { limit?: number; after?: string }
+    answer: {
+      items: (Finding)[]
+      next: string | null
+    }
+  }
+  /** The 1,000 newest failed jobs of all queues by cause, the most frequent first */
+  'GET /api/v1/failures/causes': {
+    role: 'viewer'
+    query: { limit?: number; after?: string }
+    answer: {
+      items: (FailureCause)[]
+      next: string | null
+    }
+  }
+  /** The checks of `retoma doctor` on the database: version, clock, schema, rights, disk, workers and more */
+  'GET /api/v1/doctor': {
+    role: 'admin'
+    answer: {
+      /** no check failed */
+      ok: boolean
+      failures: number
+      warnings: number
+      checks: ({
+        check: string
+        verdict: "ok" | "warning" | "failure" | "unseen"
+        sentence: string
+        advice: string | null
+      })[]
     }
   }
   /** Exceptions and actions of everything, as they happen */
