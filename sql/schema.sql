@@ -287,7 +287,7 @@ CREATE INDEX job_poison ON retoma.job USING btree (finished_at) WHERE ((state = 
 
 CREATE INDEX job_ready ON retoma.job USING btree (queue, claim_rank, run_at, id) WHERE ((state = 'waiting'::text) AND (NOT limited));
 
-CREATE INDEX job_ref ON retoma.job USING btree (ref, id) WHERE (ref IS NOT NULL);
+CREATE INDEX job_ref ON retoma.job USING btree (ref, id) WHERE ((ref IS NOT NULL) AND (id > 0));
 
 CREATE INDEX job_running ON retoma.job USING btree (worker_id, started_at) WHERE (state = 'running'::text);
 
