@@ -10,6 +10,8 @@ interface AppOptions {
   engine?: Omit<EngineOptions, 'jobs' | 'databaseUrl'>
   basePath?: string
   systems?: readonly System[]
+  /** Who asks. Default: everybody on this machine, as an admin. */
+  role?: 'viewer' | 'operator' | 'admin'
 }
 
 export interface WebApp {
@@ -26,6 +28,7 @@ export async function webApp({
   engine: options = {},
   basePath = '',
   systems = [],
+  role,
 }: AppOptions = {}): Promise<WebApp> {
   const { engine } = await liveEngine(jobs, { ...options, ...(systems.length > 0 ? { systems } : {}) })
   engine.watch()
@@ -33,7 +36,7 @@ export async function webApp({
   const newApp = () =>
     createApp(engine, {
       basePath,
-      open: true,
+      ...(role === undefined ? { open: true } : { who: () => ({ user: 'ana', role }) }),
       systems,
       simulated: systems.flatMap(each => each.simulated ?? []),
       routes: systems.flatMap(each => each.routes),

@@ -9,6 +9,7 @@ import {
   useQuery,
   useQueryClient,
 } from '@tanstack/react-query'
+import { language } from '../i18n/language.ts'
 import { type Answer, ApiError, type Call, call, type GetOperation, type Operation } from './client.ts'
 
 /** A 4xx stays a 4xx; the network and a 5xx may be back soon. */
@@ -21,6 +22,9 @@ export const queryClient = new QueryClient({
     mutations: { networkMode: 'always' },
   },
 })
+
+// Sentences and errors of the server are in the language of the request.
+language.subscribe(() => void queryClient.invalidateQueries())
 
 interface ReadOptions {
   enabled?: boolean

@@ -101,7 +101,7 @@ interface CellProps<Row> {
   children: ComponentChildren
 }
 
-function Cell<Row>({ column: { align, width, hide }, role, children }: CellProps<Row>) {
+export function Cell<Row>({ column: { align, width, hide }, role, children }: CellProps<Row>) {
   return (
     <div
       role={role}

@@ -116,7 +116,7 @@ export function CommandPalette({ onClose }: { onClose(): void }) {
             onClick={() => go(command)}
             onKeyDown={press}
           >
-            <command.icon size={15} class="text-muted" aria-hidden="true" />
+            <command.icon size={15} className="text-muted" aria-hidden="true" />
             <span class="truncate">{command.label}</span>
             {index === at && <ArrowRight size={14} className="ml-auto text-faint" aria-hidden="true" />}
           </div>

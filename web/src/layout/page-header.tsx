@@ -15,7 +15,7 @@ export function PageHeader({ title, mark, subtitle, actions }: PageHeaderProps) 
   useEffect(() => setPageTitle(title), [title])
   return (
     <header class="mb-4 flex flex-wrap items-start gap-x-4 gap-y-2">
-      <div class="min-w-0 flex-1">
+      <div class="min-w-0 flex-1 basis-72">
         <div class="flex flex-wrap items-center gap-2">
           <h1 class="text-lg font-semibold tracking-tight">{title}</h1>
           {mark}

@@ -1,0 +1,66 @@
+/** The pages of jobs in a real browser. */
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { defineJob, doNotRetry, type Engine, seconds } from '../../src/index.ts'
+import { until } from '../support/engine.ts'
+import { webApp } from './support/app.ts'
+import { openPage, screenshots, violations } from './support/browser.ts'
+
+const markup = '<script>document.title="x"</script>'
+
+function quoteJob() {
+  const shop = { isOpen: false }
+  const quote = defineJob({
+    kind: 'quote',
+    queue: 'quotes',
+    input: z.object({ item: z.string() }),
+    maxAttempts: 2,
+    backoff: { first: seconds(0.05), factor: 1, max: seconds(1), jitter: 0 },
+    async run(ctx, { item }) {
+      const found = await ctx.step('search', () => ({ item, offers: [10, 12] }))
+      await ctx.sleep('cool-down', seconds(0.2))
+      await ctx.step('prices', () => found.offers.map(price => price * 2))
+      if (item === markup && !shop.isOpen) throw doNotRetry(new Error(`a loja ${markup} fechou`))
+      return { item, best: 10 }
+    },
+  })
+  return { shop, quote }
+}
+
+const isFinal = (engine: Engine, id: string) => until(async () => (await engine.job(id))?.finishedAt !== null)
+
+test('a person finds a failed job, reads why, and runs it again', async () => {
+  const { shop, quote } = quoteJob()
+  const { engine, url } = await webApp({ jobs: [quote] })
+  for (let n = 0; n < 30; n++) await engine.enqueue(quote, { item: `mesa ${n}` }, { ref: `m-${n}` })
+  const { id } = await engine.enqueue(quote, { item: markup }, { ref: 'loja-1' })
+  await engine.work({ queues: { quotes: 20 } })
+  await isFinal(engine, id)
+
+  const { page, problems } = await openPage(`${url}jobs`)
+  await page.getByRole('link', { name: 'quote' }).first().waitFor()
+  expect(await violations(page)).toEqual([])
+  expect(await screenshots(page, 'jobs')).toEqual([])
+  await page.getByRole('searchbox', { name: 'Texto da busca' }).fill('loja-1')
+  await page.keyboard.press('Enter')
+  await page.getByText(`#${id} · loja-1`).waitFor()
+  await page.getByText('#1 · m-0').waitFor({ state: 'detached' })
+  expect(new URL(page.url()).search).toBe('?ref=loja-1')
+
+  await page.getByRole('link', { name: 'quote' }).click()
+  await page.getByRole('heading', { level: 1, name: `quote #${id}` }).waitFor()
+  await page.getByText(`a loja ${markup} fechou`).first().waitFor()
+  await page.getByText('Pilha').click()
+  expect(await violations(page)).toEqual([])
+  expect(await screenshots(page, 'job-failed')).toEqual([])
+
+  shop.isOpen = true
+  await page.getByRole('button', { name: 'Tentar de novo' }).first().click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Tentar de novo' }).click()
+  await page.getByText('Feito. Estado agora: Aguardando').waitFor()
+  await page.locator('header').getByText('Concluído').waitFor()
+  await page.getByRole('tab', { name: 'Dados' }).click()
+  await page.getByText('best').waitFor()
+  expect(await screenshots(page, 'job')).toEqual([])
+  expect(problems).toEqual([])
+})

@@ -1,0 +1,87 @@
+/** The pure parts of the pages: bars of a timeline, cells of a map, filters of an action. */
+import { expect, test } from 'vitest'
+import { cellsOf, gridOf, itemsOf } from '../../web/src/pages/batches/item-map-model.ts'
+import { lanesOf, spanOf } from '../../web/src/pages/jobs/gantt-model.ts'
+import { bulkOf, queryOf } from '../../web/src/pages/jobs/job-filter.ts'
+import type { JobDetail } from '../../web/src/pages/jobs/job-model.ts'
+
+const at = (second: number) => new Date(Date.UTC(2026, 10, 16, 12, 0, second)).toISOString()
+const time = (second: number) => Date.parse(at(second))
+
+const attempt = (n: number, more: Partial<JobDetail['attempts'][number]>) => ({
+  attempt: n,
+  outcome: null,
+  code: null,
+  message: null,
+  worker: null,
+  started_at: null,
+  ended_at: null,
+  ...more,
+})
+
+const job = (more: Partial<JobDetail>): JobDetail =>
+  ({ created_at: at(0), run_at: at(0), finished_at: null, attempts: [], checkpoints: [], ...more }) as JobDetail
+
+test('a timeline shows the queue, each attempt with its steps and sleeps, and the wait in between', () => {
+  const running = job({
+    state: 'running',
+    attempts: [
+      attempt(1, { outcome: 'error', ended_at: at(10) }),
+      attempt(2, { outcome: 'running', started_at: at(20) }),
+    ],
+    checkpoints: [
+      { name: 'search', attempt: 2, at: at(25), bytes: 2, sleep_until: null },
+      { name: 'nap', attempt: 2, at: at(26), bytes: 2, sleep_until: at(40) },
+    ],
+  })
+  const lanes = lanesOf(running, time(30))
+  expect(lanes.flatMap(({ bars }) => bars.map(({ kind, from, to }) => [kind, from, to]))).toEqual([
+    ['attempt', time(0), time(10)],
+    ['wait', time(10), time(20)],
+    ['attempt', time(20), time(30)],
+    ['step', time(20), time(25)],
+    ['sleep', time(26), time(40)],
+  ])
+  expect(lanes[0]?.bars[0]).toMatchObject({ unknownStart: true, outcome: 'error', open: false })
+  expect(lanes[2]?.bars[0]).toMatchObject({ unknownStart: false, open: true })
+  expect(spanOf(lanes, running, time(30))).toEqual([time(0), time(40)])
+})
+
+test('a timeline of a job that waits ends at its next attempt, or grows while the job is due', () => {
+  const waiting = job({ state: 'waiting', run_at: at(50) })
+  expect(lanesOf(waiting, time(30))[0]?.bars[0]).toMatchObject({ kind: 'wait', to: time(50), open: false })
+  expect(lanesOf(waiting, time(60))[0]?.bars[0]).toMatchObject({ kind: 'queue', to: time(60), open: true })
+})
+
+test('a cell of many items shows the state that most needs attention, and names its items', () => {
+  const data = { total: 10_000, items_per_cell: 10, samples_per_cell: 5, states: 'sssssssfssrswss-----' }
+  expect(cellsOf(data)).toEqual(['succeeded', 'failed', 'running', 'erased'])
+  expect(itemsOf(1, data)).toEqual([10, 19])
+  expect(itemsOf(999, data)).toEqual([9990, 9999])
+  expect(cellsOf({ total: 3, items_per_cell: 1, samples_per_cell: 1, states: 'stw' })).toEqual([
+    'succeeded',
+    'stalled',
+    'waiting',
+  ])
+})
+
+test('a map of 5,000 cells fits a phone and a large screen', () => {
+  for (const width of [300, 1000, 2300]) {
+    const { columns, rows, step } = gridOf(5000, width)
+    expect(columns * step).toBeLessThanOrEqual(width)
+    expect(columns * rows).toBeGreaterThanOrEqual(5000)
+  }
+})
+
+test('an action on a filter takes the fields that the list takes, and none without a filter', () => {
+  expect(queryOf({ state: 'failed', kind: 'mail', error: 'ink' })).toEqual({
+    state: 'failed',
+    kind: 'mail',
+    error: 'ink',
+  })
+  expect(queryOf({ state: 'failed', kind: 'mail', batch: '7' })).toEqual({ state: 'failed', batch_id: '7' })
+  expect(bulkOf({})).toBeUndefined()
+  expect(bulkOf({ state: 'failed' })).toEqual({})
+  expect(bulkOf({ kind: 'mail', ref: 'a' })).toBeUndefined()
+  expect(bulkOf({ queue: 'post', error: 'ink' })).toEqual({ queue: 'post', error: 'ink' })
+})

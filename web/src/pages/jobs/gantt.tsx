@@ -1,0 +1,150 @@
+/** The timeline of a job as a Gantt chart that grows while the job runs. The list of moments says the same in words. */
+import { Card } from '../../components/card.tsx'
+import { type Format, useFormat } from '../../i18n/format.ts'
+import { useMessages } from '../../i18n/messages.ts'
+import { classes } from '../../lib/classes.ts'
+import { useNow } from '../../lib/now.ts'
+import { type Bar, type Lane, lanesOf, spanOf } from './gantt-model.ts'
+import { isFinal, type JobDetail } from './job-model.ts'
+import { type JobWords, jobMessages } from './messages.ts'
+
+const ticks = 4
+
+/** Shape and pattern differ as well as colour: solid, striped, outlined, dotted. */
+const looks: Readonly<Record<Bar['kind'], string>> = {
+  queue: 'h-2 rounded-sm border border-dashed border-idle-fill',
+  wait: 'h-2 rounded-sm border border-dashed border-idle-fill',
+  attempt: 'h-4 rounded-sm',
+  step: 'h-2.5 rounded-sm bg-accent-fill',
+  sleep: 'h-2.5 rounded-sm border border-warn-fill bg-warn-soft stripes text-warn-fill',
+}
+
+function attemptLook(outcome: string | null): string {
+  if (outcome === 'succeeded') return 'bg-good-fill'
+  if (outcome === 'running') return 'bg-busy-fill'
+  if (outcome === 'stalled') return 'bg-warn-fill'
+  return outcome === null || outcome === 'cancelled' || outcome === 'skipped' ? 'bg-idle-fill' : 'bg-bad-fill'
+}
+
+function nameOf(bar: Bar, words: JobWords): string {
+  switch (bar.kind) {
+    case 'queue':
+      return words.waitingBar
+    case 'wait':
+      return words.backoffBar
+    case 'attempt':
+      return words.attemptBar(bar.attempt ?? 0)
+    case 'step':
+      return words.stepBar(bar.step ?? '')
+    case 'sleep':
+      return words.sleepBar(bar.step ?? '')
+  }
+}
+
+export function Gantt({ job }: { job: JobDetail }) {
+  const words = useMessages(jobMessages)
+  const format = useFormat()
+  const now = useNow()
+  const lanes = lanesOf(job, now)
+  const [from, to] = spanOf(lanes, job, now)
+  const marks = Array.from({ length: ticks + 1 }, (_, index) => from + ((to - from) * index) / ticks)
+  return (
+    <Card title={words.timeline} hint={format.duration(to - from)}>
+      <div
+        role="img"
+        aria-label={words.timelineLabel(lanes.length)}
+        class="relative [--gantt-label:9rem] max-sm:[--gantt-label:6.5rem]"
+      >
+        <div aria-hidden="true" class="flex pl-(--gantt-label) text-xs text-faint">
+          <div class="relative h-5 flex-1">
+            {marks.map((mark, index) => (
+              <span
+                key={index}
+                class={classes('absolute whitespace-nowrap', index > 0 && index < ticks && 'max-sm:hidden')}
+                style={{
+                  left: `${(index / ticks) * 100}%`,
+                  transform: `translateX(${index === 0 ? '0' : index === ticks ? '-100%' : '-50%'})`,
+                }}
+              >
+                {index === 0 ? format.time(mark) : `+${format.duration(mark - from)}`}
+              </span>
+            ))}
+          </div>
+        </div>
+        <div class="flex flex-col">
+          {lanes.map(lane => (
+            <LaneRow key={lane.id} lane={lane} from={from} to={to} words={words} format={format} />
+          ))}
+        </div>
+        {!isFinal(job.state) && now >= from && now <= to && (
+          <div
+            aria-hidden="true"
+            class="absolute top-5 bottom-0 w-px bg-accent-fill"
+            style={{ left: `calc(var(--gantt-label) + (100% - var(--gantt-label)) * ${(now - from) / (to - from)})` }}
+          />
+        )}
+      </div>
+    </Card>
+  )
+}
+
+interface LaneRowProps {
+  lane: Lane
+  from: number
+  to: number
+  words: JobWords
+  format: Format
+}
+
+function LaneRow({ lane, from, to, words, format }: LaneRowProps) {
+  const share = (at: number) => ((at - from) / (to - from)) * 100
+  const [first] = lane.bars
+  if (first === undefined) return null
+  const isPart = first.kind === 'step' || first.kind === 'sleep'
+  return (
+    <div class="flex h-7 items-center border-t">
+      <span
+        class={classes(
+          'w-(--gantt-label) shrink-0 truncate pr-3 text-sm',
+          isPart ? 'pl-3 text-muted' : first.kind === 'attempt' ? 'font-medium' : 'text-faint',
+        )}
+        title={nameOf(first, words)}
+      >
+        {isPart ? first.step : nameOf(first, words)}
+      </span>
+      <span class="relative h-full min-w-0 flex-1">
+        {lane.bars.map((bar, index) => {
+          const length = format.duration(bar.to - bar.from)
+          const note = bar.unknownStart ? ` (${words.startUnknown})` : ''
+          const left = share(bar.from)
+          return (
+            <span key={index}>
+              <span
+                title={`${nameOf(bar, words)}: ${length}${note}, ${format.time(bar.from)} – ${bar.open ? words.now : format.time(bar.to)}`}
+                class={classes(
+                  'absolute top-1/2 min-w-1 -translate-y-1/2',
+                  looks[bar.kind],
+                  bar.kind === 'attempt' && attemptLook(bar.outcome),
+                  bar.unknownStart && 'stripes text-surface',
+                )}
+                style={{ left: `${left}%`, width: `${share(bar.to) - left}%` }}
+              />
+              {bar.kind === 'attempt' && (
+                <span
+                  class="absolute top-1/2 -translate-y-1/2 text-xs whitespace-nowrap text-muted"
+                  style={
+                    share(bar.to) > 75
+                      ? { right: `calc(${100 - left}% + 0.375rem)` }
+                      : { left: `calc(max(${share(bar.to)}%, ${left}% + 4px) + 0.375rem)` }
+                  }
+                >
+                  {bar.unknownStart ? '' : length}
+                </span>
+              )}
+            </span>
+          )
+        })}
+      </span>
+    </div>
+  )
+}
