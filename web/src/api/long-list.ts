@@ -3,7 +3,7 @@
  * stand still under the eyes of the reader, because reading every page again for each event would cost as many requests as pages.
  */
 import { useInfiniteQuery } from '@tanstack/react-query'
-import { useCallback } from 'react'
+import { useCallback, useMemo } from 'react'
 import type { ApiError, Call } from './client.ts'
 import { call } from './client.ts'
 import { type ItemOf, keyOf, type ListOperation } from './query.ts'
@@ -13,7 +13,7 @@ interface Page<T> {
   next: string | null
 }
 
-export interface LongList<Item> {
+interface LongList<Item> {
   items: readonly Item[] | undefined
   error: ApiError | null
   /** More rows exist. */
@@ -50,11 +50,12 @@ export function useLongList<Name extends ListOperation>(
     refetchOnWindowFocus: false,
   })
   const { data, hasNextPage, isFetchingNextPage, fetchNextPage, refetch } = read
+  const items = useMemo(() => data?.flatMap(page => page.items), [data])
   const more = useCallback(() => {
     if (hasNextPage && !isFetchingNextPage) void fetchNextPage()
   }, [hasNextPage, isFetchingNextPage, fetchNextPage])
   return {
-    items: data?.flatMap(page => page.items),
+    items,
     error: read.error,
     hasMore: hasNextPage,
     isReading: read.isFetching,

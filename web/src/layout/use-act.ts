@@ -3,7 +3,7 @@ import type { Answer, Call, Operation } from '../api/client.ts'
 import { useAction } from '../api/query.ts'
 import { useToast } from '../components/toast.tsx'
 
-export interface Act<Name extends Operation> {
+interface Act<Name extends Operation> {
   /** Resolves with the answer, or with undefined after a failure, which was reported. */
   run(given: Call<Name>): Promise<Answer<Name> | undefined>
   busy: boolean

@@ -2,7 +2,7 @@
 import { useMemo } from 'react'
 import { useSearchParams } from 'wouter'
 
-export type Filters<Name extends string> = Readonly<Partial<Record<Name, string>>>
+type Filters<Name extends string> = Readonly<Partial<Record<Name, string>>>
 
 /** Reads the parameters `names` of the address. `change` replaces some of them; an empty text removes a parameter. */
 export function useFilters<Name extends string>(

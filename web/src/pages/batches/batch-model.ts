@@ -23,7 +23,7 @@ export const batchStates = [
   'failed',
   'cancelled',
 ] as const
-export type BatchState = (typeof batchStates)[number]
+type BatchState = (typeof batchStates)[number]
 
 export const isBatchState = (text: string | undefined): text is BatchState =>
   (batchStates as readonly (string | undefined)[]).includes(text)

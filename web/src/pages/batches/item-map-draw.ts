@@ -13,7 +13,7 @@ const fills: Readonly<Record<CellState, string>> = {
 }
 
 /** The colours of the theme, read once for a drawing. */
-export function readColours(): (name: string) => string {
+function readColours(): (name: string) => string {
   const style = getComputedStyle(document.documentElement)
   const known = new Map<string, string>()
   return name => {
@@ -23,7 +23,7 @@ export function readColours(): (name: string) => string {
   }
 }
 
-export interface Drawing {
+interface Drawing {
   grid: Grid
   cells: readonly CellState[]
   /** The cell under the pointer or the keyboard. */

@@ -18,7 +18,7 @@ export interface ItemFilter {
   ref?: string | undefined
 }
 
-export interface ItemRows {
+interface ItemRows {
   count: number
   isReading: boolean
   rowAt(index: number): Item | undefined

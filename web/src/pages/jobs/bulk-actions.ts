@@ -2,7 +2,7 @@
 import { type Answer, call } from '../../api/client.ts'
 
 export type BulkAction = 'retry' | 'cancel' | 'erase'
-export type BulkFields = Readonly<Record<string, string | readonly string[]>>
+type BulkFields = Readonly<Record<string, string | readonly string[]>>
 type Result = Answer<'POST /api/v1/jobs/retry'>
 
 function once(action: BulkAction, body: Readonly<Record<string, unknown>>): Promise<Result> {
@@ -27,4 +27,17 @@ export async function runBulk(action: BulkAction, fields: BulkFields): Promise<n
     if (done) return sum
     after = next
   }
+}
+
+const mostIds = 1000
+
+/** Runs the action on these jobs, in whichever of the states that the action takes, and returns how many changed. */
+export async function runOn(action: 'retry' | 'cancel', ids: readonly string[]): Promise<number> {
+  const states = action === 'retry' ? ['failed', 'skipped', 'cancelled'] : ['waiting', 'running', 'stalled']
+  let sum = 0
+  for (let first = 0; first < ids.length; first += mostIds) {
+    const some = ids.slice(first, first + mostIds)
+    for (const state of states) sum += await runBulk(action, { ids: some, state })
+  }
+  return sum
 }

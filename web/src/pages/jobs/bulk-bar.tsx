@@ -9,7 +9,7 @@ import { Button } from '../../components/button.tsx'
 import { Confirm } from '../../components/dialog.tsx'
 import { useToast } from '../../components/toast.tsx'
 import { useMessages } from '../../i18n/messages.ts'
-import { type BulkAction, countJobs, runBulk } from './bulk-actions.ts'
+import { type BulkAction, countJobs, runBulk, runOn } from './bulk-actions.ts'
 import { bulkOf, type JobFilter } from './job-filter.ts'
 import { isJobState } from './job-model.ts'
 import { jobMessages } from './messages.ts'
@@ -42,9 +42,7 @@ function SelectionBar({ ids, onClear, onChanged }: SelectionBarProps) {
   const act = async (action: 'retry' | 'cancel') => {
     setBusy(true)
     try {
-      let changed = 0
-      const states = action === 'retry' ? (['failed', 'skipped', 'cancelled'] as const) : [undefined]
-      for (const state of states) changed += await runBulk(action, { ids, ...(state === undefined ? {} : { state }) })
+      const changed = await runOn(action, ids)
       const refused = ids.length - changed
       toast.show(refused === 0 ? 'good' : 'info', words.someRefused(changed, refused))
     } catch (error) {

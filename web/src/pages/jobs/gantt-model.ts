@@ -4,7 +4,7 @@
  */
 import type { JobDetail } from './job-model.ts'
 
-export type BarKind = 'queue' | 'attempt' | 'step' | 'sleep' | 'wait'
+type BarKind = 'queue' | 'attempt' | 'step' | 'sleep' | 'wait'
 
 export interface Bar {
   kind: BarKind

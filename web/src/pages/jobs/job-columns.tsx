@@ -23,6 +23,8 @@ function tookOf({ started_at, finished_at }: JobRow): number | null {
 
 export function useJobColumns(
   canSelect: boolean,
+  /** The ids of the rows that were read. */
+  all: readonly string[],
   selected: ReadonlySet<string>,
   onSelect: (selected: ReadonlySet<string>) => void,
 ): readonly Column<JobRow>[] {
@@ -36,7 +38,15 @@ export function useJobColumns(
     }
     const select: Column<JobRow> = {
       id: 'select',
-      header: <span class="sr-only">{words.selection}</span>,
+      header: (
+        <input
+          type="checkbox"
+          class="block accent-[var(--accent-fill)]"
+          aria-label={words.selectAll}
+          checked={all.length > 0 && all.every(id => selected.has(id))}
+          onChange={event => onSelect(new Set(event.currentTarget.checked ? all : []))}
+        />
+      ),
       width: '2rem',
       cell: job => (
         <input
@@ -119,5 +129,5 @@ export function useJobColumns(
         ),
       },
     ]
-  }, [words, format, canSelect, selected, onSelect])
+  }, [words, format, canSelect, all, selected, onSelect])
 }

@@ -1,6 +1,6 @@
 /** The list of jobs: search, filters in the address, actions on a selection or on everything that the filter names. */
 import { ListChecks, RotateCw } from 'lucide-react'
-import { useEffect, useState } from 'react'
+import { useEffect, useMemo, useState } from 'react'
 import { useLocation } from 'wouter'
 import { useLongList } from '../../api/long-list.ts'
 import { useCan } from '../../api/session.ts'
@@ -30,7 +30,6 @@ export default function JobsPage() {
   const [, navigate] = useLocation()
   const [filter, change] = useFilters(filterNames)
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
-  const columns = useJobColumns(canAct, selected, setSelected)
   const list = useLongList(
     'GET /api/v1/jobs',
     { query: { ...queryOf(filter), limit: pageSize } },
@@ -43,6 +42,8 @@ export default function JobsPage() {
     setEmptyPages(0)
   }, [text])
   const { items, hasMore, isReading, more } = list
+  const ids = useMemo(() => (items ?? []).map(job => job.id), [items])
+  const columns = useJobColumns(canAct, ids, selected, setSelected)
   const isEmpty = items?.length === 0
   useEffect(() => {
     if (!isEmpty || !hasMore || isReading || emptyPages >= mostEmptyPages) return
