@@ -64,3 +64,33 @@ test('a person finds a failed job, reads why, and runs it again', async () => {
   expect(await screenshots(page, 'job')).toEqual([])
   expect(problems).toEqual([])
 })
+
+test('an action on a filter says how many jobs it moves before it is confirmed', async () => {
+  const { quote } = quoteJob()
+  const { engine, url } = await webApp({ jobs: [quote] })
+  const made = []
+  for (let n = 0; n < 3; n++) made.push(await engine.enqueue(quote, { item: markup }, { ref: `loja-${n}` }))
+  await engine.enqueue(quote, { item: 'mesa' })
+  const worker = await engine.work({ queues: { quotes: 20 } })
+  for (const { id } of made) await isFinal(engine, id)
+  await worker.stop()
+
+  const { page, problems } = await openPage(`${url}jobs?state=failed`)
+  await page.getByText('Agir sobre o filtro').waitFor()
+  await page.getByRole('button', { name: 'Tentar de novo' }).click()
+  await page.getByRole('dialog').getByText('3 jobs voltam à fila').waitFor()
+  expect(await violations(page)).toEqual([])
+  await page.getByRole('dialog').getByRole('button', { name: 'Tentar de novo' }).click()
+  await page.getByText('3 jobs mudaram').waitFor()
+  await page.getByText('Nenhum job com este filtro').waitFor()
+
+  await page.getByRole('button', { name: 'Limpar filtros' }).click()
+  await page.getByText(/loja-2/).waitFor()
+  for (const n of [0, 1]) await page.getByRole('checkbox', { name: `Selecionar loja-${n}` }).check()
+  await page.getByRole('button', { name: 'Cancelar jobs' }).click()
+  await page.getByRole('dialog').getByText('2 jobs são cancelados').waitFor()
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancelar jobs' }).click()
+  await page.getByText('2 jobs mudaram').waitFor()
+  expect((await engine.jobs.list({ state: 'cancelled' })).items.map(job => job.ref)).toEqual(['loja-1', 'loja-0'])
+  expect(problems).toEqual([])
+})
