@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { days, defineJob, type Engine } from '../../src/index.ts'
-import { engineOf, liveEngine, shareDatabase } from '../support/engine.ts'
+import { engineOf, liveEngine, shareDatabase, until } from '../support/engine.ts'
 
 const mb = 1024 * 1024
 const pdf = { name: 'um.pdf', type: 'application/pdf' }
@@ -209,6 +209,25 @@ test('files are shared all together or not at all, also in a transaction of the 
   const made = await engine.transaction(tx => engine.files.share([b.id, a.id], { tx }))
   expect(await Promise.all(made.map(async id => (await engine.files.open(id))!.name))).toEqual(['dois.pdf', 'um.pdf'])
   expect(await rows()).toMatchObject([{ shares: 1 }, { shares: 1 }, { content: a.id }, { content: b.id }])
+})
+
+test('a file that is removed while a transaction shares it is gone, and its bytes stay for the other', async () => {
+  const { engine, clean, sql } = await withSql()
+  const put = await engine.files.put(bytes(3), pdf)
+  let removing: Promise<number> | undefined
+  const [shared] = await engine.transaction(async tx => {
+    const made = await engine.files.share([put.id], { tx })
+    removing = engine.files.remove([put.id])
+    await until(async () => {
+      const waiting = `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
+      return (await sql(waiting)).length > 0
+    })
+    return made
+  })
+  expect(await removing).toBe(1)
+  expect(await engine.files.open(put.id)).toBeNull()
+  await clean()
+  expect(await read(engine, shared!)).toMatchObject({ size: 3, sha256: put.sha256 })
 })
 
 test('the janitor leaves an ownerless file alone while another file shares its bytes', async () => {
