@@ -87,3 +87,14 @@ test('two tabs share one event stream', async () => {
   const clients = /^retoma_sse_clients(?:\{.*\})? (\d+)$/m.exec(await (await fetch(`${url}metrics`)).text())?.[1]
   expect(clients).toBe('1')
 })
+
+test('numbers whose reads fail are marked, also while the event stream is live', async () => {
+  const { url } = await webApp()
+  const { page } = await openPage(url)
+  await page.locator('[data-live=live]').waitFor()
+  const away = { error: { code: 'database_unreachable', message: 'o banco não responde' } }
+  await page.route('**/api/v1/**', answer => answer.fulfill({ status: 503, json: away }))
+  await page.getByText(/Conexão perdida, tentando de novo · último número às/).waitFor()
+  await page.unroute('**/api/v1/**')
+  await page.locator('[data-live=live]').waitFor()
+})
