@@ -8,6 +8,7 @@ COPY apps/classifier/package.json apps/classifier/package.json
 COPY apps/quotes/package.json apps/quotes/package.json
 COPY apps/documents/package.json apps/documents/package.json
 COPY apps/snaps/package.json apps/snaps/package.json
+COPY apps/office-files/package.json apps/office-files/package.json
 COPY apps/pdf-page/package.json apps/pdf-page/package.json
 COPY apps/planner/package.json apps/planner/package.json
 COPY web/package.json web/package.json
@@ -26,6 +27,7 @@ COPY apps/classifier/package.json apps/classifier/package.json
 COPY apps/quotes/package.json apps/quotes/package.json
 COPY apps/documents/package.json apps/documents/package.json
 COPY apps/snaps/package.json apps/snaps/package.json
+COPY apps/office-files/package.json apps/office-files/package.json
 COPY apps/pdf-page/package.json apps/pdf-page/package.json
 COPY apps/planner/package.json apps/planner/package.json
 COPY web/package.json web/package.json
@@ -52,6 +54,8 @@ COPY --from=build /src/apps/documents/dist node_modules/@retoma/documents/dist
 COPY apps/snaps/package.json node_modules/@retoma/snaps/
 COPY apps/snaps/sql node_modules/@retoma/snaps/sql
 COPY --from=build /src/apps/snaps/dist node_modules/@retoma/snaps/dist
+COPY apps/office-files/package.json node_modules/@retoma/office-files/
+COPY --from=build /src/apps/office-files/dist node_modules/@retoma/office-files/dist
 COPY apps/pdf-page/package.json node_modules/@retoma/pdf-page/
 COPY --from=build /src/apps/pdf-page/dist node_modules/@retoma/pdf-page/dist
 COPY apps/planner/package.json node_modules/@retoma/planner/

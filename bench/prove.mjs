@@ -12,7 +12,7 @@ const names = [
   ...['pinned', 'tables', 'limits', 'fair', 'memory', 'idle', 'deploy'],
   ...['million', 'storm', 'pairs', 'resume', 'fivesteps'],
   ...['sse', 'http', 'ratelimit', 'metrics', 'reads', 'upload', 'attack'],
-  ...['classifier', 'classifier-turns', 'classifier-rerun', 'quotes', 'snaps', 'documents'],
+  ...['classifier', 'classifier-turns', 'classifier-rerun', 'ocr', 'quotes', 'snaps', 'documents'],
 ]
 const { values: asked } = parseArgs({ options: { only: { type: 'string' }, scale: { type: 'string', default: '1' } } })
 const wanted = asked.only?.split(',') ?? names

@@ -12,7 +12,15 @@ test('the first with a name keeps it, the others get a number', () => {
   expect(all(['a', 'a (2)', 'a', 'a'])).toEqual(['a', 'a (2)', 'a (3)', 'a (4)'])
 })
 
-test('of a path only the name counts, and what cannot be seen is not in it', () => {
+test('the path inside a ZIP or a folder is kept, with its end if it is long', () => {
+  expect(codeOfFile('contratos/2030/um.pdf')).toBe('contratos/2030/um.pdf')
+  expect(codeOfFile('./a//b.pdf')).toBe('a/b.pdf')
+  const long = codeOfFile(`${'pasta/'.repeat(30)}contrato.pdf`)
+  expect(long).toHaveLength(100)
+  expect(long).toMatch(/^….*\/pasta\/contrato\.pdf$/)
+})
+
+test('of a path on a machine, or out of its folder, only the name counts, and what cannot be seen is not in it', () => {
   expect(codeOfFile('C:\\fotos\\contrato.pdf')).toBe('contrato.pdf')
   expect(codeOfFile('../../etc/passwd')).toBe('passwd')
   expect(all(['  a\u0000\n b\u202e.pdf '])).toEqual(['a  b.pdf'])

@@ -1,5 +1,5 @@
 /**
- * Makes `codigo`, the name of a document in an execution: the file name, or the caller's own code.
+ * Makes `codigo`, the name of a document in an execution: the file name, the path inside a ZIP or a folder, or the caller's own code.
  *
  * Invariant: unique in the execution, at most 100 characters, a single line, never half a surrogate pair. The first document with a name
  * keeps the name, and the same list gives the same codes.
@@ -9,8 +9,20 @@ import { oneLine } from './text.ts'
 const longest = 100
 const nameless = 'documento'
 
-/** The last part of a path, because some browsers send a path. */
-export const codeOfFile = (name: string): string => oneLine(name.replaceAll('\\', '/').split('/').at(-1) ?? '')
+/** The last part of a path. */
+const nameOf = (path: string): string => path.replaceAll('\\', '/').split('/').at(-1) ?? ''
+
+/**
+ * The path of a file inside a ZIP or a sent folder, with its end if the path is too long. Only the name of an absolute path, or of a path
+ * that leaves its folder.
+ */
+export function codeOfFile(path: string): string {
+  const parts = path.replaceAll('\\', '/').split('/')
+  const isOutside = parts[0] === '' || /^[a-z]:$/i.test(parts[0]!) || parts.includes('..')
+  if (isOutside || path.includes('\\')) return oneLine(nameOf(path))
+  const code = oneLine(parts.filter(part => part !== '.' && part !== '').join('/'))
+  return code.length <= longest || parts.length === 1 ? code : `…${code.slice(1 - longest).toWellFormed()}`
+}
 
 /** Makes codes for an execution, in the order of the list. */
 export function createCodes(): (wanted: string) => string {

@@ -28,6 +28,10 @@ const result: Result = {
   revisao: null,
   revisado_por: null,
   revisado_em: null,
+  ocr: false,
+  ocr_paginas: null,
+  ocr_confianca: null,
+  ocr_segundos: null,
 }
 
 test('a table begins with its mark and its names', () => {

@@ -38,6 +38,7 @@ const execution = (status: Status, more: Partial<Execution> = {}): Execution => 
   criado_em: now,
   concluido_em: null,
   simulado: false,
+  ocr_segundos: 0,
   segundos_sem_progresso: 420,
   ...more,
 })

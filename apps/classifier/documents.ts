@@ -1,12 +1,13 @@
 /**
- * Receives the documents of an execution: files, streamed into PostgreSQL, or texts. Checks the number, the names and the sizes. A file
- * of an unreadable type is accepted like any other file, and skipped by the job (extract/index.ts).
+ * Receives the documents of an execution: files, streamed into PostgreSQL, the files of a ZIP (archive.ts), or texts. Checks the number,
+ * the names and the sizes. A file of an unreadable type is accepted like any other file, and skipped by the job (extract/index.ts).
  *
  * Invariant: a refused or broken-off request leaves no file.
  */
 import { createHash } from 'node:crypto'
 import { type Engine, isRetomaError, localized, RetomaError } from 'retoma'
-import type { Part, UploadedFile } from 'retoma/http'
+import { cleanFileName, type Part, type UploadedFile } from 'retoma/http'
+import { isArchive, largestArchive, receiveArchive } from './archive.ts'
 import { codeOfFile, createCodes } from './codigo.ts'
 import { errors } from './errors.ts'
 import type { Sent } from './runs.ts'
@@ -23,11 +24,15 @@ export interface Received {
   fields: Map<string, string>
 }
 
-/** `came` gets each text field on arrival; if `came` throws, the rest need not be sent. */
+/**
+ * `came` gets each text field on arrival; if `came` throws, the rest need not be sent. `unpack`: the files of a ZIP are documents; otherwise
+ * a ZIP is a file like any other.
+ */
 export async function receiveFiles(
   engine: Engine,
   parts: AsyncIterable<Part>,
   came: (field: string, value: string) => Promise<void>,
+  { unpack = true } = {},
 ): Promise<Received> {
   const codeOf = createCodes()
   const documents: Sent[] = []
@@ -38,7 +43,8 @@ export async function receiveFiles(
         if (fields.has(part.field)) throw givenTwice(part.field)
         await came(part.field, part.value)
         fields.set(part.field, part.value)
-      } else documents.push(await receiveFile(engine, part.file, codeOf))
+      } else if (unpack && isArchive(part.file)) await receiveZip(engine, part.file, codeOf, documents)
+      else addDocument(documents, await receiveFile(engine, part.file, codeOf))
     }
     if (documents.length === 0) throw noDocuments('arquivos')
     return { documents, fields }
@@ -52,14 +58,49 @@ export async function receiveFiles(
 const givenTwice = (field: string) =>
   new RetomaError('bad_request', { field, problem: localized('it is given twice', 'veio duas vezes') })
 
-async function receiveFile(engine: Engine, file: UploadedFile, codeOf: (name: string) => string): Promise<Sent> {
-  const { name, type } = file
+function addDocument(documents: Sent[], one: Sent): void {
+  documents.push(one)
+  refuseMore(documents.length)
+}
+
+/** The files of a ZIP count as documents. */
+function refuseMore(documents: number): void {
+  if (documents > mostDocuments) throw new RetomaError(errors.too_many_documents, { most: mostDocuments })
+}
+
+async function receiveZip(
+  engine: Engine,
+  file: UploadedFile,
+  codeOf: (name: string) => string,
+  documents: Sent[],
+): Promise<void> {
+  const before = documents.length
+  const receive = async (one: Pick<UploadedFile, 'name' | 'path' | 'type' | 'bytes'>) =>
+    addDocument(documents, await receiveFile(engine, one, codeOf))
+  await receiveArchive(file, {
+    expect: many => refuseMore(before + many),
+    take: ({ path, bytes }) =>
+      receive({ path, name: cleanFileName(path) || 'documento', type: 'application/octet-stream', bytes }),
+    undo: () => leave(engine, documents.splice(before)),
+    keep: bytes => receive({ path: file.path, name: file.name, type: file.type, bytes }),
+    tooLarge: () => tooLarge(file.name, largestArchive),
+  })
+}
+
+const tooLarge = (name: string, most: number) =>
+  new RetomaError(errors.document_too_large, { name, megabytes: most / 1024 / 1024 })
+
+async function receiveFile(
+  engine: Engine,
+  { name, path, type, bytes }: Pick<UploadedFile, 'name' | 'path' | 'type' | 'bytes'>,
+  codeOf: (name: string) => string,
+): Promise<Sent> {
   try {
-    const { id, sha256 } = await engine.files.put(file.bytes, { name, type, most: largestFile })
-    return { code: codeOf(codeOfFile(name)), file: id, text: null, hash: Buffer.from(sha256, 'hex') }
+    const { id, sha256 } = await engine.files.put(bytes, { name, type, most: largestFile })
+    return { code: codeOf(codeOfFile(path)), file: id, text: null, hash: Buffer.from(sha256, 'hex') }
   } catch (error) {
     if (!isRetomaError(error, 'file_too_large')) throw error
-    throw new RetomaError(errors.document_too_large, { name, megabytes: largestFile / 1024 / 1024 })
+    throw tooLarge(name, largestFile)
   }
 }
 

@@ -110,6 +110,41 @@ export const errors = defineErrors({
     en: 'reading the PDF ended the process that read it: {how}',
     pt: 'a leitura do PDF derrubou o processo que o lia: {how}',
   },
+  file_timeout: {
+    status: 422,
+    en: 'the file could not be read within {seconds} s',
+    pt: 'o arquivo não pôde ser lido em {seconds} s',
+  },
+  file_memory: {
+    status: 422,
+    en: 'reading the file takes more than {megabytes} MB of memory',
+    pt: 'a leitura do arquivo passou de {megabytes} MB de memória',
+  },
+  file_crash: {
+    status: 422,
+    en: 'reading the file ended the process that read it: {how}',
+    pt: 'a leitura do arquivo derrubou o processo que o lia: {how}',
+  },
+  file_encrypted: {
+    status: 422,
+    en: 'the file is protected by a password',
+    pt: 'o arquivo está protegido por senha',
+  },
+  file_bomb: {
+    status: 422,
+    en: 'the file unpacks to {megabytes} MB, and {most} MB is the limit',
+    pt: 'o arquivo descompactado teria {megabytes} MB, e o limite é {most} MB',
+  },
+  image_too_large: {
+    status: 422,
+    en: 'the image has {megapixels} million pixels, and 100 million is the limit',
+    pt: 'a imagem tem {megapixels} milhões de pixels, e o limite é 100 milhões',
+  },
+  file_beyond_limits: {
+    status: 422,
+    en: 'the file is too large to be read: {problem}',
+    pt: 'o arquivo é grande demais para ser lido: {problem}',
+  },
   text_binary: {
     status: 422,
     en: 'the text file holds no text but binary data',

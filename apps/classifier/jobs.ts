@@ -24,7 +24,7 @@ import {
 import { z } from 'zod'
 import { answerFor, type Kept, type Paid, providerName, providerShown } from './ask.ts'
 import { errors } from './errors.ts'
-import { type Extracted, extractText, readBefore } from './extract/index.ts'
+import { type Extracted, extractText, readBefore, type Saved } from './extract/index.ts'
 import { failed } from './failed.ts'
 import { noticeJob } from './notice.ts'
 import { outsideSample } from './sample.ts'
@@ -33,6 +33,7 @@ import {
   endTurnOfQuestion,
   readDocument,
   saveAnswer,
+  saveOcr,
   savePurchase,
   saveUseless,
 } from './store/answers.ts'
@@ -118,6 +119,8 @@ async function classifyDocument(attempt: JobContext, id: string, paid: Paid, hom
   if (!document.sampled) return skip(outsideSample)
   const ctx = ofVersion(attempt, document.version)
   const excerpt = await textOf(ctx, document)
+  const { ocr } = excerpt
+  if (ocr !== null) await ctx.transaction('save ocr', tx => saveOcr(tx, id, ocr))
   if ('skip' in excerpt) return skip(excerpt.skip)
   // An unpaid answer has no step; if this write is lost, only the operator's view of the answer is lost.
   const keepWritten = async (error: unknown): Promise<never> => {
@@ -198,17 +201,16 @@ function uselessError({ code, message, final }: Extract<Kept, { is: 'useless' }>
   return final ? doNotRetry(error) : error
 }
 
-async function textOf(ctx: JobContext, { id, code, text, file }: Document): Promise<Extracted> {
+async function textOf(ctx: JobContext, { id, code, text, file, settings }: Document): Promise<Extracted> {
   if (text !== null) return extractText(ctx, { text, name: code })
-  if (ctx.resumeData === wasPdf) return readBefore(ctx)
+  const options = { ocrPages: settings.ocr_pages ?? 0 }
+  if (typeof ctx.resumeData === 'string') return readBefore(ctx, ctx.resumeData as Saved, options)
   const [about, path] = file === null ? [null, null] : [await ctx.files.open(file), await ctx.files.path(file)]
   if (about === null || path === null) throw gone(id)
-  const read = await extractText(ctx, { path, name: about.name, type: about.type })
+  const read = await extractText(ctx, { path, name: about.name, type: about.type }, options)
   // A provider wait may defer the document many times: only the first attempt fetches the file.
-  if ('text' in read && read.pages !== null) await ctx.checkpoint('text', wasPdf)
+  if ('text' in read && read.saved !== null) await ctx.checkpoint('text', read.saved)
   return read
 }
-
-const wasPdf = 'pdf'
 
 const gone = (id: string) => doNotRetry(failed(new RetomaError(errors.document_gone, { id })))

@@ -22,6 +22,8 @@ test('a project is made with the limits of the seed, listed, changed and removed
     revisar_abaixo_de: null,
     exemplos: 0,
     varias_categorias: false,
+    ocr: true,
+    ocr_max_paginas: 10,
     moeda: 'USD',
     simulado: false,
     criado_em: instant,

@@ -10,6 +10,8 @@ export interface Asking {
   /** A document may have several categories. */
   several?: boolean
   examples?: readonly Example[]
+  /** Pages of a document that OCR reads; absent or 0: no OCR. */
+  ocr_pages?: number
 }
 
 /** A document that a person corrected. `hash`: of the bytes, in hex. */

@@ -33,6 +33,10 @@ test('results are read a page at a time, and as one table', async () => {
       revisao: null,
       revisado_por: null,
       revisado_em: null,
+      ocr: false,
+      ocr_paginas: null,
+      ocr_confianca: null,
+      ocr_segundos: null,
     },
   ])
   const rest = (await ask('GET', `/execucoes/${id}/resultados?after=${next}`)).body

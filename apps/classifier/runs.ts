@@ -127,7 +127,8 @@ const openAfter = seconds(10)
 export async function makeRun(engine: Engine, tx: JobTransaction, runs: Runs, asked: Asked): Promise<string> {
   const project = await readProject(tx, asked.project)
   if (project === undefined) throw noProject(asked.project)
-  const { name, categories, instructions, maxResumes, maxRetries, costLimitUsd, weight, reviewBelow } = project
+  const { name, categories, instructions, maxResumes, maxRetries, costLimitUsd, weight, reviewBelow, ocr, ocrPages } =
+    project
   const model = project.model ?? runs.model ?? null
   const settings: Settings = {
     name,
@@ -142,6 +143,7 @@ export async function makeRun(engine: Engine, tx: JobTransaction, runs: Runs, as
     review_below: reviewBelow,
     several: project.several,
     examples: await examplesFor(tx, project, categories),
+    ocr_pages: ocr ? ocrPages : 0,
   }
   const { reuse, by: createdBy } = asked
   const documents = withSample(withDuplicates(asked.documents), asked.sample)
@@ -270,8 +272,10 @@ export async function changeModel(
   await noteModel(engine, id, { ...change, settingsHash })
 }
 
-const hashOf = ({ categories, instructions, model, several, examples }: Settings, { isSimulated }: Runs) =>
-  digest([categories, instructions, model, isSimulated, several, examples])
+const hashOf = (
+  { categories, instructions, model, several, examples, ocr_pages: ocrPages }: Settings,
+  { isSimulated }: Runs,
+) => digest([categories, instructions, model, isSimulated, several, examples, ocrPages])
 
 /** Hashes the settings that determine an answer. */
 const digest = (of: readonly unknown[]) => createHash('sha256').update(JSON.stringify(of)).digest()

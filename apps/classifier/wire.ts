@@ -27,6 +27,8 @@ export const limitUsd = z.string().nullable().meta({ description: 'dollars, with
 export const moeda = z.string().meta({ description: 'ISO 4217' })
 export const simulado = z.boolean().meta({ description: 'answered without the AI, because it has no key' })
 
+const ocrSeconds = z.number().meta({ description: 'processor time of OCR, in seconds' })
+
 export const modelNow = z
   .string()
   .nullable()
@@ -63,6 +65,7 @@ export const execution = z
     custo_usd_exato: exactUsd,
     moeda,
     simulado,
+    ocr_segundos: ocrSeconds,
     criado_por: z.string(),
     criado_em: instant,
     concluido_em: instant.nullable(),
@@ -91,6 +94,7 @@ export const detailed = z
     limite_custo_usd: limitUsd,
     moeda,
     simulado,
+    ocr_segundos: ocrSeconds,
     erros_recentes: z.array(
       z.object({ codigo: z.string(), erro_mensagem: z.string().nullable(), ultimo_erro_em: instant.nullable() }),
     ),
@@ -128,6 +132,13 @@ const reviewOf = ({ categoria_ia, revisar, revisao, revisado_por, revisado_em, .
   revisado_em,
 })
 
+const ocr = {
+  ocr: z.boolean().meta({ description: 'scanned pages or an image were read by OCR' }),
+  ocr_paginas: count.nullable(),
+  ocr_confianca: z.number().nullable().meta({ description: '0 to 1; null: no OCR, or no text found' }),
+  ocr_segundos: ocrSeconds.nullable(),
+}
+
 export const document = z
   .object({
     codigo: z.string(),
@@ -141,6 +152,7 @@ export const document = z
     duplicado_de: z.string().nullable().meta({ description: 'an earlier one of this execution with the same bytes' }),
     reaproveitado: z.boolean().meta({ description: 'it has the answer to an earlier document with the same bytes' }),
     ...review,
+    ...ocr,
   })
   .meta({ id: 'Documento' })
 
@@ -175,6 +187,7 @@ export const result = z
     simulado,
     erro_mensagem: z.string().nullable().meta({ description: 'why the document is ERRO or PULADO' }),
     ...review,
+    ...ocr,
   })
   .meta({ id: 'Resultado' })
 
@@ -224,6 +237,7 @@ export const executionWire = (from: Execution, isSimulated: boolean) => ({
   modelo: from.modelo,
   ...costOf(from),
   simulado: from.simulado ?? isSimulated,
+  ocr_segundos: from.ocr_segundos,
   criado_por: from.criado_por,
   criado_em: from.criado_em,
   concluido_em: from.concluido_em,
@@ -248,6 +262,14 @@ export const detailedWire = (from: Execution, isSimulated: boolean) => ({
   ...costOf(from),
   limite_custo_usd: dollars(from.custo_permitido_usd),
   simulado: from.simulado ?? isSimulated,
+  ocr_segundos: from.ocr_segundos,
+})
+
+const ocrOf = (from: Result) => ({
+  ocr: from.ocr,
+  ocr_paginas: from.ocr_paginas,
+  ocr_confianca: from.ocr_confianca,
+  ocr_segundos: from.ocr_segundos,
 })
 
 export const documentWire = (from: Result, isSimulated: boolean) => ({
@@ -262,6 +284,7 @@ export const documentWire = (from: Result, isSimulated: boolean) => ({
   duplicado_de: from.duplicado_de,
   reaproveitado: from.reaproveitado,
   ...reviewOf(from),
+  ...ocrOf(from),
 })
 
 export const documentErrorWire = (from: Result, isOperator: boolean) => ({
@@ -287,6 +310,7 @@ export const resultWire = (from: Result, isSimulated: boolean) => ({
   simulado: from.simulado ?? isSimulated,
   erro_mensagem: from.erro_mensagem,
   ...reviewOf(from),
+  ...ocrOf(from),
 })
 
 export const categoryCount = z

@@ -1,6 +1,7 @@
 /** The entry point `retoma/http`: a fetch handler that mounts in Next.js, Express, Hono or Fastify. */
 
 export type { IdempotencyKey, Webhook, WebhookNotice } from '../engine/create-engine.ts'
+export { cleanFileName } from '../files/model/file.ts'
 export { type App, type AppOptions, createApp, type FetchHandler } from './app.ts'
 export { type CronOptions, cronRoutes } from './cron-routes.ts'
 export { clockOf, deliverWebhook, forgetResponses, isWebhookAddress, webhookPolicy } from './engine-access.ts'

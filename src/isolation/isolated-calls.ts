@@ -1,6 +1,7 @@
 /**
  * Runs the isolated functions of handlers (`ctx.isolated`) in child processes, at most one per core at once: these functions compute and
- * leak, while the slots of a queue are sized for handlers that wait.
+ * leak, while the slots of a queue are sized for handlers that wait. Background functions have a line of their own with a process fewer,
+ * so that a short function never waits for a long background function.
  *
  * Invariant: a call returns the result of its function or throws, and its process is idle or dead by then. The crash of the process is an
  * error of the call: the caller decides the consequence for the job. The time of a call is the time in which its process computed or waited
@@ -9,7 +10,7 @@
 import { setMaxListeners } from 'node:events'
 import { availableParallelism } from 'node:os'
 import { type ErrorFact, RetomaError } from '../errors/errors.ts'
-import { noChildFree } from '../jobs/model/deferral.ts'
+import { type CallLine, noChildFree } from '../jobs/model/deferral.ts'
 import type { Evidence } from '../jobs/model/outcome.ts'
 import { systemClock } from '../lib/clock.ts'
 import { megabytes } from '../lib/values/bytes.ts'
@@ -55,25 +56,27 @@ const otherChildren = 3
 export class IsolatedCalls implements Isolator {
   readonly #childPool: ChildPool
   readonly #isolationMode: IsolationMode
-  readonly #line: ChildQueue
+  readonly #lines: Readonly<Record<CallLine, ChildQueue>>
   readonly #runs = new Set<ChildRun>()
 
   /** `freed` reports free processes while no call waits here: the number of calls that would get a process soon. */
   constructor(
     childPool: ChildPool,
     isolationMode: IsolationMode,
-    freed: (calls: number) => void,
+    freed: (calls: number, line: CallLine) => void,
     most = availableParallelism(),
   ) {
     this.#childPool = childPool
     this.#isolationMode = isolationMode
     const { elapsed, sleep } = systemClock
-    this.#line = new ChildQueue(most, { elapsed, sleep, freed })
+    const lineOf = (line: CallLine, size: number) =>
+      new ChildQueue(size, { elapsed, sleep, freed: calls => freed(calls, line) })
+    this.#lines = { foreground: lineOf('foreground', most), background: lineOf('background', most - 1) }
   }
 
-  /** The number of further calls that would get a process soon. */
-  get room(): number {
-    return this.#line.room
+  /** The number of further calls of the line that would get a process soon. */
+  room(line: CallLine): number {
+    return this.#lines[line].room
   }
 
   async isolate(call: IsolatedCall, caller: Caller): Promise<string> {
@@ -103,9 +106,10 @@ export class IsolatedCalls implements Isolator {
     const { signal, awake, log, mayGoBack, holds } = caller
     // A handler may run many calls at once.
     setMaxListeners(0, signal)
-    const turn = await this.#line.take({ signal, mayRefuse: mayGoBack })
+    const line: CallLine = call.background ? 'background' : 'foreground'
+    const turn = await this.#lines[line].take({ signal, mayRefuse: mayGoBack })
     if (turn === 'aborted') throw signal.reason
-    if ('refusedFor' in turn) throw noChildFree(turn.refusedFor)
+    if ('refusedFor' in turn) throw noChildFree(turn.refusedFor, line)
     holds(1)
     try {
       let begin: () => void = () => {}

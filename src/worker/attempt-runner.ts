@@ -239,7 +239,7 @@ export class AttemptRunner implements AttemptHost {
       )
     if (written !== 'written') return
     this.#reportToBatch(claimed, outcome)
-    if (outcome.state === 'deferred' && outcome.forChild) childWaiters.add(claimed)
+    if (outcome.state === 'deferred' && outcome.forChild !== undefined) childWaiters.add(claimed, outcome.forChild)
   }
 
   #reportToBatch({ id, batch_id: batch }: ClaimedJob, outcome: AttemptEnd): void {

@@ -10,6 +10,7 @@ import type { ClaimedJob } from '../claiming/sql/claim.ts'
 import { recallJobs } from '../claiming/sql/claim.ts'
 import type { Db } from '../database/db.ts'
 import type { IsolatedCalls } from '../isolation/isolated-calls.ts'
+import type { CallLine } from '../jobs/model/deferral.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
 import type { ClaimLoop } from './claim-loop.ts'
@@ -27,25 +28,28 @@ const most = 10_000
 
 export class ChildWaiters {
   readonly #options: ChildWaitersOptions
-  readonly #waiting = new Map<string, number>()
+  /** The attempt of each job, by the line in which the job waits. */
+  readonly #waiting: Readonly<Record<CallLine, Map<string, number>>> = { foreground: new Map(), background: new Map() }
 
   constructor(options: ChildWaitersOptions) {
     this.#options = options
   }
 
   /** The job was deferred because no child process was free. */
-  add({ id, attempt }: ClaimedJob): void {
-    this.#waiting.delete(id)
-    if (this.#waiting.size < most) this.#waiting.set(id, attempt)
+  add({ id, attempt }: ClaimedJob, line: CallLine): void {
+    const waiting = this.#waiting[line]
+    waiting.delete(id)
+    if (waiting.size < most) waiting.set(id, attempt)
     // A child may have become free while the deferral was being written.
-    this.recall(this.#options.isolatedCalls.room)
+    this.recall(this.#options.isolatedCalls.room(line), line)
   }
 
   /** Makes `room` jobs ready, because child processes are free for as many; the longest waiting jobs first. */
-  recall(room: number): void {
-    const first = [...this.#waiting].slice(0, room).map(([id, attempt]) => ({ id, attempt }))
+  recall(room: number, line: CallLine): void {
+    const waiting = this.#waiting[line]
+    const first = [...waiting].slice(0, room).map(([id, attempt]) => ({ id, attempt }))
     if (first.length === 0) return
-    for (const { id } of first) this.#waiting.delete(id)
+    for (const { id } of first) waiting.delete(id)
     const { db, clock, log, claimLoop } = this.#options
     recallJobs(db, first, clock.instant())
       .then(queues => {

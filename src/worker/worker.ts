@@ -110,7 +110,9 @@ export class Worker implements MonitoredWorker {
     this.#options = options
     this.#takes = claimableKindsOf(options.jobs)
     this.#childPool = new ChildPool(options.log)
-    this.#calls = new IsolatedCalls(this.#childPool, options.isolationMode, calls => this.#childWaiters.recall(calls))
+    this.#calls = new IsolatedCalls(this.#childPool, options.isolationMode, (calls, line) =>
+      this.#childWaiters.recall(calls, line),
+    )
     const slots = Object.values(options.queues).reduce((sum, size) => sum + size, 0)
     this.#abandonedHandlers = new AbandonedHandlers({
       log: options.log,

@@ -1,7 +1,7 @@
 /** Waiting for a child process costs nobody anything: no slot, no try, no time. */
 import { writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { availableParallelism, tmpdir } from 'node:os'
+import { availableParallelism, getPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { defineJob, minutes, seconds } from '../../src/index.ts'
@@ -14,6 +14,42 @@ import { until } from '../support/engine.ts'
 import { workingWith } from './support.ts'
 
 const called = new URL('./called.mjs', import.meta.url)
+
+test('background functions have their own processes: the others neither wait for them nor give a process away', async () => {
+  const most = Math.max(availableParallelism() - 1, 1)
+  const folder = await mkdtemp(join(tmpdir(), 'retoma-line-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const go = join(folder, 'go')
+  const scans = defineJob({
+    kind: 'scans',
+    maxAttempts: 1,
+    run: ctx => ctx.isolated('scan', called, { do: 'await', note: go }, { background: true }),
+  })
+  const reads = defineJob({
+    kind: 'reads',
+    maxAttempts: 1,
+    run: async ctx => {
+      const { pid } = await ctx.isolated<{ pid: number }>('read', called, { do: 'answer' })
+      return getPriority(pid)
+    },
+  })
+  const { engine } = await workingWith({ grace: seconds(5), queues: { default: most + 2 } }, scans, reads)
+  const ids: string[] = []
+  for (let n = 0; n < most + 2; n++) ids.push((await engine.enqueue(scans, undefined)).id)
+  const count = async (state: 'running' | 'waiting') => (await engine.jobs.list({ kind: 'scans', state })).items.length
+  await until(async () => (await count('running')) === most && (await count('waiting')) === 2)
+  for (let n = 0; n < 3; n++) {
+    const { id } = await engine.enqueue(reads, undefined)
+    expect(await engine.wait({ job: id })).toMatchObject({ state: 'succeeded', result: getPriority() })
+  }
+  expect(await count('running')).toBe(most)
+  writeFileSync(go, '')
+  for (const id of ids) {
+    const { state, result, starts } = await engine.wait({ job: id })
+    expect({ state, starts }).toEqual({ state: 'succeeded', starts: 1 })
+    expect(typeof result).toBe('number')
+  }
+})
 
 test('jobs that wait for a child process leave their slots to others, and spend no try', async () => {
   const cores = availableParallelism()
@@ -97,6 +133,7 @@ async function callOf({ timeoutMs, takesMs, stolen }: { timeoutMs: number; takes
     maxBytes: 1e6,
     environment: [],
     nice: 0,
+    background: false,
   }
   const answer = await calls
     .isolate(call, {

@@ -47,6 +47,8 @@ const ours = [
   '@retoma/snaps/dist/index.js',
   'sharp/package.json',
   '@retoma/pdf-page/dist/index.js',
+  '@retoma/office-files/dist/index.js',
+  'tesseract.js-core/package.json',
   '@retoma/planner/dist/index.js',
 ]
 
@@ -73,6 +75,7 @@ beforeAll(async () => {
     '/src/apps/quotes/dist': join(root, 'apps', 'quotes', 'dist'),
     '/src/apps/documents/dist': join(root, 'apps', 'documents', 'dist'),
     '/src/apps/snaps/dist': join(root, 'apps', 'snaps', 'dist'),
+    '/src/apps/office-files/dist': join(root, 'apps', 'office-files', 'dist'),
     '/src/apps/pdf-page/dist': join(root, 'apps', 'pdf-page', 'dist'),
     '/src/apps/planner/dist': join(root, 'apps', 'planner', 'dist'),
   }

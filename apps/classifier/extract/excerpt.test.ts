@@ -10,6 +10,7 @@ const pdf: PdfParts = {
   leftOut: null,
   unreadable: [],
   unfinished: [],
+  scans: [],
 }
 
 test('of a short text nothing is left out, of a long one its middle', () => {

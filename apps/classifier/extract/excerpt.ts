@@ -25,6 +25,8 @@ export interface PdfParts extends Parts {
   unreadable: number[]
   /** Long pages not read to the end. */
   unfinished: number[]
+  /** Read pages that are scans: OCR may find more text (ocr.ts). */
+  scans: number[]
 }
 
 /** `note`: the remark for a document that was not read whole. */
@@ -79,6 +81,18 @@ function troubleNote({ unreadable, unfinished }: PdfParts): string {
       ? ''
       : `${unfinished.length > 1 ? 'As páginas' : 'A página'} ${listOf(unfinished)} ${unfinished.length > 1 ? 'são longas demais e não foram lidas' : 'é longa demais e não foi lida'} até o fim.`
   return [failed, long].filter(Boolean).join(' ')
+}
+
+/** The remark for a text by OCR. `left`: scanned pages that were not read. */
+export function ocrNote(
+  { pages, confidence }: { pages: number; confidence: number | null },
+  left: readonly number[],
+): string {
+  const sure = confidence === null ? '' : `, com confiança de ${number(Math.round(confidence * 100))} %`
+  const read = `Texto lido por OCR em ${pages === 1 ? '1 página' : `${number(pages)} páginas`}${sure}.`
+  if (left.length === 0) return read
+  const several = left.length > 1
+  return `${read} ${several ? 'As páginas' : 'A página'} ${listOf(left)} ${several ? 'são digitalizadas e não foram lidas' : 'é digitalizada e não foi lida'}.`
 }
 
 const mostListed = 10

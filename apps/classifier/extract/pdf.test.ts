@@ -11,7 +11,7 @@ import { extractText } from './index.ts'
 import { readPdf } from './pdf.ts'
 
 const read = (pdf: Buffer) => readPdf(new Uint8Array(pdf))
-const whole = { omitted: 0, leftOut: null, unreadable: [], unfinished: [] }
+const whole = { omitted: 0, leftOut: null, unreadable: [], unfinished: [], scans: [] }
 
 test('the text of every page, in order, with its accents and lines', async () => {
   expect(await read(goodPdf(['Ação de cobrança (R$ 1.000,00)\nsegunda linha – “fim”', 'Página dois']))).toEqual({
@@ -117,6 +117,7 @@ test('a PDF without a text is skipped, and says how many pages had none', async 
   const scanned = { head: ' \n ', tail: null, ...whole, pages: 3 }
   expect(await endOf(goodPdf(''), async () => scanned)).toEqual({
     skip: 'PDF sem texto em 3 páginas, provavelmente digitalizado',
+    ocr: null,
   })
 })
 

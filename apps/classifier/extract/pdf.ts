@@ -5,14 +5,18 @@
  *
  * Nothing of a document is executed, fetched or drawn.
  */
-import { getDocumentProxy } from 'unpdf'
+import { imageArea } from '@retoma/pdf-page/image-area'
+import { getDocumentProxy, getResolvedPDFJS } from 'unpdf'
 import { headLength, type PdfParts, partsOf, tailLength } from './excerpt.ts'
+import { isScan, mostSparse } from './scan.ts'
 
 /** Pages read from the first page on, and from the last page back. */
 const mostHeadPages = 1600
 const mostTailPages = 400
 /** In each of the two directions: the number of unreadable pages after which reading stops. */
 const mostUnreadable = 20
+/** Pages whose images are measured, which takes 0.4 s for a scan: OCR reads at most 20. */
+const mostMeasured = 25
 /** Characters of a page: a longer page has no end, or no reader. */
 const mostOfPage = 2_000_000
 
@@ -37,7 +41,10 @@ const quiet = {
   disableStream: true,
 }
 
-export async function readPdf(bytes: Uint8Array): Promise<ReadPdf> {
+/** `findScans`: the images of pages with little text are measured. */
+export async function readPdf(bytes: Uint8Array, { findScans = false } = {}): Promise<ReadPdf> {
+  // The dictionary of an image is never compressed. The reader takes the bytes, so they are searched first.
+  const hasImages = findScans && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).includes('/Image')
   let document: Document
   try {
     document = await getDocumentProxy(bytes, quiet)
@@ -45,16 +52,16 @@ export async function readPdf(bytes: Uint8Array): Promise<ReadPdf> {
     return whyNot(error)
   }
   try {
-    return document.numPages < 1 ? { trouble: 'pdf_without_pages' } : await readPages(document)
+    return document.numPages < 1 ? { trouble: 'pdf_without_pages' } : await readPages(document, hasImages)
   } finally {
     await document.destroy().catch(() => {})
   }
 }
 
 /** Reads from the first page on until there is enough text, then from the last page back; the pages between are left out. */
-async function readPages(document: Document): Promise<ReadPdf> {
+async function readPages(document: Document, hasImages: boolean): Promise<ReadPdf> {
   const { numPages: pages } = document
-  const reader = new PageReader(document)
+  const reader = new PageReader(document, hasImages)
   let next = 1
   let before = ''
   const headEnds = Math.min(pages, mostHeadPages)
@@ -67,9 +74,10 @@ async function readPages(document: Document): Promise<ReadPdf> {
     after = lines(await reader.read(last), after)
 
   const { unreadable, unfinished } = reader
+  const scans = reader.scans.sort((one, other) => one - other)
   // Without any text a partly unreadable document is an error: the readable part would pass for the whole.
   if (unreadable.length > 0 && `${before}${after}`.trim() === '') return whyNot(reader.problem)
-  const about = { pages, unreadable, unfinished }
+  const about = { pages, unreadable, unfinished, scans }
   if (last < next) return { ...partsOf(lines(before, after)), ...about, leftOut: null }
   const omitted = Math.max(before.length - headLength, 0) + Math.max(after.length - tailLength, 0)
   return { head: before.slice(0, headLength), tail: after.slice(-tailLength), omitted, ...about, leftOut: [next, last] }
@@ -77,16 +85,20 @@ async function readPages(document: Document): Promise<ReadPdf> {
 
 const lines = (one: string, other: string): string => (one === '' || other === '' ? one + other : `${one}\n${other}`)
 
-/** Reads pages, and remembers the unreadable and the unfinished pages. */
+/** Reads pages, and remembers the unreadable pages, the unfinished pages and the scans. */
 class PageReader {
   readonly #document: Document
+  readonly #measures: boolean
+  #measured = 0
   readonly unreadable: number[] = []
   readonly unfinished: number[] = []
+  readonly scans: number[] = []
   /** The error of the first unreadable page. */
   problem: unknown
 
-  constructor(document: Document) {
+  constructor(document: Document, measures: boolean) {
     this.#document = document
+    this.#measures = measures
   }
 
   /** Returns a function that is false after `mostUnreadable` more unreadable pages. */
@@ -99,12 +111,33 @@ class PageReader {
     try {
       const { text, isWhole } = await readPage(this.#document, number)
       if (!isWhole) this.unfinished.push(number)
+      if (await this.#isScan(number, text)) this.scans.push(number)
       return text
     } catch (error) {
       this.unreadable.push(number)
       this.problem ??= error
       return ''
     }
+  }
+
+  async #isScan(number: number, text: string): Promise<boolean> {
+    const characters = text.length > 10 * mostSparse ? mostSparse : text.replace(/\s/g, '').length
+    if (!this.#measures || characters >= mostSparse || this.#measured >= mostMeasured) return false
+    this.#measured++
+    return isScan(characters, await imagesOf(this.#document, number))
+  }
+}
+
+/** The part of the page that images cover; 0: the page has no images, or cannot be measured. */
+async function imagesOf(document: Document, number: number): Promise<number> {
+  const { OPS } = await getResolvedPDFJS()
+  const page = await document.getPage(number)
+  try {
+    return imageArea(await page.getOperatorList(), page.getViewport({ scale: 1 }), OPS)
+  } catch {
+    return 0
+  } finally {
+    page.cleanup()
   }
 }
 

@@ -32,6 +32,9 @@ test.each([
   expect(decode(bytes)).toEqual({ binary: true })
 })
 
+/** Plain text is no step, and needs no OCR. */
+const unsaved = { saved: null, ocr: null }
+
 /** Plain text needs no separate process. */
 const nowhere = {} as JobContext
 
@@ -46,9 +49,9 @@ const extracted = async (bytes: Buffer | string, name = 'a.txt') =>
   extractText(nowhere, { path: await fileOf(bytes), name })
 
 test('a text file is its text; one without any is skipped, and one that is binary is an error for good', async () => {
-  expect(await extracted('a')).toEqual({ text: 'a', pages: null, note: null })
-  expect(await extracted('')).toEqual({ skip: 'arquivo vazio' })
-  expect(await extracted(' \n\t ')).toEqual({ skip: 'documento sem texto' })
+  expect(await extracted('a')).toEqual({ text: 'a', pages: null, note: null, ...unsaved })
+  expect(await extracted('')).toEqual({ skip: 'arquivo vazio', ocr: null })
+  expect(await extracted(' \n\t ')).toEqual({ skip: 'documento sem texto', ocr: null })
   await expect(extracted(Buffer.from([1, 0, 2]))).rejects.toMatchObject({ code: 'text_binary' })
 })
 
@@ -59,8 +62,8 @@ test('a text that speaks of PDFs is a text, and a PDF without its name is one', 
 
 test('what was sent as text is bounded as well', async () => {
   const of = (text: string) => extractText(nowhere, { text, name: 'a' })
-  expect(await of('olá')).toEqual({ text: 'olá', pages: null, note: null })
-  expect(await of('  ')).toEqual({ skip: 'documento sem texto' })
+  expect(await of('olá')).toEqual({ text: 'olá', pages: null, note: null, ...unsaved })
+  expect(await of('  ')).toEqual({ skip: 'documento sem texto', ocr: null })
   expect(await of(`${'a'.repeat(headLength)}bc${'d'.repeat(tailLength)}`)).toMatchObject({
     text: `${'a'.repeat(headLength)}\n\n[… 2 caracteres omitidos …]\n\n${'d'.repeat(tailLength)}`,
   })
@@ -89,6 +92,7 @@ test.each(
       ),
       pages: null,
       note: `Documento longo: ${left.toLocaleString('pt-BR')} caracteres do meio não foram lidos.`,
+      ...unsaved,
     })
   },
 )
@@ -100,6 +104,7 @@ test('an end that is no UTF-8, though the beginning is, and half characters at t
     const read = await extracted(`${before}${'😀'.repeat(400_000)}`)
     expect(read).toMatchObject({
       note: `Documento longo: ${(800_000 + before.length - kept).toLocaleString('pt-BR')} caracteres do meio não foram lidos.`,
+      ...unsaved,
     })
     expect((read as { text: string }).text.isWellFormed()).toBe(true)
   }

@@ -47,7 +47,7 @@ const isContinuation = (byte: number): boolean => (byte & 0xc0) === 0x80
 const windows = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ'
 
 /** Windows-1252: ISO-8859-1 with letters from 0x80 to 0x9F. TextDecoder of Node 20 decodes Windows-1252 as ISO-8859-1. */
-const fromWindows = (bytes: Uint8Array): string =>
+export const fromWindows = (bytes: Uint8Array): string =>
   Buffer.from(bytes)
     .toString('latin1')
     .replace(/[\x80-\x9f]/g, letter => windows[letter.charCodeAt(0) - 0x80]!)

@@ -1,17 +1,10 @@
 /**
- * Reads a PDF in a separate process (`ctx.isolated`). The file imports as little as possible, because each start of the process loads the
- * imports. A problem of a document is a result; a thrown error is a problem of this code.
+ * Reads a file in a separate process: the module for `ctx.isolated('text', …)`. The file imports as little as possible, because each start of
+ * the process loads the imports.
  */
-import { readFile } from 'node:fs/promises'
-import { type ReadPdf, readPdf } from './pdf.ts'
-import { tidy } from './plain.ts'
+import { type ReadFile, type ReadInput, readFileAs } from './read-file.ts'
 
 // A document may contain addresses; the reader must contact none.
 globalThis.fetch = () => Promise.reject(new Error('a document asks nobody'))
 
-export default async ({ path }: { path: string }): Promise<ReadPdf> => {
-  const read = await readPdf(new Uint8Array(await readFile(path)))
-  return 'trouble' in read
-    ? read
-    : { ...read, head: tidy(read.head), tail: read.tail === null ? null : tidy(read.tail) }
-}
+export default (input: ReadInput): Promise<ReadFile> => readFileAs(input)

@@ -30,10 +30,6 @@ export async function endsOf(path: string): Promise<Ends> {
 export const claimsToBePdf = (name: string, type: string): boolean =>
   /\.pdf$/i.test(name) || /^application\/(x-)?pdf\b/i.test(type)
 
-/** By the name or the declared type: the real type shows when the file is read. */
-export const isReadable = (name: string, type: string): boolean =>
-  claimsToBePdf(name, type) || /\.(?:txt|md|csv)$/i.test(name) || /^text\//i.test(type)
-
 /** A text may begin with words about PDFs; a file declared as PDF may have bytes before the header. */
 export const isPdf = ({ head }: Ends, claimed: boolean): boolean =>
   claimed ? head.includes('%PDF-') : head.subarray(0, 5).equals(Buffer.from('%PDF-'))
@@ -51,10 +47,42 @@ export const likenessOf = (ends: Ends) =>
 /** By the first bytes; undefined: the bytes do not show the type. */
 export function knownAs({ head }: Ends) {
   const start = head.toString('latin1').trimStart().slice(0, 200).toLowerCase()
-  if (/^(<!doctype html|<html|<head|<body)/.test(start))
-    return { en: 'it seems to be a web page', pt: 'parece ser uma página da web' }
+  if (isHtml(start)) return { en: 'it seems to be a web page', pt: 'parece ser uma página da web' }
   if (start.startsWith('pk\x03\x04'))
     return { en: 'it seems to be a ZIP or an Office file', pt: 'parece ser um ZIP ou um arquivo do Office' }
-  if (/^(\x89png|\xff\xd8\xff|gif8)/.test(start)) return { en: 'it seems to be an image', pt: 'parece ser uma imagem' }
+  if (['rar!', '7z\xbc\xaf', '\x1f\x8b', 'bzh', '\xfd7zxz'].some(magic => start.startsWith(magic)))
+    return { en: 'it seems to be an archive', pt: 'parece ser um arquivo compactado' }
+  if (isImage(head)) return { en: 'it seems to be an image', pt: 'parece ser uma imagem' }
   return undefined
+}
+
+const isHtml = (start: string): boolean => /^(<!doctype html|<html|<head|<body)/.test(start)
+
+/** The images that the decoder reads (ocr.ts). */
+const isImage = (head: Buffer): boolean =>
+  /^(\x89PNG|\xff\xd8\xff|GIF8|RIFF....WEBP|II\*\0|MM\0\*)/s.test(head.subarray(0, 12).toString('latin1'))
+
+/**
+ * The reader for a file. `zip`: an Office format or none, which the entries show. `ole`: a message of Outlook or an old Office format, which
+ * the streams show.
+ */
+export type Kind = 'pdf' | 'zip' | 'ole' | 'rtf' | 'html' | 'xml' | 'eml' | 'image' | 'plain'
+
+/** By the first bytes, then by the name and the declared type. undefined: no reader. A PDF is told by `isPdf`. */
+export function kindOf({ head }: Ends, name: string, type: string): Exclude<Kind, 'pdf'> | undefined {
+  const bytes = head.toString('latin1')
+  if (bytes.startsWith('PK\x03\x04')) return 'zip'
+  if (bytes.startsWith('\xd0\xcf\x11\xe0')) return 'ole'
+  if (bytes.startsWith('{\\rtf')) return 'rtf'
+  if (isImage(head)) return 'image'
+  if (/\.(?:txt|md|csv|tsv)$/i.test(name)) return 'plain'
+  const start = bytes
+    .replace(/^\xef\xbb\xbf/, '')
+    .trimStart()
+    .slice(0, 200)
+    .toLowerCase()
+  if (/\.eml$/i.test(name) || /^message\/rfc822\b/i.test(type)) return 'eml'
+  if (/\.(?:x?html?)$/i.test(name) || /^text\/html\b|^application\/xhtml/i.test(type) || isHtml(start)) return 'html'
+  if (start.startsWith('<?xml') || (/\.xml$/i.test(name) && start.startsWith('<'))) return 'xml'
+  return /^text\//i.test(type) ? 'plain' : undefined
 }

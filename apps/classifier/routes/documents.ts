@@ -120,7 +120,7 @@ export const documentRoutes = (runs: Runs): readonly Route[] => [
       const { engine, params, who } = call
       const { batch, job } = await jobIn(call, runs)
       const before = await readResult(engine, params.id, params.codigo)
-      const { documents } = await receiveFiles(engine, call.upload!, async () => {})
+      const { documents } = await receiveFiles(engine, call.upload!, async () => {}, { unpack: false })
       const [sent] = documents
       let old: string | null | undefined
       try {

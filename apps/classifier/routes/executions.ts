@@ -2,15 +2,8 @@
 import { type Engine, isRetomaError, type JobTransaction, localized, RetomaError } from 'retoma'
 import { type Call, clockOf, once, type Route, route, tooLong } from 'retoma/http'
 import { z } from 'zod'
-import {
-  largestFile,
-  largestTexts,
-  leave,
-  mostDocuments,
-  type Received,
-  receiveFiles,
-  receiveTexts,
-} from '../documents.ts'
+import { largestArchive } from '../archive.ts'
+import { largestTexts, leave, mostDocuments, type Received, receiveFiles, receiveTexts } from '../documents.ts'
 import { errors } from '../errors.ts'
 import { eraseRun, makeRun, noProject, type Runs } from '../runs.ts'
 import { listExecutions } from '../store/executions.ts'
@@ -101,7 +94,7 @@ export const executionRoutes = (runs: Runs): readonly Route[] => [
     path: '/execucoes',
     name: 'createExecution',
     tag,
-    summary: 'Documents to be classified: files (PDF, text) as a form, or texts as JSON',
+    summary: 'Documents to be classified: files as a form (PDF, text, Office, mail, images, ZIP), or texts as JSON',
     role: 'operator',
     body: texts,
     largest: largestTexts,
@@ -112,7 +105,7 @@ export const executionRoutes = (runs: Runs): readonly Route[] => [
       required: ['projeto_id', 'arquivos'],
       mostFiles: mostDocuments,
       // The limit of the form parser does not name the file; our own error does.
-      largestFile: largestFile + 1,
+      largestFile: largestArchive + 1,
     },
     answer: z.object({ id: z.string(), status, total: count, simulado }),
     status: 201,

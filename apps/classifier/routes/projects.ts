@@ -75,6 +75,8 @@ const fields = {
     .min(0)
     .max(mostExamples)
     .meta({ description: 'how many corrections of a person are shown to the AI as examples, at most' }),
+  ocr: z.boolean().meta({ description: 'scanned pages and images are read by OCR' }),
+  ocr_max_paginas: z.int().min(1).max(20).meta({ description: 'pages of a document that OCR reads at most' }),
 }
 
 const given = z.strictObject({
@@ -88,6 +90,8 @@ const given = z.strictObject({
   revisar_abaixo_de: fields.revisar_abaixo_de.default(null),
   exemplos: fields.exemplos.default(0),
   varias_categorias: fields.varias_categorias.default(false),
+  ocr: fields.ocr.default(true),
+  ocr_max_paginas: fields.ocr_max_paginas.default(10),
 })
 
 const change = z.strictObject(fields).partial()
@@ -106,6 +110,8 @@ const project = z
     revisar_abaixo_de: z.number().nullable(),
     exemplos: z.number().int(),
     varias_categorias: z.boolean(),
+    ocr: z.boolean(),
+    ocr_max_paginas: z.number().int(),
     moeda,
     simulado,
     criado_em: instant,
@@ -126,6 +132,8 @@ const projectWire = (row: ProjectRow, isSimulated: boolean) => ({
   revisar_abaixo_de: row.reviewBelow,
   exemplos: row.examples,
   varias_categorias: row.several,
+  ocr: row.ocr,
+  ocr_max_paginas: row.ocrPages,
   moeda: currency,
   simulado: isSimulated,
   criado_em: row.createdAt,
@@ -163,6 +171,8 @@ function fieldsOf(body: z.output<typeof change>): Partial<ProjectFields> {
     reviewBelow: body.revisar_abaixo_de,
     examples: body.exemplos,
     several: body.varias_categorias,
+    ocr: body.ocr,
+    ocrPages: body.ocr_max_paginas,
   }
   return Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined))
 }

@@ -14,6 +14,8 @@ create table classifier.project (
   review_below numeric(5, 4),             -- an answer with less confidence asks for a review; null: none does
   several boolean not null default false, -- a document may have several categories
   examples integer not null default 0,    -- most corrections shown to the AI as examples
+  ocr boolean not null default true,      -- scanned pages and images are read by OCR
+  ocr_pages integer not null default 10,  -- pages of a document that OCR reads at most
   created_at timestamptz not null,
   updated_at timestamptz not null,
   deleted_at timestamptz                  -- hidden: executions keep the settings they were made with; the last erased execution removes the row
@@ -78,6 +80,9 @@ create table classifier.document (
   reviewed_labels text[],                 -- the same for a person
   reviewed_by text,
   reviewed_at timestamptz,                -- null: no person has reviewed the document
+  ocr_pages integer,                      -- pages read by OCR; null: none
+  ocr_confidence numeric(5, 4),           -- mean confidence of OCR; null: no OCR, or no text found
+  ocr_seconds numeric(10, 1),             -- processor time of OCR
   unique (run_id, code),
   unique (run_id, n)
 );
@@ -250,7 +255,11 @@ select
     and coalesce(d.confidence, 0) < (r.settings ->> 'review_below')::numeric, false) as revisar,
   case when d.reviewed_at is null then coalesce(d.labels, array[d.category]) else coalesce(d.reviewed_labels, array[d.reviewed_category]) end
     as categorias,
-  coalesce(d.labels, array[d.category]) as categorias_ia
+  coalesce(d.labels, array[d.category]) as categorias_ia,
+  d.ocr_pages is not null as ocr,
+  d.ocr_pages as ocr_paginas,
+  d.ocr_confidence as ocr_confianca,
+  d.ocr_seconds as ocr_segundos
 from classifier.document d
   join classifier.run r on r.id = any (array[d.run_id]) and r.deleted_at is null
   left join retoma.batch b on b.id = any (array[r.batch_id])

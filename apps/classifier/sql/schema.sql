@@ -31,6 +31,9 @@ create table classifier.document (
   reviewed_labels text[],
   reviewed_by text,
   reviewed_at timestamp with time zone,
+  ocr_pages integer,
+  ocr_confidence numeric(5,4),
+  ocr_seconds numeric(10,1),
   constraint document_run_id_fkey FOREIGN KEY (run_id) REFERENCES classifier.run(id),
   constraint document_pkey PRIMARY KEY (id),
   constraint document_run_id_code_key UNIQUE (run_id, code),
@@ -54,6 +57,8 @@ create table classifier.project (
   review_below numeric(5,4),
   several boolean not null default false,
   examples integer not null default 0,
+  ocr boolean not null default true,
+  ocr_pages integer not null default 10,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   deleted_at timestamp with time zone,
@@ -284,7 +289,11 @@ create view classifier.resultados_classificacao as
             WHEN d.reviewed_at IS NULL THEN COALESCE(d.labels, ARRAY[d.category])
             ELSE COALESCE(d.reviewed_labels, ARRAY[d.reviewed_category])
         END AS categorias,
-    COALESCE(d.labels, ARRAY[d.category]) AS categorias_ia
+    COALESCE(d.labels, ARRAY[d.category]) AS categorias_ia,
+    d.ocr_pages IS NOT NULL AS ocr,
+    d.ocr_pages AS ocr_paginas,
+    d.ocr_confidence AS ocr_confianca,
+    d.ocr_seconds AS ocr_segundos
    FROM classifier.document d
      JOIN classifier.run r ON (r.id = ANY (ARRAY[d.run_id])) AND r.deleted_at IS NULL
      LEFT JOIN retoma.batch b ON b.id = ANY (ARRAY[r.batch_id])

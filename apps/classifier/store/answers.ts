@@ -44,6 +44,19 @@ export async function readDocument(reader: Reader, id: string): Promise<Document
   return (await reader.query<Document>(document, [id])).rows[0]
 }
 
+const ocr = `
+  update classifier.document set ocr_pages = $2, ocr_confidence = $3, ocr_seconds = $4
+  where id = $1`
+
+/** Stores the cost of OCR; the text itself is a step of the job. */
+export async function saveOcr(
+  tx: JobTransaction,
+  id: string,
+  { pages, confidence, seconds }: { pages: number; confidence: number | null; seconds: number },
+): Promise<void> {
+  await tx.query(ocr, [id, pages, confidence, seconds])
+}
+
 export interface Reusable extends Omit<Reply, 'labels'> {
   labels: string[] | null
   from: string

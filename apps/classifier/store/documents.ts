@@ -24,7 +24,8 @@ const replace = `
     select id, file_id from classifier.document where run_id = $1 and code = $2 for update
   )
   update classifier.document d
-  set file_id = $3, text = null, hash = $4, version = d.version + 1, duplicate_of = null, category = null, labels = null, confidence = null,
+  set file_id = $3, text = null, hash = $4, version = d.version + 1, duplicate_of = null, ocr_pages = null,
+    ocr_confidence = null, ocr_seconds = null, category = null, labels = null, confidence = null,
     justification = null, model = null, tokens_in = null, tokens_out = null, simulated = null, reused_from = null, answered_at = null,
     useless_answer = null, raw_answer = null, settings_hash = null, content = null, reviewed_category = null, reviewed_labels = null, reviewed_by = null,
     reviewed_at = null

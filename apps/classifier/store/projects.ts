@@ -23,6 +23,8 @@ export interface ProjectFields {
   several: boolean
   /** The largest number of corrections shown to the AI as examples. */
   examples: number
+  ocr: boolean
+  ocrPages: number
 }
 
 export interface ProjectRow extends ProjectFields {
@@ -35,8 +37,8 @@ type Home = Engine
 
 const columns = `
   id::text as id, name, categories, instructions, model, max_resumes as "maxResumes", max_retries as "maxRetries",
-  cost_limit_usd::text as "costLimitUsd", weight, review_below::float8 as "reviewBelow", examples, several, created_at as "createdAt",
-  updated_at as "updatedAt"`
+  cost_limit_usd::text as "costLimitUsd", weight, review_below::float8 as "reviewBelow", examples, several, ocr,
+  ocr_pages as "ocrPages", created_at as "createdAt", updated_at as "updatedAt"`
 
 const valuesOf = ({
   name,
@@ -50,6 +52,8 @@ const valuesOf = ({
   reviewBelow,
   examples,
   several,
+  ocr,
+  ocrPages,
 }: ProjectFields): unknown[] => [
   name,
   categories,
@@ -62,14 +66,16 @@ const valuesOf = ({
   reviewBelow,
   examples,
   several,
+  ocr,
+  ocrPages,
 ]
 
 const insert = `
   insert into classifier.project
     (name, categories, instructions, model, max_resumes, max_retries, cost_limit_usd, weight, review_below, examples, several,
-      created_at, updated_at)
-  values ($1, $2, $3, $4, $5, $6, $7::numeric, $8, $9::numeric, $10, $11, coalesce($12::timestamptz, now()),
-    coalesce($12::timestamptz, now()))
+      ocr, ocr_pages, created_at, updated_at)
+  values ($1, $2, $3, $4, $5, $6, $7::numeric, $8, $9::numeric, $10, $11, $12, $13, coalesce($14::timestamptz, now()),
+    coalesce($14::timestamptz, now()))
   returning ${columns}`
 
 export async function insertProject(tx: JobTransaction, fields: ProjectFields, now: Date | null): Promise<ProjectRow> {
@@ -101,9 +107,9 @@ const locked = `
 const update = `
   update classifier.project
   set name = $1, categories = $2, instructions = $3, model = $4, max_resumes = $5, max_retries = $6,
-    cost_limit_usd = $7::numeric, weight = $8, review_below = $9::numeric, examples = $10, several = $11,
-    updated_at = coalesce($13::timestamptz, now())
-  where id = $12
+    cost_limit_usd = $7::numeric, weight = $8, review_below = $9::numeric, examples = $10, several = $11, ocr = $12,
+    ocr_pages = $13, updated_at = coalesce($15::timestamptz, now())
+  where id = $14
   returning ${columns}`
 
 /** Two concurrent changes of different fields both count. */

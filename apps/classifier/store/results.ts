@@ -33,13 +33,18 @@ export interface Result {
   revisao: 'ACEITO' | 'CORRIGIDO' | null
   revisado_por: string | null
   revisado_em: Date | null
+  ocr: boolean
+  ocr_paginas: number | null
+  ocr_confianca: number | null
+  ocr_segundos: number | null
 }
 
 // Cut here, so a page of 500 rows has some megabytes at most.
 const columns = `
   n, codigo, status, tentativas, left(erro_mensagem, 2000) as erro_mensagem, left(erro_stack, 4000) as erro_stack, ultimo_erro_em, categoria, confianca::float8 as confianca,
   justificativa, modelo, tokens_entrada, tokens_saida, custo_usd::text as custo_usd, simulado, reaproveitado, duplicado_de, resposta_ia,
-  categoria_ia, categorias, categorias_ia, revisar, revisao, revisado_por, revisado_em`
+  categoria_ia, categorias, categorias_ia, revisar, revisao, revisado_por, revisado_em,
+  ocr, ocr_paginas, ocr_confianca::float8 as ocr_confianca, ocr_segundos::float8 as ocr_segundos`
 
 /** All conditions hold together; an absent condition does not count. */
 export interface ResultFilter {

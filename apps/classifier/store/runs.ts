@@ -32,6 +32,8 @@ export interface Settings {
   several: boolean
   /** Corrections at the creation of the execution, shown to the AI. */
   examples: readonly Example[]
+  /** Pages of a document that OCR reads; 0: no OCR. */
+  ocr_pages: number
 }
 
 export interface NewRun {

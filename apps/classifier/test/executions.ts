@@ -23,6 +23,8 @@ export interface Made {
   reuse?: boolean
   costLimit?: string
   model?: string
+  /** Pages that OCR reads. Default: no OCR. */
+  ocrPages?: number
 }
 
 /** A document with the job. */
@@ -50,7 +52,7 @@ export async function insertRun(sql: Sql, made: Made) {
     typeof made.documents === 'number'
       ? Array.from({ length: made.documents }, (_, n) => textOf(n + 1))
       : made.documents
-  const settings = { categories, instructions: '', model: made.model ?? null }
+  const settings = { categories, instructions: '', model: made.model ?? null, ocr_pages: made.ocrPages ?? 0 }
   const hash = (of: string) => createHash('sha256').update(of).digest()
   const [project] = await sql<{ id: string }>(
     `insert into classifier.project (name, categories, created_at, updated_at) values ('p', $1, now(), now()) returning id`,

@@ -3,9 +3,10 @@ import { seconds } from 'retoma'
 import { expect, test } from 'vitest'
 import { eachDocument, ok, refuses } from './behaviours.ts'
 import { classifier } from './executions.ts'
+import { docxOf } from './office-files.ts'
 import { goodPdf } from './pdfs.ts'
 
-test('a PDF and a text are read, an empty one and one of another type are skipped, one that is none fails with a sentence', async () => {
+test('a PDF, a text, a DOCX and a web page are read, an empty one and one of another type are skipped, one that is none fails with a sentence', async () => {
   const { server, engine, execute, run, seen } = await classifier()
   const put = async (bytes: Buffer, name: string, type: string) => ({
     file: (await engine.files.put([bytes], { name, type })).id,
@@ -19,6 +20,8 @@ test('a PDF and a text are read, an empty one and one of another type are skippe
       { file: '999999' },
       await put(Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), 'foto.png', 'image/png'),
       await put(Buffer.from('MZ'), 'virus.exe', 'application/octet-stream'),
+      await put(docxOf(['D-8 é um contrato']), 'oito.docx', 'application/octet-stream'),
+      await put(Buffer.from('<html><p>D-9 é um contrato</html>'), 'nove.html', 'text/html'),
     ],
   })
   await run()
@@ -28,18 +31,17 @@ test('a PDF and a text are read, an empty one and one of another type are skippe
     { state: 'skipped', error: { message: expect.stringContaining('PDF sem texto') } },
     { state: 'failed', starts: 1, error: { code: 'not_a_pdf' } },
     { state: 'failed', starts: 1, error: { code: 'document_gone' } },
+    { state: 'skipped', error: { message: 'imagem, e o OCR está desligado no projeto' } },
     {
       state: 'skipped',
       error: {
-        message: 'tipo de arquivo que não é lido (parece ser uma imagem): envie PDF ou texto (.pdf, .txt, .md, .csv)',
+        message: 'tipo de arquivo que não é lido: envie PDF, Word, planilha, e-mail, HTML, XML, imagem ou texto',
       },
     },
-    {
-      state: 'skipped',
-      error: { message: 'tipo de arquivo que não é lido: envie PDF ou texto (.pdf, .txt, .md, .csv)' },
-    },
+    { state: 'succeeded', category: 'Contrato', starts: 1 },
+    { state: 'succeeded', category: 'Contrato', starts: 1 },
   ])
-  expect(server.calls.map(call => call.document).sort()).toEqual(['D-1', 'D-2'])
+  expect(server.calls.map(call => call.document).sort()).toEqual(['D-1', 'D-2', 'D-8', 'D-9'])
 })
 
 test('a PDF is fetched and read once, however often it is asked about', async () => {

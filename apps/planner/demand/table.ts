@@ -1,13 +1,7 @@
 /** The rows of a table, whatever its format, and the troubles of a file that is no usable table. */
+import type { Row } from '@retoma/office-files'
 
-/** A date of a spreadsheet is a number in days. `formula`: the cell is computed. */
-export type Cell = string | { serial: number } | { formula: string }
-
-export interface Row {
-  /** As a person counts the rows: the first row of the file is 1. */
-  number: number
-  cells: Cell[]
-}
+export { type Cell, longestCell, mostColumns, mostRows, type Row } from '@retoma/office-files'
 
 export interface Table {
   format: 'csv' | 'xlsx'
@@ -40,10 +34,5 @@ export class TableTrouble extends Error {
     this.of = of
   }
 }
-
-export const mostRows = 2_000_000
-export const mostColumns = 1000
-/** Characters of a cell. */
-export const longestCell = 32_767
 
 export const tooLarge = (en: string, pt: string): TableTrouble => new TableTrouble({ trouble: 'too_large', en, pt })

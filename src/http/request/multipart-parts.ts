@@ -51,7 +51,8 @@ export async function* wholeFileOf(
   const pieces = piecesOf(request)
   const [field] = files as [string]
   try {
-    yield { file: { field, name: field, type: fileType(type.trim()), bytes: bounded(pieces, largestFile) } }
+    const bytes = bounded(pieces, largestFile)
+    yield { file: { field, name: field, path: field, type: fileType(type.trim()), bytes } }
   } finally {
     void throwAway(pieces)
   }
@@ -127,6 +128,7 @@ const fileType = (type: string) => (isFileType(type) ? type : 'application/octet
 class Coming {
   readonly field: string
   readonly name: string
+  readonly path: string
   readonly type: string
   readonly bytes: AsyncIterable<Uint8Array>
   readonly #form: MultipartReader
@@ -139,7 +141,8 @@ class Coming {
   constructor(form: MultipartReader, { name, fileName, type }: PartHead, largest: number, position: number) {
     this.field = name
     // Browsers and curl write a quote as %22.
-    this.name = cleanFileName((fileName ?? '').replaceAll('%22', '"'))
+    this.path = (fileName ?? '').replaceAll('%22', '"')
+    this.name = cleanFileName(this.path)
     this.type = fileType(type)
     this.#form = form
     this.#largest = largest

@@ -26,6 +26,8 @@ export interface UploadedFile {
   field: string
   /** Without a path, and cleaned. */
   name: string
+  /** The name as sent, with the path of a file in a sent folder. Never use the path as a path on this machine. */
+  path: string
   type: string
   /** Must be read, or left, before the next part is requested. */
   bytes: AsyncIterable<Uint8Array>

@@ -23,6 +23,7 @@ export interface IsolatedCall {
   readonly memoryBytes: number
   readonly environment: ChildEnvironment
   readonly nice: number
+  readonly background: boolean
   /** Largest size of the result. */
   readonly maxBytes: number
 }
@@ -38,8 +39,8 @@ export function checkIsolated(
   given: IsolatedOptions = {},
 ): { call: IsolatedCall; options: CheckedStep } {
   const step = checkStepName(name)
-  const options = checkStepOptions(given, ['memory', 'env', 'nice'])
-  const { memory = usualMemory, env = [], nice = 0 } = given
+  const options = checkStepOptions(given, ['memory', 'env', 'nice', 'background'])
+  const { memory = usualMemory, env = [], nice = 0, background = false } = given
   if (!(Number.isSafeInteger(memory) && memory >= leastMemory)) {
     const least = `megabytes(${leastMemory / megabytes(1)})`
     refuseOption(
@@ -54,6 +55,12 @@ export function checkIsolated(
       `it is a whole number from 0 to ${mostNice}, not ${asText(nice)}`,
       `é um número inteiro de 0 a ${mostNice}, não ${asText(nice)}`,
     )
+  if (typeof background !== 'boolean')
+    refuseOption(
+      'background',
+      `it is true or false, not ${asText(background)}`,
+      `é true ou false, não ${asText(background)}`,
+    )
   const { timeoutMs, maxBytes } = options
   const call = {
     step,
@@ -63,6 +70,7 @@ export function checkIsolated(
     memoryBytes: memory,
     environment: checkChildEnvironment(env, (en, pt) => refuseOption('env', en, pt)),
     nice,
+    background,
     maxBytes,
   }
   return { call, options: { ...options, timeoutMs: Number.POSITIVE_INFINITY } }

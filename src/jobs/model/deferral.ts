@@ -60,9 +60,12 @@ export function pauseBatch(options: BatchPause): Error {
   return defer({ ...noDeferralFacts, why: 'pause', code, message: asText(message) })
 }
 
-/** No child is free for `ctx.isolated`: the job runs again after `delayMs`, or as soon as a child is free. */
-export const noChildFree = (delayMs: number): Error =>
-  defer({ ...noDeferralFacts, why: 'child', code: null, message: 'no child process is free', delayMs })
+/** The line in which a call of `ctx.isolated` waits for a process. */
+export type CallLine = 'foreground' | 'background'
+
+/** No child is free for `ctx.isolated`: the job runs again after `delayMs`, or as soon as a child is free. The code names the line. */
+export const noChildFree = (delayMs: number, line: CallLine): Error =>
+  defer({ ...noDeferralFacts, why: 'child', code: line, message: 'no child process is free', delayMs })
 
 export const isNoChildFree = (error: unknown): boolean => deferralOf(error)?.why === 'child'
 

@@ -101,6 +101,11 @@ export interface IsolatedOptions extends StepOptions {
    * that computes for seconds has a tenth of a core beside a busy server, and hardly delays the server. Default 0.
    */
   nice?: number
+  /**
+   * A long computation that may wait, such as OCR: at most one fewer than the cores run at once, at least one, beside the other functions
+   * and not in their place. Give the function a niceness too. Default false.
+   */
+  background?: boolean
 }
 
 /** Operations of `ctx.files`. */

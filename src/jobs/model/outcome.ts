@@ -10,7 +10,7 @@ import { asText, cleanText } from '../../lib/values/json.ts'
 import { encodeStored } from '../../lib/values/value-codec.ts'
 import { backoffAfter } from './backoff.ts'
 import { type CrashSuspicion, crashSuspicionOf } from './crash-suspicion.ts'
-import { deferralOf, delayOf, type PauseReason, pauseOf, probeEvery } from './deferral.ts'
+import { type CallLine, deferralOf, delayOf, type PauseReason, pauseOf, probeEvery } from './deferral.ts'
 import { isPoison, poisonFailure } from './poison-job.ts'
 import type { JobPolicy } from './policy.ts'
 
@@ -31,9 +31,9 @@ export type Outcome =
   | { state: 'waiting'; delay: Duration; failure: Failure | null }
   /**
    * The job is released, and the attempt is not counted. `pause`: pause the batch first; `trouble`: answer of a stopped provider;
-   * `forChild`: the job waits for a free child.
+   * `forChild`: the line in which the job waits for a free child.
    */
-  | { state: 'deferred'; delay: Duration; pause: PauseReason | null; trouble?: Trouble; forChild?: true }
+  | { state: 'deferred'; delay: Duration; pause: PauseReason | null; trouble?: Trouble; forChild?: CallLine }
 
 export interface Trouble {
   provider: string
@@ -130,8 +130,9 @@ export function decide(job: Tried, policy: Budget, ended: Ended, random: number)
   if (back !== undefined) {
     const inBatch = (job.batch_id ?? null) !== null
     const pause = inBatch ? pauseOf(back) : null
-    const forChild = back.why === 'child' ? ({ forChild: true } as const) : {}
-    return { state: 'deferred', delay: delayOf(back, inBatch, random), pause, ...forChild }
+    const deferred = { state: 'deferred', delay: delayOf(back, inBatch, random), pause } as const
+    if (back.why !== 'child') return deferred
+    return { ...deferred, forChild: back.code === 'background' ? 'background' : 'foreground' }
   }
   if ('thrown' in ended) return afterFailure(job, policy, failureOf(ended), random, isNonRetryable(ended.thrown))
   if (isSkip(ended.returned)) return { state: 'skipped', reason: cut(asText(ended.returned.reason), maxMessage) }

@@ -547,6 +547,8 @@ export type Projeto = {
   revisar_abaixo_de: number | null
   exemplos: number
   varias_categorias: boolean
+  ocr: boolean
+  ocr_max_paginas: number
   /** ISO 4217 */
   moeda: string
   /** answered without the AI, because it has no key */
@@ -593,6 +595,8 @@ export type Execucao = {
   moeda: string
   /** answered without the AI, because it has no key */
   simulado: boolean
+  /** processor time of OCR, in seconds */
+  ocr_segundos: number
   criado_por: string
   /** ISO 8601, UTC */
   criado_em: string
@@ -641,6 +645,8 @@ export type StatusDetalhado = {
   moeda: string
   /** answered without the AI, because it has no key */
   simulado: boolean
+  /** processor time of OCR, in seconds */
+  ocr_segundos: number
   erros_recentes: ({
     codigo: string
     erro_mensagem: string | null
@@ -673,6 +679,12 @@ export type Documento = {
   revisao: "ACEITO" | "CORRIGIDO" | null
   revisado_por: string | null
   revisado_em: string | null
+  /** scanned pages or an image were read by OCR */
+  ocr: boolean
+  ocr_paginas: number | null
+  /** 0 to 1; null: no OCR, or no text found */
+  ocr_confianca: number | null
+  ocr_segundos: number | null
 }
 
 export type ErroDeDocumento = {
@@ -715,6 +727,12 @@ export type Resultado = {
   revisao: "ACEITO" | "CORRIGIDO" | null
   revisado_por: string | null
   revisado_em: string | null
+  /** scanned pages or an image were read by OCR */
+  ocr: boolean
+  ocr_paginas: number | null
+  /** 0 to 1; null: no OCR, or no text found */
+  ocr_confianca: number | null
+  ocr_segundos: number | null
 }
 
 export type ContagemDeCategoria = {
@@ -758,6 +776,12 @@ export type DocumentoEmDetalhe = {
   revisao: "ACEITO" | "CORRIGIDO" | null
   revisado_por: string | null
   revisado_em: string | null
+  /** scanned pages or an image were read by OCR */
+  ocr: boolean
+  ocr_paginas: number | null
+  /** 0 to 1; null: no OCR, or no text found */
+  ocr_confianca: number | null
+  ocr_segundos: number | null
   justificativa: string | null
   modelo: string | null
   tokens_entrada: number | null
@@ -2404,6 +2428,10 @@ export interface Operations {
       varias_categorias?: boolean
       /** how many corrections of a person are shown to the AI as examples, at most */
       exemplos?: number
+      /** scanned pages and images are read by OCR */
+      ocr?: boolean
+      /** pages of a document that OCR reads at most */
+      ocr_max_paginas?: number
     }
     answer: Projeto
   }
@@ -2445,6 +2473,10 @@ export interface Operations {
       varias_categorias?: boolean
       /** how many corrections of a person are shown to the AI as examples, at most */
       exemplos?: number
+      /** scanned pages and images are read by OCR */
+      ocr?: boolean
+      /** pages of a document that OCR reads at most */
+      ocr_max_paginas?: number
     }
     answer: Projeto
   }
@@ -2454,7 +2486,7 @@ export interface Operations {
     params: { id: string }
     answer: undefined
   }
-  /** Documents to be classified: files (PDF, text) as a form, or texts as JSON */
+  /** Documents to be classified: files as a form (PDF, text, Office, mail, images, ZIP), or texts as JSON */
   'POST /execucoes': {
     role: 'operator'
     body: {

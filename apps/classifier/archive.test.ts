@@ -1,0 +1,104 @@
+/** A ZIP of documents over HTTP: each file is a document with its path, within the limits of an execution. */
+import { expect, test } from 'vitest'
+import { deflatedBomb, type ZipEntry, zipOf } from '../planner/test/zips.ts'
+import { classifierDoor } from './test/door.ts'
+
+type Door = Awaited<ReturnType<typeof classifierDoor>>
+
+interface Sent {
+  name: string
+  bytes: Uint8Array | string
+}
+
+async function send({ fetch, project }: Door, files: readonly Sent[], type = 'application/zip') {
+  const data = new FormData()
+  data.set('projeto_id', await project())
+  for (const { name, bytes } of files)
+    data.append('arquivos', new File([bytes as Uint8Array<ArrayBuffer>], name, { type }), name)
+  const response = await fetch(new Request('http://127.0.0.1:3000/execucoes', { method: 'POST', body: data }))
+  return { status: response.status, body: (await response.json()) as { id: string } }
+}
+
+async function codesOf({ ask }: Door, id: string): Promise<string[]> {
+  const { items } = (await ask('GET', `/execucoes/${id}/documentos`)).body
+  return items.map(({ codigo }: { codigo: string }) => codigo)
+}
+
+const text = (name: string, bytes = name): ZipEntry => ({ name, bytes })
+
+test('each file of a ZIP is a document with its path; folders and notes of operating systems are none', async () => {
+  const door = await classifierDoor()
+  const zip = zipOf([
+    text('contratos/', ''),
+    text('contratos/2030/um.txt'),
+    text('contratos/dois.pdf'),
+    text('__MACOSX/contratos/._um.txt'),
+    text('contratos/.DS_Store'),
+    text('dentro.zip', zipOf([text('a.txt')]).toString('latin1')),
+  ])
+  const { status, body } = await send(door, [
+    { name: 'lote.zip', bytes: zip },
+    { name: 'contratos/2030/um.txt', bytes: 'outro' },
+  ])
+  expect({ status, body }).toMatchObject({ status: 201, body: { total: 4 } })
+  const codes = ['contratos/2030/um.txt', 'contratos/dois.pdf', 'dentro.zip', 'contratos/2030/um.txt (2)']
+  expect(await codesOf(door, body.id)).toEqual(codes)
+  const one = await door.ask('GET', `/execucoes/${body.id}/documentos/${encodeURIComponent(codes[0]!)}`)
+  expect(one).toMatchObject({ status: 200, body: { codigo: codes[0] } })
+  const { rows } = await door.engine.query<{ name: string }>('select name from retoma.file order by id')
+  expect(rows.map(({ name }) => name)).toEqual(['um.txt', 'dois.pdf', 'dentro.zip', 'um.txt'])
+})
+
+test('the files of a ZIP count: 2,000 are taken, 2,001 are refused before any is unpacked, and nothing is left', async () => {
+  const door = await classifierDoor()
+  const many = (count: number) => zipOf(Array.from({ length: count }, (_, n) => text(`${n}.txt`, 'x')))
+  expect(await send(door, [{ name: 'a.zip', bytes: many(2001) }])).toMatchObject({
+    status: 413,
+    body: { error: { code: 'too_many_documents', most: 2000 } },
+  })
+  const two = [many(1), many(2000)].map((bytes, n) => ({ name: `${n}.zip`, bytes }))
+  expect(await send(door, two)).toMatchObject({ status: 413 })
+  expect((await door.ask('GET', '/execucoes')).body.items).toEqual([])
+  expect((await door.engine.query('select from retoma.file')).rows).toEqual([])
+})
+
+test.each([
+  ['no ZIP', Buffer.from('PK\x03\x04 nothing', 'latin1')],
+  ['an empty ZIP', zipOf([])],
+  ['a path out of its folder', zipOf([text('a.txt'), text('../../etc/passwd')])],
+  ['an absolute path', zipOf([text('/etc/passwd')])],
+  ['a password', zipOf([text('a.txt'), { ...text('b.txt'), flags: 0x0801 }])],
+  ['more bytes than declared', zipOf([text('a.txt'), { name: 'b.txt', bytes: 'xyz'.repeat(1000), declared: 10 }])],
+  [
+    'broken bytes',
+    zipOf([text('a.txt'), { name: 'b.txt', bytes: '', packed: { bytes: Buffer.from('zzzz'), size: 9 } }]),
+  ],
+  ['a bomb', zipOf([text('a.txt'), { name: 'b.txt', bytes: '', packed: deflatedBomb(1100) }])],
+  ['a bomb that declares little', zipOf([{ name: 'b.txt', bytes: '', packed: deflatedBomb(60), declared: 10 }])],
+])('%s: the ZIP itself is the document, and none of its files is left', async (_, bytes) => {
+  const door = await classifierDoor()
+  const { status, body } = await send(door, [{ name: 'lote.zip', bytes }])
+  expect({ status, body }).toMatchObject({ status: 201, body: { total: 1 } })
+  expect(await codesOf(door, body.id)).toEqual(['lote.zip'])
+  expect((await door.engine.query('select from retoma.file')).rows).toHaveLength(1)
+})
+
+test('a file of a ZIP that is too large is refused by its name', async () => {
+  const door = await classifierDoor()
+  const zip = zipOf([{ name: 'pasta/grande.txt', bytes: '', packed: deflatedBomb(51) }])
+  expect(await send(door, [{ name: 'lote.zip', bytes: zip }])).toMatchObject({
+    status: 413,
+    body: { error: { code: 'document_too_large', name: 'grande.txt', megabytes: 50 } },
+  })
+  expect((await door.engine.query('select from retoma.file')).rows).toEqual([])
+})
+
+test('an Office file is one document, whatever type its sender declares', async () => {
+  const door = await classifierDoor()
+  const docx = zipOf([text('[Content_Types].xml'), text('word/document.xml')])
+  const { body } = await send(door, [
+    { name: 'contrato.docx', bytes: docx },
+    { name: 'contrato.zip', bytes: docx },
+  ])
+  expect(await codesOf(door, body.id)).toEqual(['contrato.docx', 'contrato.zip'])
+})

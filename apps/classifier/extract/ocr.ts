@@ -1,0 +1,163 @@
+/**
+ * Reads scanned pages of a PDF, and images, by OCR. Runs in a background process (ocr-isolated.ts).
+ *
+ * Invariant: at most `most` pages are recognised, each within `longest` pixels, and no page begins after `mostSeconds` of processor time:
+ * a document has a bounded cost. A problem of the document is a result.
+ */
+import { readFile } from 'node:fs/promises'
+import { type GreyPicture, withPdf } from '@retoma/pdf-page/pages'
+import sharp from 'sharp'
+import { headLength } from './excerpt.ts'
+import { tidy } from './plain.ts'
+import { loadRecogniser, type Recognise } from './recognise.ts'
+
+export interface OcrInput {
+  path: string
+  /** Scanned pages of a PDF; null: the file is an image. */
+  scans: readonly number[] | null
+  /** Pages that are recognised at most. */
+  most: number
+}
+
+export type OcrRead =
+  | {
+      pages: OcrPage[]
+      /** Scanned pages that were not read: too many, or no time left. */
+      left: number[]
+      /** Processor time. */
+      seconds: number
+    }
+  | { trouble: 'image_unreadable'; problem: string }
+  | { trouble: 'image_too_large'; megapixels: number }
+
+interface OcrPage {
+  page: number
+  text: string
+  /** 0 to 1. */
+  confidence: number
+}
+
+/** The longest side of a page: A4 with 300 dots per inch has 3508. */
+const longest = 3600
+const dpi = 300
+const mostSeconds = 30
+/** Pixels of an image before it is made smaller. */
+const mostPixels = 100_000_000
+/** A smaller image is doubled: letters need about 20 pixels. */
+const smallImage = 1800
+
+const spentSeconds = (since: NodeJS.CpuUsage): number => {
+  const { user, system } = process.cpuUsage(since)
+  return (user + system) / 1e6
+}
+
+/** Keeps the recogniser for further documents of the same process. */
+export function createOcr(load: () => Promise<Recognise> = loadRecogniser): (input: OcrInput) => Promise<OcrRead> {
+  let loading: Promise<Recognise> | undefined
+  const recognise: Recognise = async picture => {
+    loading ??= load()
+    return (await loading)(picture)
+  }
+  return async ({ path, scans, most }) => {
+    const began = process.cpuUsage()
+    const reading = new Reading(recognise, most, began)
+    const trouble = scans === null ? await readImage(path, reading) : await readPages(path, scans, reading)
+    if (reading.failure !== undefined) throw reading.failure
+    return trouble ?? reading.end()
+  }
+}
+
+class Reading {
+  readonly #recognise: Recognise
+  readonly #most: number
+  readonly #began: NodeJS.CpuUsage
+  readonly #pages: OcrPage[] = []
+  readonly #left: number[] = []
+  #length = 0
+
+  constructor(recognise: Recognise, most: number, began: NodeJS.CpuUsage) {
+    this.#recognise = recognise
+    this.#most = most
+    this.#began = began
+  }
+
+  /** The error of the recogniser, which is no problem of the document. */
+  failure: unknown
+
+  /** Throws the error of `draw`. */
+  async page(page: number, draw: () => Promise<GreyPicture>): Promise<void> {
+    const isEnough =
+      this.#pages.length >= this.#most || this.#length > headLength || spentSeconds(this.#began) > mostSeconds
+    if (isEnough) return void this.#left.push(page)
+    const picture = await draw()
+    try {
+      const { text, confidence } = await this.#recognise(picture)
+      this.#length += text.length
+      this.#pages.push({ page, text: tidy(text), confidence })
+    } catch (error) {
+      this.failure = error ?? new Error('unknown')
+      throw error
+    }
+  }
+
+  /** The page cannot be drawn. */
+  leave(page: number): void {
+    this.#left.push(page)
+  }
+
+  end(): OcrRead {
+    const seconds = Math.round(spentSeconds(this.#began) * 10) / 10
+    return { pages: this.#pages, left: this.#left, seconds }
+  }
+}
+
+/** A page that cannot be drawn is left; a PDF with a text that cannot be drawn keeps its text. */
+async function readPages(path: string, scans: readonly number[], reading: Reading): Promise<undefined> {
+  await withPdf(new Uint8Array(await readFile(path)), async pdf => {
+    for (const page of scans) {
+      try {
+        await reading.page(page, () => pdf.drawGrey(page, { dpi, longest }))
+      } catch (error) {
+        if (reading.failure !== undefined) throw error
+        reading.leave(page)
+      }
+    }
+  })
+}
+
+type ImageTrouble = Extract<OcrRead, { trouble: string }>
+
+/** The pages of a TIFF, the first picture of other formats. */
+async function readImage(path: string, reading: Reading): Promise<ImageTrouble | undefined> {
+  const bytes = await readFile(path)
+  try {
+    const { autoOrient, format, pages = 1 } = await sharp(bytes, { limitInputPixels: false }).metadata()
+    const { width, height } = autoOrient
+    if (width * height > mostPixels)
+      return { trouble: 'image_too_large', megapixels: Math.round((width * height) / 1e6) }
+    const scale = Math.min(Math.max(width, height) < smallImage ? 2 : 1, longest / Math.max(width, height))
+    for (let page = 1; page <= (format === 'tiff' ? pages : 1); page++)
+      await reading.page(page, () => greyImage(bytes, page - 1, Math.max(Math.round(width * scale), 1)))
+    return undefined
+  } catch (error) {
+    return {
+      trouble: 'image_unreadable',
+      problem: String((error as Error).message)
+        .split('\n')[0]!
+        .slice(0, 200),
+    }
+  }
+}
+
+async function greyImage(bytes: Buffer, page: number, width: number): Promise<GreyPicture> {
+  const { data, info } = await sharp(bytes, { limitInputPixels: mostPixels, page, failOn: 'error' })
+    .autoOrient()
+    .flatten({ background: 'white' })
+    .resize({ width })
+    .greyscale()
+    .toColourspace('b-w')
+    .raw({ depth: 'uchar' })
+    .toBuffer({ resolveWithObject: true })
+  if (info.channels !== 1) throw new Error(`the decoder gave ${info.channels} channels`)
+  return { width: info.width, height: info.height, grey: data }
+}
