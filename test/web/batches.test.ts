@@ -1,4 +1,5 @@
 /** The pages of batches in a real browser. */
+import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineBatch, defineJob, doNotRetry, type Engine } from '../../src/index.ts'
@@ -81,6 +82,16 @@ test('items are found by ref, by state and by their place, and the filter is in 
   await page.getByRole('link', { name: 'carta-0' }).waitFor()
   await page.getByRole('rowgroup', { name: 'Itens' }).evaluate(element => element.scrollTo(0, element.scrollHeight))
   await page.getByRole('link', { name: 'carta-239' }).waitFor()
+
+  await page.getByRole('button', { name: 'Mais ações' }).click()
+  const download = page.waitForEvent('download')
+  await page.getByRole('menuitem', { name: 'Exportar itens (CSV)' }).click()
+  const file = await download
+  expect(file.suggestedFilename()).toBe(`letters-${id}.csv`)
+  const lines = (await text(await file.createReadStream())).trimEnd().split('\r\n')
+  expect(lines).toHaveLength(241)
+  expect(lines[1]).toContain('carta-0,succeeded,1,0,')
+  await page.getByText('240 itens exportados').waitFor()
 })
 
 test('the map names, opens and selects items with the keyboard', async () => {

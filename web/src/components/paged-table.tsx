@@ -24,8 +24,8 @@ interface PagedTableProps<Row> {
   onRow?: (row: Row) => void
   /** Rows of the scrolling part at most. */
   rows?: number
-  /** Scrolls to this row when it changes. */
-  goTo?: number | undefined
+  /** Scrolls to this row, once for each new value, as soon as the table has the row. */
+  goTo?: { index: number } | undefined
   empty?: ComponentChildren
 }
 
@@ -45,9 +45,12 @@ export function PagedTable<Row>(props: PagedTableProps<Row>) {
   useEffect(() => {
     if (count > 0) onRange(first, last)
   }, [first, last, count, onRange])
+  const gone = useRef<{ index: number } | undefined>(undefined)
   useEffect(() => {
-    if (goTo !== undefined && scroller.current !== null) scroller.current.scrollTop = (goTo * rowHeight) / step
-  }, [goTo, step])
+    if (goTo === undefined || goTo === gone.current || goTo.index >= count || scroller.current === null) return
+    gone.current = goTo
+    scroller.current.scrollTop = (goTo.index * rowHeight) / step
+  }, [goTo, count, step])
   if (count === 0 && empty !== undefined) return <>{empty}</>
   const onScroll = () => {
     if (frame.current !== 0) return

@@ -49,7 +49,7 @@ export default function BatchPage() {
 function Found({ batch }: { batch: BatchView }) {
   const [asked, ask] = useState<Asked>()
   const [filters, change] = useFilters(filterNames)
-  const [goTo, setGoTo] = useState<number>()
+  const [goTo, setGoTo] = useState<{ index: number }>()
   const { data: explanation } = useApi(
     'GET /api/v1/batches/{id}/explain',
     { params: { id: batch.id } },
@@ -78,7 +78,7 @@ function Found({ batch }: { batch: BatchView }) {
           <ItemMap
             batch={batch}
             onGoTo={position => {
-              setGoTo(position)
+              setGoTo({ index: position })
               show({ state: undefined, cause: undefined })
             }}
           />

@@ -18,6 +18,8 @@ import { cellsOf, countsOf, type Grid, gridOf, type ItemMapData, itemsOf } from 
 import { batchMessages } from './messages.ts'
 
 const readEveryMs = 2000
+/** Room for the focus ring; a canvas that is still too wide after a resize does not widen the page. */
+const padding = 8
 type Range = readonly [number, number]
 
 interface ItemMapProps {
@@ -64,7 +66,7 @@ function MapCanvas({ batch, data, onGoTo }: ItemMapProps & { data: ItemMapData }
   useEffect(() => {
     const element = frame.current
     if (element === null) return undefined
-    const observer = new ResizeObserver(() => setWidth(element.clientWidth))
+    const observer = new ResizeObserver(() => setWidth(element.clientWidth - padding))
     observer.observe(element)
     return () => observer.disconnect()
   }, [])
@@ -105,7 +107,7 @@ function MapCanvas({ batch, data, onGoTo }: ItemMapProps & { data: ItemMapData }
   }
   return (
     <>
-      <div ref={frame} class="min-w-0">
+      <div ref={frame} class="-m-1 min-w-0 overflow-hidden p-1">
         <div
           role="application"
           tabIndex={0}

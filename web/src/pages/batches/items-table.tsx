@@ -25,7 +25,7 @@ interface ItemsTableProps {
   filter: ItemFilter
   onFilter(change: Partial<Record<'state' | 'cause' | 'ref', string | undefined>>): void
   /** Scrolls to this position. */
-  goTo: number | undefined
+  goTo: { index: number } | undefined
 }
 
 export function ItemsTable({ batch, filter, onFilter, goTo }: ItemsTableProps) {
