@@ -29,8 +29,8 @@ const sources = new Map(
 )
 
 const folderOf = (path: string) => (path.includes('/') ? path.split('/')[0]! : 'top')
-/** Pages and systems: each has a folder of its own. */
-const ownRoomOf = (path: string) => /^(?:pages|systems)\/[^/]+(?=\/)/.exec(path)?.[0]
+/** Pages and systems: each has a folder of its own. All systems use the parts in systems/shared. */
+const ownRoomOf = (path: string) => /^(?:pages|systems)\/(?!shared\/)[^/]+(?=\/)/.exec(path)?.[0]
 
 function broken(path: string, text: string): string[] {
   return readSource(text).imports.flatMap(({ from }) => {

@@ -89,7 +89,8 @@ export async function send(path: string, init: RequestInit): Promise<Response> {
   throw await errorOf(response)
 }
 
-async function errorOf(response: Response): Promise<ApiError> {
+/** The error of an answer that is not 2xx. */
+export async function errorOf(response: Response): Promise<ApiError> {
   if (response.status === 401) unauthorized.notify()
   const answer = (await response.json().catch(() => undefined)) as { error?: Record<string, unknown> } | undefined
   const { code = 'unknown', message = response.statusText, ...facts } = answer?.error ?? {}

@@ -22,6 +22,9 @@ export const componentMessages = defineMessages(
     noData: 'Sem dados neste período',
     never: 'nunca',
     now: 'agora',
+    chooseFiles: 'Escolher arquivos',
+    chooseFolder: 'Escolher pasta',
+    readingFiles: 'Lendo a pasta…',
   },
   {
     close: 'Close',
@@ -43,5 +46,8 @@ export const componentMessages = defineMessages(
     noData: 'No data in this range',
     never: 'never',
     now: 'now',
+    chooseFiles: 'Choose files',
+    chooseFolder: 'Choose a folder',
+    readingFiles: 'Reading the folder…',
   },
 )
