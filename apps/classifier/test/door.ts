@@ -60,7 +60,7 @@ const standIn = ({ timeout = minutes(2), isDown = () => true, begun }: DoorOptio
         const { rows } = await tx.query<{ code: string }>(codeOf, [document])
         return rows[0]!.code
       })
-      if (code.startsWith('trava')) {
+      if (code.startsWith('trava') && isDown()) {
         begun?.()
         await aborted(ctx.signal)
       }
@@ -85,7 +85,7 @@ const standIn = ({ timeout = minutes(2), isDown = () => true, begun }: DoorOptio
     },
   })
 
-function standInBatch(options: DoorOptions = {}): RunOptions['classification'] {
+export function standInBatch(options: DoorOptions = {}): RunOptions['classification'] {
   const stall = { stallAfter: minutes(5), onStall: 'stall', maxResumes: 3 } as const
   return defineBatch({ name: 'classification', job: standIn(options), ...stall })
 }
