@@ -119,6 +119,7 @@ describe('with a fault at every call of the store', () => {
         expect(await w.row(id)).toMatchObject({ state: 'succeeded', failures: 1 })
         expect(await w.sql(`select amount from public.payment order by 1`)).toEqual([{ amount: 1 }, { amount: 2 }])
         struck += fault.struck
+        await w.close()
       }
     },
   )

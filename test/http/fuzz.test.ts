@@ -1,6 +1,6 @@
 /**
  * Whatever is sent, the door answers as its document says: never 500, never a stack, never nothing. What is sent comes from
- * the document itself, bent. FUZZ_RUNS: how often for each route (default 15); FUZZ_SEED: another course.
+ * the document itself, bent. FUZZ_RUNS: how often for each route (default 8); FUZZ_SEED: another course.
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'

@@ -129,7 +129,7 @@ test('what the engine itself refuses as too often, or because a queue is full, s
   ])
 })
 
-test('2,000 requests of one user at once, on three servers: exactly 10 of a bucket of 10 pass', async () => {
+test('300 requests of one user at once, on three servers: exactly 10 of a bucket of 10 pass', async () => {
   const url = await shareDatabase()
   const servers = await Promise.all([1, 2, 3].map(() => startServer(url)))
   const agent = new Agent({ keepAlive: true, maxSockets: 100 })
@@ -143,10 +143,10 @@ test('2,000 requests of one user at once, on three servers: exactly 10 of a buck
         .on('error', reject)
         .end()
     })
-  const answers = await Promise.all(Array.from({ length: 2000 }, (_, i) => post(servers[i % 3]!)))
+  const answers = await Promise.all(Array.from({ length: 300 }, (_, i) => post(servers[i % 3]!)))
   expect(answers.filter(each => each.status === 200)).toHaveLength(10)
   const refused = answers.filter(each => each.status === 429)
-  expect(refused).toHaveLength(1990)
+  expect(refused).toHaveLength(290)
   for (const { retryAfter } of refused) {
     expect(Number(retryAfter)).toBeGreaterThan(0)
     expect(Number(retryAfter)).toBeLessThanOrEqual(600)

@@ -69,6 +69,7 @@ describe.each(Object.keys(words) as (keyof typeof words)[])('told to %s', word =
       )
       expect(row).toMatchObject({ starts: 1, failures: 0, crashes: 0, restarts: 0 })
       expect(w.asked()).toBe(words[word].length + 1)
+      await w.close()
     }
   })
 
@@ -86,6 +87,7 @@ describe.each(Object.keys(words) as (keyof typeof words)[])('told to %s', word =
       )
       expect(heard).toBeGreaterThan(0)
       const last = whole.db.asked.indexOf('settle', heard)
+      await whole.close()
       for (let nth = whole.db.asked.lastIndexOf('claim', heard); nth <= last; nth++) {
         const w = await runThrough(word)
         await w.beginAndDie(w.db.dieAt(nth, when))
@@ -100,6 +102,7 @@ describe.each(Object.keys(words) as (keyof typeof words)[])('told to %s', word =
         expect(await w.sql(`select state, claims_blocked, reason from retoma.batch`)).toEqual([
           { state: 'running', claims_blocked: false, reason: null },
         ])
+        await w.close()
       }
     },
   )
