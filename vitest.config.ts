@@ -23,10 +23,13 @@ const packages = [
 ]
 
 /**
- * Files of the applications that kill processes at every step or read hostile files: minutes of CPU in sum. `npm run test:packages` runs
- * them.
+ * Files of the applications that kill processes at every step or read hostile files, and files about the user and the installation of the
+ * embedded PostgreSQL, which make a server for each test: minutes of CPU in sum. `npm run test:packages` runs them.
  */
-const applicationProofs = ['apps/*/test/**/{kill,hostile,extract}.test.ts']
+const proofs = [
+  'apps/*/test/**/{kill,hostile,extract}.test.ts',
+  'test/embedded-postgres/{data-dir,path-ownership}.test.ts',
+]
 
 /**
  * Files that share a process, one after the other: pure ones, and those that do nothing to their process but ask the database and
@@ -120,7 +123,7 @@ export default defineConfig({
         test: {
           name: 'alone',
           include: ['apps/**/*.test.ts', 'test/**/*.test.ts'],
-          exclude: ['**/node_modules/**', ...sharing, ...packages, ...applicationProofs, ...fromSource, ...browser],
+          exclude: ['**/node_modules/**', ...sharing, ...packages, ...proofs, ...fromSource, ...browser],
         },
       },
       {
@@ -136,7 +139,7 @@ export default defineConfig({
       {
         extends: true,
         plugins: [built],
-        test: { name: 'application-proofs', include: applicationProofs, exclude: ['**/node_modules/**'] },
+        test: { name: 'proofs', include: proofs, exclude: ['**/node_modules/**'] },
       },
       {
         extends: true,

@@ -5,7 +5,7 @@
  * The last line is `N passed, N failed`.
  *
  * With `--packages` (`npm run test:packages`) the tests of the package and the examples run instead, whose set-up installs several
- * hundred megabytes, and the longest proofs of the applications. With `--durations` the run writes test/support/durations.json, the
+ * hundred megabytes, and the longest proofs. With `--durations` the run writes test/support/durations.json, the
  * order of the files.
  */
 import { spawn } from 'node:child_process'
@@ -26,7 +26,7 @@ const settings =
 const given = process.argv.slice(2)
 const ofPackages = given.includes('--packages')
 const writesDurations = given.includes('--durations')
-const projects = ofPackages ? ['packages', 'application-proofs'] : ['alone', 'browser', 'sharing', 'from-source']
+const projects = ofPackages ? ['packages', 'proofs'] : ['alone', 'browser', 'sharing', 'from-source']
 
 await setup({
   build: true,
