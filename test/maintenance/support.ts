@@ -144,6 +144,7 @@ export const oddRows = `
     '[{"hex": "#00ff00", "share": 1}]', now(), '-03:00');
   insert into classifier.purchase (document_id, attempt, provider, cost_usd, usable, at)
   select id, 1, 'openrouter', 0.000001, true, now() from classifier.document;
+  insert into classifier.question (hash, settings_hash, document_id, job_id, attempt) select '\\x00', '\\xff', id, 1, 1 from classifier.document;
   insert into retoma.batch (id, name, key, key_reserved, kind, queue, policy, state, priority, total, reason, throughput_at, throughput_done, created_at, submitted_at, finished_at)
   values (nextval('retoma.job_id_seq'), 'b', E'key\\n"1"', true, 'k', 'q', '{"maxResumes": 3}', 'succeeded', 4, 2, '{"code": "ação"}', array['-infinity', now()], '{1,2}', now(), now(), now());
   insert into retoma.batch_chunk (batch_id, n, first_id, last_id, items) select id, 0, 1, 2, 2 from retoma.batch;
@@ -160,6 +161,10 @@ export const oddRows = `
   insert into retoma.incident (event, subject, severity, facts, since, found_at, opened_job)
   values ('batch.stalled', 'batch:1', 'warning', '{"name": "b"}', now(), now(), 3);
   insert into retoma.metric (process, name, labels, value, at) values ('w', 'm', '{"queue": "q"}', '[1, 2.5]', now());
+  insert into retoma.queue_history (queue, seconds, at, started, succeeded, skipped, failed, retried, deferred, duration_ms, waiting_ms, durations, waitings)
+  values (E'odd, "name"', 60, now(), 1, 0, 0, 0, 0, 0, 9007199254740993, 0, '{0,1}', '{}');
+  insert into retoma.job_log (job_id, attempt, line_count, lines, at)
+  select id, 1, 2, '[[1,"info","a\\u0000 \\"b\\" \\\\"]]', now() from retoma.job order by id limit 1;
   insert into retoma.rate_window (bucket, who, hit_at, hit_n, expires_at) values ('upload', 'ana', array[now()], '{9}', 'infinity');
   insert into retoma.job_count_sample (queue, kind, state, jobs, oldest_at) values ('q', 'k', 'waiting', 3, '-infinity');
   insert into retoma.schedule (name, kind, recurrence, catch_up, next_at, seen_at, retired)
