@@ -91,4 +91,6 @@ export function DryRun({ name, onClose }: { name: string; onClose(): void }) {
   )
 }
 
-const textOf = (key: unknown): string => (typeof key === 'string' ? key : JSON.stringify(key))
+/** The key of a row is `{ column: value }`. */
+const textOf = (key: unknown): string =>
+  key !== null && typeof key === 'object' ? Object.values(key).map(String).join(', ') : String(key)

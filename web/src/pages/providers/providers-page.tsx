@@ -103,7 +103,7 @@ function ProviderCard({ provider }: { provider: Provider }) {
 
 const Fact = ({ term, children }: { term: string; children: preact.ComponentChildren }) => (
   <div class="flex flex-col sm:flex-row sm:gap-3">
-    <dt class="shrink-0 text-muted sm:w-44">{term}</dt>
+    <dt class="shrink-0 text-muted first-letter:uppercase sm:w-44">{term}</dt>
     <dd class="min-w-0">{children}</dd>
   </div>
 )

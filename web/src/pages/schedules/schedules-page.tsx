@@ -42,7 +42,7 @@ function Schedules({ rows }: { rows: readonly Schedule[] }) {
     {
       id: 'name',
       header: words.schedule,
-      cell: ({ name, kind, active }) => (
+      cell: ({ name, kind, active, next_at }) => (
         <div class="min-w-0">
           <div class="flex min-w-0 items-center gap-2">
             <span class="truncate font-medium">{name}</span>
@@ -52,7 +52,14 @@ function Schedules({ rows }: { rows: readonly Schedule[] }) {
               </Badge>
             )}
           </div>
-          <div class="truncate text-sm text-muted">{kind}</div>
+          <div class="truncate text-sm text-muted">
+            {kind}
+            {active && (
+              <span class="sm:hidden">
+                , <RelativeTime at={next_at} />
+              </span>
+            )}
+          </div>
         </div>
       ),
     },
@@ -73,11 +80,12 @@ function Schedules({ rows }: { rows: readonly Schedule[] }) {
       id: 'next',
       header: words.next,
       width: '11rem',
+      hide: 'sm',
       cell: ({ next_at, active }) =>
         active ? (
           <div>
             <RelativeTime at={next_at} />
-            <div class="text-sm text-muted max-sm:hidden">{format.dateTime(next_at)}</div>
+            <div class="text-sm text-muted">{format.dateTime(next_at)}</div>
           </div>
         ) : (
           '–'
