@@ -1,8 +1,15 @@
-/** The page of the system planner. */
-import { useMessages } from '../../i18n/messages.ts'
-import { BuildingPage } from '../../layout/building-page.tsx'
-import { systemMessages } from '../index.ts'
+/** The addresses of the planner: the list of its jobs, and one job. */
+import { Route, Switch } from 'wouter'
+import { PlannerJobView } from './planner-job-view.tsx'
+import { PlannerJobs } from './planner-jobs.tsx'
 
 export default function PlannerPage() {
-  return <BuildingPage title={useMessages(systemMessages)['/planejador/']} />
+  return (
+    <Switch>
+      <Route path="/planejador/:id">{({ id }) => <PlannerJobView id={id} />}</Route>
+      <Route>
+        <PlannerJobs />
+      </Route>
+    </Switch>
+  )
 }

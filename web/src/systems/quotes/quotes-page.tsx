@@ -1,8 +1,15 @@
-/** The page of the system quotes. */
-import { useMessages } from '../../i18n/messages.ts'
-import { BuildingPage } from '../../layout/building-page.tsx'
-import { systemMessages } from '../index.ts'
+/** The addresses of the quotes: the list, and one quote. */
+import { Route, Switch } from 'wouter'
+import { QuoteList } from './quote-list.tsx'
+import { QuoteView } from './quote-view.tsx'
 
 export default function QuotesPage() {
-  return <BuildingPage title={useMessages(systemMessages)['/cotacoes/']} />
+  return (
+    <Switch>
+      <Route path="/cotacoes/:id">{({ id }) => <QuoteView id={id} />}</Route>
+      <Route>
+        <QuoteList />
+      </Route>
+    </Switch>
+  )
 }

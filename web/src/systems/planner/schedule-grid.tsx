@@ -1,0 +1,92 @@
+/** A schedule as a grid: a row for each person, a column for each day. */
+import { Card } from '../../components/card.tsx'
+import { Sentence } from '../../components/sentence.tsx'
+import { useFormat } from '../../i18n/format.ts'
+import { useMessages } from '../../i18n/messages.ts'
+import { plannerMessages } from './messages.ts'
+import type { Schedule } from './results.ts'
+
+/** Noon, so that no time zone moves the day. */
+const instantOf = (date: string) => new Date(`${date}T12:00:00`)
+
+export function ScheduleGrid({ schedule }: { schedule: Schedule }) {
+  const words = useMessages(plannerMessages)
+  const format = useFormat()
+  const days = [...new Set(schedule.assignments.map(each => each.date))].sort()
+  const weekday = new Intl.DateTimeFormat(format.language, { weekday: 'short', day: 'numeric' })
+  const shiftsOf = (person: string, date: string) =>
+    schedule.assignments.filter(each => each.person === person && each.date === date).map(each => each.shift)
+  return (
+    <>
+      <Sentence
+        kind={schedule.status === 'optimal' ? 'good' : 'info'}
+        hint={words.solved(format.duration(schedule.seconds * 1000))}
+      >
+        {schedule.status === 'optimal' ? words.optimal : words.feasible(format.percent(schedule.gap_percent, 1))}
+      </Sentence>
+      {schedule.shortages.length > 0 && (
+        <Card title={words.shortages(schedule.shortages.length)}>
+          <ul class="flex flex-col gap-1">
+            {schedule.shortages.map(({ date, shift, hour, skill, missing }) => (
+              <li key={`${date} ${shift} ${hour} ${skill}`}>
+                {words.missing(
+                  missing,
+                  [format.date(instantOf(date)), shift ?? (hour === null ? null : `${hour} h`), skill]
+                    .filter(part => part !== null)
+                    .join(', '),
+                )}
+              </li>
+            ))}
+          </ul>
+        </Card>
+      )}
+      <Card title={words.grid} flush>
+        <div class="overflow-x-auto" tabIndex={0} role="region" aria-label={words.grid}>
+          <table class="w-full text-left">
+            <thead>
+              <tr class="border-b text-sm text-muted">
+                <th scope="col" class="h-9 px-4 font-medium">
+                  {words.person}
+                </th>
+                {days.map(day => (
+                  <th key={day} scope="col" class="px-2 font-medium whitespace-nowrap">
+                    {weekday.format(instantOf(day))}
+                  </th>
+                ))}
+                <th scope="col" class="px-2 text-right font-medium">
+                  {words.hours}
+                </th>
+                <th scope="col" class="px-4 text-right font-medium">
+                  {words.nights}
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {schedule.people.map(({ person, hours, nights }) => (
+                <tr key={person} class="border-b last:border-b-0">
+                  <th scope="row" class="h-10 px-4 font-medium whitespace-nowrap">
+                    {person}
+                  </th>
+                  {days.map(day => (
+                    <td key={day} class="px-1">
+                      {shiftsOf(person, day).map(shift => (
+                        <span
+                          key={shift}
+                          class="mr-1 inline-block rounded-sm bg-busy-soft px-1.5 text-sm font-medium whitespace-nowrap text-busy"
+                        >
+                          {shift}
+                        </span>
+                      ))}
+                    </td>
+                  ))}
+                  <td class="px-2 text-right">{format.number(hours)}</td>
+                  <td class="px-4 text-right">{format.number(nights)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      </Card>
+    </>
+  )
+}
