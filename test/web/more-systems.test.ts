@@ -1,0 +1,83 @@
+/** Quotes, the planner and snaps from the browser alone, in Portuguese, with simulated providers. */
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { planner } from '../../apps/planner/index.ts'
+import { quotes } from '../../apps/quotes/index.ts'
+import { snaps } from '../../apps/snaps/index.ts'
+import { webApp } from './support/app.ts'
+import { openPage, screenshots, violations } from './support/browser.ts'
+
+/** A GIF of one pixel. */
+const onePixel = 'R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7'
+
+async function drop(page: Page, zone: string, file: { name: string; base64: string }): Promise<void> {
+  const transfer = await page.evaluateHandle(({ name, base64 }) => {
+    const made = new DataTransfer()
+    made.items.add(new File([Uint8Array.from(atob(base64), each => each.charCodeAt(0))], name))
+    return made
+  }, file)
+  await page.getByRole('group', { name: zone }).dispatchEvent('drop', { dataTransfer: transfer })
+}
+
+test('a quote goes through its steps on the page, and shows its price with the pages it was read from', async () => {
+  const { engine, url } = await webApp({ systems: [quotes()] })
+  const { page, problems } = await openPage(`${url}cotacoes/`)
+  await page.getByText('Nenhuma cotação ainda').waitFor()
+  expect(await violations(page)).toEqual([])
+  await page.getByRole('button', { name: 'Nova cotação' }).first().click()
+  await page.getByLabel('O que cotar').fill('Notebook <i>Dell</i> Inspiron 15')
+  await page.getByRole('button', { name: 'Cotar', exact: true }).click()
+  await page.getByRole('heading', { level: 1, name: 'Notebook <i>Dell</i> Inspiron 15' }).waitFor()
+  await page.getByText('Simulado').first().waitFor()
+  await using _ = await engine.work({ queues: { quotes: 2 } })
+  await page.getByText('Resultado').waitFor()
+  await page.getByRole('table', { name: 'Preços lidos' }).waitFor()
+  await page.getByRole('img', { name: /preços?, de/ }).waitFor()
+  expect(await violations(page)).toEqual([])
+  expect(await screenshots(page, 'quote')).toEqual([])
+  await page.goto(`${url}cotacoes/`)
+  await page.getByRole('row', { name: /Dell/ }).getByText('R$').waitFor()
+  expect(await screenshots(page, 'quotes')).toEqual([])
+  expect(problems).toEqual([])
+})
+
+test('a schedule is generated from the example and shown as a grid; a table of visits becomes demand by hour', async () => {
+  const { engine, url } = await webApp({ systems: [planner()] })
+  const { page, problems } = await openPage(`${url}planejador/`)
+  await page.getByText('Nenhum trabalho ainda').waitFor()
+  const table = 'data;hora;visitas\n02/03/2026;09:00;12\n02/03/2026;10:00;30\n03/03/2026;09:00;8\n'
+  await drop(page, 'Solte a planilha de visitas aqui', { name: 'visitas.csv', base64: btoa(table) })
+  await page.getByRole('row', { name: /Demanda/ }).waitFor()
+  await page.getByRole('button', { name: 'Nova escala' }).click()
+  await page.getByRole('button', { name: 'Gerar a escala' }).click()
+  await page.getByRole('heading', { level: 1, name: /Escala/ }).waitFor()
+  await using _ = await engine.work({ queues: { planner: 2 } })
+  await page.getByText('Ótima: nenhuma escala melhor existe').waitFor()
+  await page.getByRole('rowheader', { name: 'Ana' }).waitFor()
+  expect(await violations(page)).toEqual([])
+  expect(await screenshots(page, 'schedule')).toEqual([])
+  await page.goto(`${url}planejador/`)
+  await page.getByRole('link', { name: /Demanda/ }).click()
+  await page.getByText('50 visitas').waitFor()
+  expect(await violations(page)).toEqual([])
+  expect(await screenshots(page, 'demand')).toEqual([])
+  expect(problems).toEqual([])
+})
+
+test('images are dropped, pass through their queue, and are shown with their measures', async () => {
+  const { engine, url } = await webApp({ systems: [snaps()] })
+  const { page, problems } = await openPage(`${url}snaps/`)
+  await page.getByText('Nenhuma imagem ainda').waitFor()
+  await drop(page, 'Solte imagens aqui', { name: '<b>a</b>.gif', base64: onePixel })
+  await drop(page, 'Solte imagens aqui', { name: 'b.gif', base64: onePixel })
+  await page.getByRole('img', { name: 'Imagem b.gif' }).waitFor()
+  await using _ = await engine.work({ queues: { snaps: 2 } })
+  await expect.poll(() => page.getByText('1 × 1').count()).toBe(2)
+  await page
+    .getByText(/Igual à imagem/)
+    .first()
+    .waitFor()
+  expect(await violations(page)).toEqual([])
+  expect(await screenshots(page, 'snaps')).toEqual([])
+  expect(problems).toEqual([])
+})
