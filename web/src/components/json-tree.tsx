@@ -69,7 +69,7 @@ function Branch({ name, value, depth, open }: NodeProps & { value: object }) {
     <div>
       <button
         type="button"
-        class="flex items-center gap-0.5 rounded-sm"
+        class="flex min-h-6 items-center gap-0.5 rounded-sm"
         aria-expanded={isOpen}
         onClick={() => setOpen(!isOpen)}
       >
