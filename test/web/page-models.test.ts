@@ -1,6 +1,7 @@
 /** The pure parts of the pages: bars of a timeline, cells of a map, filters of an action. */
 import { expect, test } from 'vitest'
-import { cellsOf, gridOf, itemsOf } from '../../web/src/pages/batches/item-map-model.ts'
+import { gridOf } from '../../web/src/components/state-map-model.ts'
+import { cellsOf, itemsOf } from '../../web/src/pages/batches/item-map-model.ts'
 import { lanesOf, spanOf } from '../../web/src/pages/jobs/gantt-model.ts'
 import { bulkOf, queryOf } from '../../web/src/pages/jobs/job-filter.ts'
 import type { JobDetail } from '../../web/src/pages/jobs/job-model.ts'

@@ -1,9 +1,9 @@
 /** The legend of the map: the mark of each state that occurs. */
 import { useEffect, useRef } from 'react'
-import { useMessages } from '../../i18n/messages.ts'
-import { stateMessages } from '../../i18n/states.ts'
-import { draw } from './item-map-draw.ts'
-import type { CellState } from './item-map-model.ts'
+import { useMessages } from '../i18n/messages.ts'
+import { stateMessages } from '../i18n/states.ts'
+import { draw } from './state-map-draw.ts'
+import type { CellState } from './state-map-model.ts'
 
 export function MapLegend({ counts }: { counts: ReadonlyMap<CellState, number> }) {
   const states = useMessages(stateMessages)

@@ -1,5 +1,5 @@
-/** Draws the map of items on a canvas. Each state has a colour and a mark of its own, so that states differ without colour. */
-import type { CellState, Grid } from './item-map-model.ts'
+/** Draws a map of states on a canvas. Each state has a colour and a mark of its own, so that states differ without colour. */
+import type { CellState, Grid } from './state-map-model.ts'
 
 const fills: Readonly<Record<CellState, string>> = {
   succeeded: '--good-fill',
