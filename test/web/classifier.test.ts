@@ -31,17 +31,16 @@ async function newProject(page: Page): Promise<void> {
 
 const hostile = '<img src=x onerror=alert(1)>.txt'
 
-test('a new project, 200 files dropped, progress to the end; errors have a reason and "Reprocessar apenas erros" heals them', async () => {
+test('a new project, 200 files dropped, a server that goes and comes back, progress to the end; errors have a reason and "Reprocessar apenas erros" heals them', async () => {
   const ai = await openRouterServer()
   onTestFinished(() => ai.close())
   const system = classifier({ openRouter: { key: ai.key, baseUrl: ai.baseUrl, model: 'm' } })
-  const { engine, url } = await webApp({ systems: [system] })
+  const { engine, url, stop, start } = await webApp({ systems: [system] })
   const flagged = refuses(403, { message: 'Your input was <script>flagged</script>' })
   ai.behave(({ document }) => (/^D-(?:7|77)$/.test(document) ? flagged : ok()))
   const { page, problems } = await openPage(`${url}classificador/`)
   await page.getByText('Nenhuma classificação ainda').waitFor()
   expect(await violations(page)).toEqual([])
-  expect(await screenshots(page, 'classifier-empty')).toEqual([])
   await newProject(page)
 
   const files = Array.from({ length: 200 }, (_, n) => ({
@@ -56,6 +55,12 @@ test('a new project, 200 files dropped, progress to the end; errors have a reaso
   await page.getByRole('heading', { level: 1, name: 'Contratos <b>da casa</b>' }).waitFor()
   await page.getByText('Pendente', { exact: true }).first().waitFor()
 
+  await stop()
+  const lost = page.getByRole('alert').filter({ hasText: 'Conexão perdida, tentando de novo' })
+  await lost.getByText(/O último número é das \d\d:\d\d:\d\d/).waitFor()
+  await start()
+  await lost.waitFor({ state: 'detached' })
+
   await using worker = await engine.work({ queues: { classifier: 20 } })
   await page.locator('[data-sentence=CONCLUIDO]').getByText('Concluído com erros').waitFor()
   await page.locator('[data-percent]', { hasText: '100%' }).waitFor()
@@ -68,7 +73,6 @@ test('a new project, 200 files dropped, progress to the end; errors have a reaso
   await page.getByText('Categoria corrigida para "Outros"').waitFor()
   await dialog.getByText('a IA disse "Contrato"').waitFor()
   expect(await violations(page)).toEqual([])
-  expect(await screenshots(page, 'classifier-document')).toEqual([])
   await page.keyboard.press('Escape')
   expect(await violations(page)).toEqual([])
   expect(await screenshots(page, 'classifier-results')).toEqual([])
@@ -90,8 +94,7 @@ test('a new project, 200 files dropped, progress to the end; errors have a reaso
   await page.getByRole('tab', { name: 'Projetos' }).click()
   await page.getByText('Petição Inicial').waitFor()
   expect(await violations(page)).toEqual([])
-  expect(await screenshots(page, 'classifier-projects')).toEqual([])
-  expect(problems).toEqual([])
+  expect(problems.filter(each => !/ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING/.test(each))).toEqual([])
   void worker
 })
 
@@ -113,7 +116,6 @@ test('documents hang, the execution stalls, the reason and the route are on the 
     .locator('[data-sentence=idle]')
     .getByText(/^Sem progresso há \d+ s$/)
     .waitFor()
-  expect(await screenshots(page, 'classifier-idle')).toEqual([])
   const stalled = page.locator('[data-sentence=TRAVADO]')
   await stalled.getByText('A classificação travou').waitFor()
   passes(0.5)

@@ -114,7 +114,13 @@ function ExecutionTable({ rows, empty }: { rows: readonly Execution[]; empty: pr
           onClick={(event: MouseEvent) => event.stopPropagation()}
         >
           <span class="block truncate font-medium">{row.projeto}</span>
-          <span class="block truncate text-sm text-muted">{words.execution(row.id)}</span>
+          <span class="block truncate text-sm text-muted">
+            {words.execution(row.id)}
+            <span class="sm:hidden">
+              {' · '}
+              {format.number(row.concluidos + row.erros + row.pulados)} / {format.number(row.total)}
+            </span>
+          </span>
         </Link>
       ),
     },

@@ -57,6 +57,10 @@ export const executionMessages = defineMessages(
     errors: 'Erros',
     categories: 'Categorias',
     noCategory: 'Sem categoria ainda',
+    map: 'Mapa dos documentos',
+    mapHint: 'Um quadrado por documento; clique para ver',
+    mapLabel: (summary: string) => `Mapa dos documentos. ${summary}`,
+    mapSelection: (count: number) => `${documentos(count)} na seleção`,
     showOnly: (category: string, count: string) => `Mostrar só ${category}: ${count}`,
   },
   {
@@ -110,6 +114,10 @@ export const executionMessages = defineMessages(
     errors: 'Errors',
     categories: 'Categories',
     noCategory: 'No category yet',
+    map: 'Map of the documents',
+    mapHint: 'A square for each document; click to see it',
+    mapLabel: summary => `Map of the documents. ${summary}`,
+    mapSelection: count => `${documents(count)} selected`,
     showOnly: (category, count) => `Show only ${category}: ${count}`,
   },
 )

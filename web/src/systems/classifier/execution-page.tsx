@@ -18,6 +18,7 @@ import { LostConnection } from '../shared/lost-connection.tsx'
 import { StatusBadge } from '../shared/status-badge.tsx'
 import { type Detail, isAtWork, isOver, shownStatus } from './api-types.ts'
 import { CategoryList } from './category-list.tsx'
+import { DocumentMap } from './document-map.tsx'
 import { ErrorsTab } from './errors-tab.tsx'
 import { executionMessages } from './execution-messages.ts'
 import { ExecutionProgress } from './execution-progress.tsx'
@@ -61,6 +62,7 @@ function Shown({ id, detail, readAt, pace }: ShownProps) {
         <ExecutionProgress detail={detail} pace={pace} />
         <CategoryList results={rows} selected={filters.category} onSelect={category => set({ category })} />
       </div>
+      <DocumentMap execution={id} results={rows} />
       <Parts id={id} detail={detail}>
         {tab => (tab === 'errors' ? <ErrorsTab id={id} results={rows} /> : <ResultsTab id={id} results={rows} />)}
       </Parts>
