@@ -30,7 +30,7 @@ export function Card({
         <header class="flex min-h-11 flex-wrap items-center gap-x-3 gap-y-1 border-b px-4 py-1.5">
           <Heading class="text-base font-semibold">{title}</Heading>
           {hint !== undefined && <span class="text-sm text-muted">{hint}</span>}
-          {actions !== undefined && <div class="ml-auto flex items-center gap-1">{actions}</div>}
+          {actions !== undefined && <div class="ml-auto flex flex-wrap items-center gap-1">{actions}</div>}
         </header>
       )}
       <div class={flush ? '' : 'p-4'}>{children}</div>

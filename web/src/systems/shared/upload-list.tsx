@@ -9,7 +9,7 @@ import { useFormat } from '../../i18n/format.ts'
 import { useMessages } from '../../i18n/messages.ts'
 import { useNow } from '../../lib/now.ts'
 import { sharedMessages } from './messages.ts'
-import type { Upload, Uploads } from './uploads.ts'
+import { mayRetry, type Upload, type Uploads } from './uploads.ts'
 
 export function UploadList({ uploads }: { uploads: Uploads }) {
   const words = useMessages(sharedMessages)
@@ -24,7 +24,7 @@ export function UploadList({ uploads }: { uploads: Uploads }) {
       hint={<span role="status">{words.uploadsOf(sent, all.length)}</span>}
       actions={
         <>
-          {failed > 0 && (
+          {all.some(mayRetry) && (
             <Button size="sm" icon={RotateCw} onClick={() => uploads.retry()}>
               {words.retryAll}
             </Button>
@@ -72,7 +72,7 @@ function Row({ upload, onRetry }: { upload: Upload; onRetry(): void }) {
       <span class="flex max-w-[60%] items-center gap-1.5 text-sm text-muted">
         <State upload={upload} />
       </span>
-      {upload.state === 'failed' && <IconButton icon={RotateCw} size="sm" label={words.retry} onClick={onRetry} />}
+      {mayRetry(upload) && <IconButton icon={RotateCw} size="sm" label={words.retry} onClick={onRetry} />}
     </li>
   )
 }

@@ -39,6 +39,10 @@ export interface Uploads {
   stop(): void
 }
 
+/** A file that the server refuses is refused again; the network and a 5xx may be back. */
+export const mayRetry = (upload: Upload): boolean =>
+  upload.state === 'failed' && (upload.error.status === 0 || upload.error.status >= 500)
+
 const isOver = ({ state }: Upload) => state === 'sent' || state === 'failed'
 
 class UploadQueue {
@@ -61,9 +65,7 @@ class UploadQueue {
 
   retry(id?: string): void {
     this.all = this.all.map(each =>
-      each.state === 'failed' && (id === undefined || each.id === id)
-        ? { id: each.id, file: each.file, state: 'queued' }
-        : each,
+      mayRetry(each) && (id === undefined || each.id === id) ? { id: each.id, file: each.file, state: 'queued' } : each,
     )
     this.#pump()
   }
