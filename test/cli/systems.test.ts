@@ -76,6 +76,7 @@ test.each([
 test('those of its jobs that need the engine are not run in a child, which has none', async () => {
   expect(classifier().attached!.map(each => each.kind)).toEqual([
     'classify-document',
+    'notify-execution',
     'open-execution',
     'tidy-executions',
   ])

@@ -32,6 +32,8 @@ export async function openPage(url: string, options: BrowserContextOptions = {})
     reducedMotion: 'reduce',
     ...options,
   })
+  // No promise: only what ends a wait that hangs, as in vitest.config.ts.
+  context.setDefaultTimeout(250_000)
   onTestFinished(() => context.close())
   const page = await context.newPage()
   const problems: string[] = []
