@@ -72,7 +72,7 @@ const office: HostileFile[] = [
       part('xl/sharedStrings.xml', '', { packed: deflatedBomb(400, 'x') }),
       part('xl/worksheets/sheet1.xml', '<row><c><v>1</v></c></row>'),
     ]),
-    ends: ['text', 'skip', 'file_beyond_limits'],
+    ends: ['text', 'skip', 'file_beyond_limits', ...slow],
   },
   { name: 'sem folha.xlsx', bytes: zipOf([types, part('xl/workbook.xml', '<sheets/>')]), ends: ['skip'] },
   {
@@ -87,7 +87,7 @@ const office: HostileFile[] = [
 ]
 
 const markup: HostileFile[] = [
-  { name: 'fundo.html', bytes: Buffer.from(`<html>${deep('<div>', '</div>', 1_000_000)}`), ends: ['text'] },
+  { name: 'fundo.html', bytes: Buffer.from(`<html>${deep('<div>', '</div>', 1_000_000)}`), ends: ['text', ...slow] },
   { name: 'sem fim.html', bytes: Buffer.from(`<html><script>${'x'.repeat(10 * megabyte)}`), ends: ['skip'] },
   { name: 'atributos.html', bytes: Buffer.from(`<html><p ${'a=1 '.repeat(2_000_000)}>x`), ends: ['text', ...slow] },
   { name: 'binário.html', bytes: Buffer.from('<html>\0\x01\x02', 'latin1'), ends: ['text_binary'] },
