@@ -63,8 +63,19 @@ const fenced: Record<string, (db: Db, fence: Fence) => Promise<unknown>> = {
 /** These find their jobs themselves and fence what they found against a change meanwhile: test/recovery/recover-jobs-of-crashed-worker.sql.test.ts and test/recovery/dead-workers.sql.test.ts play that. */
 const findTheirOwn = ['crashed_worker_recover', 'orphan_recover']
 
-/** These compare an attempt, and are no fence: whether an outcome landed, whether a finding still holds, and jobs that nobody holds any more. */
-const noFence = ['settle_was_written', 'finding_clear', 'claim_recall_deferred']
+/**
+ * These compare an attempt or a worker, and are no fence: whether an outcome landed, whether a finding still holds, jobs that nobody holds
+ * any more, reads for a person, and the document that asks a question for its copies.
+ */
+const noFence = [
+  'settle_was_written',
+  'finding_clear',
+  'claim_recall_deferred',
+  'job_log_view',
+  'list_ids_worker',
+  'list_jobs_worker',
+  'classifier answers.takeQuestion',
+]
 
 /** Of a transaction that a handler was given; no statement of the pool's. */
 async function keepInTransaction(db: Db, fence: Fence): Promise<boolean> {

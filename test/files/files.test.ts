@@ -85,7 +85,10 @@ test('one that is still coming in cannot be opened or kept', async () => {
   const { engine, sql } = await withSql()
   async function* slow() {
     yield* bytes(2 * mb)
-    const [{ id }] = await sql<{ id: string }>('select id::text from retoma.file')
+    // The first piece is written while the source goes on.
+    const rows = () => sql<{ id: string }>('select id::text from retoma.file')
+    await until(async () => (await rows()).length > 0)
+    const [{ id }] = await rows()
     expect(await engine.files.open(id)).toBeNull()
     const made = await engine.enqueue(job, undefined)
     await expect(engine.files.keep([id], { job: made.id })).rejects.toMatchObject({ code: 'not_found' })

@@ -45,7 +45,7 @@ const store = route({
     const left = () => engine.files.remove(files.map(each => each.id))
     return once(call, async () => ({ status: 201, value }), { digest, left })
 
-    async function put({ field, bytes, ...options }: NonNullable<Part['file']>) {
+    async function put({ field, path: _, bytes, ...options }: NonNullable<Part['file']>) {
       const { id, name, type, size, sha256 } = await engine.files.put(bytes, options)
       return { id, field, name, type, size, sha256 }
     }

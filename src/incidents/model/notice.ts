@@ -10,6 +10,7 @@ import { type IncidentFacts, sentenceOf, sentenceOfEnd, sentenceOfMany } from '.
 export const incidentEvents = [
   'batch.stalled', 'batch.failed', 'batch.succeeded', 'batch.completed_with_failures', 'batch.paused', 'job.poison', 'queue.starved', 'jobs.stuck', 'watchdog.late',
 ] as const // biome-ignore format: read as one list
+/** The name of an incident, such as `batch.stalled`. */
 export type IncidentEvent = (typeof incidentEvents)[number]
 
 /** The severity of a notice. */

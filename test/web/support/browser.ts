@@ -84,10 +84,12 @@ export async function screenshots(page: Page, name: string): Promise<string[]> {
     await page.emulateMedia({ colorScheme: theme })
     for (const width of widths) {
       await page.setViewportSize({ width, height: width === 380 ? 780 : width === 1280 ? 800 : 1440 })
-      // After the next frames: a window that was just made narrow may still have the layout of the wide window.
+      // For some frames a window that was just made narrow may still have the layout of the wide window.
       const scrolls = await page.evaluate(async () => {
-        for (let frames = 0; frames < 2; frames++) await new Promise(resolve => requestAnimationFrame(resolve))
-        return document.documentElement.scrollWidth > document.documentElement.clientWidth
+        const isSideways = () => document.documentElement.scrollWidth > document.documentElement.clientWidth
+        for (let frames = 0; frames < 2 || (isSideways() && frames < 60); frames++)
+          await new Promise(resolve => requestAnimationFrame(resolve))
+        return isSideways()
       })
       if (scrolls) sideways.push(`${name} ${width}`)
       await page.screenshot({ path: join(folder, `${name}-${width}-${theme}.png`) })
