@@ -63,6 +63,9 @@ test('the log lines of a job come page by page, and in the stream of the job if 
     items: [{ n: 3 }],
     next: null,
   })
+  expect((await door.ask('GET', `/api/v1/jobs/${id}/logs?after=tomorrow`)).body).toMatchObject({
+    error: { code: 'bad_option', option: 'after' },
+  })
   const path = `http://127.0.0.1:3000/api/v1/jobs/${id}/events`
   const { heard } = await listenTo(`${path}?logs=true`, { fetch: door.fetch })
   await until(async () => {

@@ -299,6 +299,7 @@ test('final jobs are erased by filter, and a queue is cleared', async () => {
   expect((await ask('POST', erase, { body: { kind: 'send', dry_run: true } })).body).toMatchObject({ changed: 2 })
   expect((await ask('POST', erase, { body: { kind: 'send' } })).body).toMatchObject({ changed: 2, done: true })
   expect((await ask('POST', erase, { body: {} })).status).toBe(400)
+  expect((await ask('POST', erase, { body: { batch_id: '12345' } })).status).toBe(404)
   expect((await engine.jobs.list()).items).toMatchObject([{ id }])
   expect(await ask('POST', '/api/v1/queues/mail/clear')).toMatchObject({
     status: 200,

@@ -92,9 +92,13 @@ test('without the program there is no picture; an abort ends with its reason', a
 test('a process runs at most two Chromium programs at once, and each page gets its picture', async () => {
   const log = join(mkdtempSync(join(tmpdir(), 'retoma-log-')), 'log')
   onTestFinished(() => rmSync(join(log, '..'), { recursive: true, force: true }))
-  const note = (mark: string) => `(await import('node:fs')).appendFileSync(${JSON.stringify(log)}, '${mark}')`
+  const note = (mark: string) => `appendFileSync(${JSON.stringify(log)}, '${mark}')`
+  // The first program answers only after a second program has started, so that two run at once on any machine.
+  const waits = `while (readFileSync(${JSON.stringify(log)}, 'utf8').split('+').length < 3) await new Promise(go => setTimeout(go, 5))`
   const { path } = program(
-    `${note('+')}\n${good.replace(`({ data: Buffer`, `(appendFileSync(${JSON.stringify(log)}, '-'), { data: Buffer`).replace('import { ', 'import { appendFileSync, ')}`,
+    `${note('+')}\n${waits}\n${good
+      .replace('({ data: Buffer', `(${note('-')}, { data: Buffer`)
+      .replace('import { ', 'import { appendFileSync, readFileSync, ')}`,
   )
   const take = createScreenshots({ chromium: path, timeoutMs: 120_000, longestWaitMs: 240_000 })
   const pictures = await Promise.all(Array.from({ length: 7 }, () => take(page, signal())))
