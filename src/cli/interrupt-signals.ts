@@ -1,13 +1,13 @@
 /**
  * Handles stop signals. The first signal aborts `asked`, and the running command cleans up. A second signal exits at once
- * (lib/stop-signals.ts).
+ * (lib/process/stop-signals.ts).
  *
  * If npm started this process, a lost parent counts as SIGTERM: `npx` passes its signal to the shell in between, which ends silently, and
  * this process would continue with no parent to stop it. The same holds for a killed supervisor. A supervised process ignores SIGHUP: the
  * supervisor decides whether SIGHUP means a stop or a rolling restart.
  */
-import { whenParentIsGone } from '../lib/parent-process.ts'
-import { onStopSignals } from '../lib/stop-signals.ts'
+import { whenParentIsGone } from '../lib/process/parent-process.ts'
+import { onStopSignals } from '../lib/process/stop-signals.ts'
 import { supervisorVariable } from '../supervisor/suspected-job-file.ts'
 
 type StopSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP'

@@ -6,7 +6,7 @@
  * the worker only.
  */
 import type { ChildEnvironment } from '../jobs/model/environment-option.ts'
-import { ownVariables } from '../lib/supervisor-variables.ts'
+import { ownVariables } from '../lib/process/supervisor-variables.ts'
 
 /** Variables that Node, the C library and system programs read. */
 const harmless = [

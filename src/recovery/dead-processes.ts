@@ -3,7 +3,7 @@
  * watchdog calls this at its start, so that jobs resume at once after a kill -9 or a crash of all processes, and not after
  * `orphanAfter`.
  *
- * Invariant: a worker is declared dead only if its process has certainly ended (lib/process-identity.ts). A worker on another
+ * Invariant: a worker is declared dead only if its process has certainly ended (lib/process/process-identity.ts). A worker on another
  * machine, in another container or of an older release is left to the watchdog; a worker with a live supervisor is left to the
  * supervisor, which knows the cause of the crash.
  */
@@ -11,7 +11,7 @@
 import type { Db } from '../database/db.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
-import { isGone, thisProcess } from '../lib/process-identity.ts'
+import { isGone, thisProcess } from '../lib/process/process-identity.ts'
 import type { CrashReport } from '../supervisor/model/crash-report.ts'
 import type { WorkerProcess } from '../worker/sql/heartbeat.ts'
 import { type Recovered, recoverOrphans } from './sql/recover-jobs-of-dead-worker.ts'

@@ -8,7 +8,7 @@ import {
   processNumberVariable,
   supervisorVariable,
   terminalVariable,
-} from '../lib/supervisor-variables.ts'
+} from '../lib/process/supervisor-variables.ts'
 
 export interface ProcessPlace {
   number: number

@@ -5,8 +5,8 @@
  */
 import { closeSync, constants, openSync } from 'node:fs'
 import type { Clock } from '../lib/clock.ts'
-import { whenParentIsGone } from '../lib/parent-process.ts'
-import { onStopSignals } from '../lib/stop-signals.ts'
+import { whenParentIsGone } from '../lib/process/parent-process.ts'
+import { onStopSignals } from '../lib/process/stop-signals.ts'
 
 type StopSignal = 'SIGINT' | 'SIGTERM'
 

@@ -14,7 +14,7 @@ export {
   processNumberVariable,
   supervisorVariable,
   terminalVariable,
-} from '../lib/supervisor-variables.ts'
+} from '../lib/process/supervisor-variables.ts'
 
 const suspectedJobFile = (folder: string): string => join(folder, 'suspected-job.json')
 

@@ -6,7 +6,7 @@
  * Invariant: after the worker has stopped, for any reason, no listener of this file is left.
  */
 import type { Log } from '../lib/logging/log.ts'
-import { onStopSignals, othersListenTo } from '../lib/stop-signals.ts'
+import { onStopSignals, othersListenTo } from '../lib/process/stop-signals.ts'
 
 export interface SignalledWorker {
   readonly id: string

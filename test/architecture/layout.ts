@@ -6,7 +6,7 @@ import { partOf } from './rules.ts'
 import { readSource } from './source.ts'
 
 /** Above this number of source files a folder is hard to read. */
-const mostFiles = 23
+const mostFiles = 21
 
 /** One sentence for each fault of the tree. `files`: path from the top of the repository to its text. */
 export function brokenLayout(files: Map<string, string>): string[] {

@@ -1,6 +1,6 @@
 /**
  * Declares workers dead whose process has ended without a sign-off. Another process on the same machine proves the end
- * (lib/process-identity.ts). There is no need to wait for `orphanAfter`: the jobs are orphans from now on, and recover-jobs-of-dead-worker.ts recovers the
+ * (lib/process/process-identity.ts). There is no need to wait for `orphanAfter`: the jobs are orphans from now on, and recover-jobs-of-dead-worker.ts recovers the
  * jobs.
  *
  * Invariant: only a worker named by the caller is declared dead, and only once. A kind with a longer `orphanAfter` than the default still

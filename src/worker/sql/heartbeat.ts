@@ -6,7 +6,7 @@
  */
 
 import type { Db } from '../../database/db.ts'
-import type { ProcessIdentity } from '../../lib/process-identity.ts'
+import type { ProcessIdentity } from '../../lib/process/process-identity.ts'
 
 /** `supervisor`: the process that restarts a crashed worker; null: none. */
 export interface WorkerProcess extends ProcessIdentity {

@@ -1,16 +1,16 @@
 /** Routes to list, read and explain jobs. enqueue-jobs.ts enqueues jobs, job-actions.ts has the job actions. */
 
 import { z } from 'zod'
-import type { Engine } from '../../engine/create-engine.ts'
-import { internalsOf } from '../../engine/internals.ts'
-import { localized, RetomaError } from '../../errors/errors.ts'
-import type { JobDetail, JobView, ListPage } from '../../index.ts'
-import { jobDetailWire, jobWire, logLineWire } from '../../json-views.ts'
-import { jsonText } from '../response/json-response.ts'
-import { type Principal, type Route, route } from '../route.ts'
-import { redactForRole } from '../security/redact-for-role.ts'
-import { anyInstant, idParams, pageOf, pageQuery } from '../shared-schemas.ts'
-import { explainRoutes } from './explain.ts'
+import type { Engine } from '../../../engine/create-engine.ts'
+import { internalsOf } from '../../../engine/internals.ts'
+import { localized, RetomaError } from '../../../errors/errors.ts'
+import type { JobDetail, JobView, ListPage } from '../../../index.ts'
+import { jobDetailWire, jobWire, logLineWire } from '../../../json-views.ts'
+import { jsonText } from '../../response/json-response.ts'
+import { type Principal, type Route, route } from '../../route.ts'
+import { redactForRole } from '../../security/redact-for-role.ts'
+import { anyInstant, idParams, pageOf, pageQuery } from '../../shared-schemas.ts'
+import { explainRoutes } from '../explain.ts'
 import { job, jobDetail, jobState, logLine } from './job-schemas.ts'
 
 const text = z.string().min(1).max(500)

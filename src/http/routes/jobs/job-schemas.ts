@@ -1,8 +1,8 @@
 /** Schemas of jobs in requests and responses. */
 import { z } from 'zod'
-import { localized } from '../../errors/errors.ts'
-import { finalStates, states } from '../../jobs/model/state.ts'
-import { instant } from '../shared-schemas.ts'
+import { localized } from '../../../errors/errors.ts'
+import { finalStates, states } from '../../../jobs/model/state.ts'
+import { instant } from '../../shared-schemas.ts'
 
 export const jobState = z.enum(states)
 

@@ -59,7 +59,7 @@ test('a container on this machine is another one: its numbers mean other process
     return spawnSync(program!, rest, { encoding: 'utf8' })
   }
   if (!isLinux || apart('').status !== 0) return context.skip('namespaces are forbidden here')
-  const file = fileURLToPath(new URL('../../dist/lib/process-identity.js', import.meta.url))
+  const file = fileURLToPath(new URL('../../../dist/lib/process/process-identity.js', import.meta.url))
   const { stdout } = apart(`console.log(JSON.stringify((await import(${JSON.stringify(file)})).thisProcess()))`)
   const there = JSON.parse(stdout)
   expect(there.machine).not.toBe(thisProcess()!.machine)

@@ -1,8 +1,8 @@
 /** Schemas of batches and of failed items in responses. An item is a job. */
 import { z } from 'zod'
-import { batchStates } from '../../batches/model/batch-state.ts'
-import { instant } from '../shared-schemas.ts'
-import { error, omitted } from './job-schemas.ts'
+import { batchStates } from '../../../batches/model/batch-state.ts'
+import { instant } from '../../shared-schemas.ts'
+import { error, omitted } from '../jobs/job-schemas.ts'
 
 export const batchState = z.enum(batchStates)
 

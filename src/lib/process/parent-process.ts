@@ -1,5 +1,5 @@
 /** Resolves true once this process is no longer a child of `parent`; false if the signal aborts first. Does not keep the process alive. */
-import { unrefSleep } from './unref-timer.ts'
+import { unrefSleep } from '../unref-timer.ts'
 
 const checkEveryMs = 500
 

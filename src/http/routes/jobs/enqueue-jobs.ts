@@ -4,17 +4,17 @@
  */
 
 import { z } from 'zod'
-import type { Engine, EnqueuedJob, JobRequest, StoredResponse } from '../../engine/create-engine.ts'
-import { internalsOf } from '../../engine/internals.ts'
-import { isRetomaError, localized, RetomaError } from '../../errors/errors.ts'
-import { longestDuration, seconds } from '../../lib/values/duration.ts'
-import { policyFields, policyOf, retentionOf, retentionSeconds } from '../policy-schemas.ts'
-import { answerExactly } from '../request/idempotency-key.ts'
-import { refuseWideInput } from '../request/input-width.ts'
-import { refuseInternal } from '../request/internal-kinds.ts'
-import { omitUndefined } from '../request/omit-undefined.ts'
-import { type Route, route } from '../route.ts'
-import { anyInstant } from '../shared-schemas.ts'
+import type { Engine, EnqueuedJob, JobRequest, StoredResponse } from '../../../engine/create-engine.ts'
+import { internalsOf } from '../../../engine/internals.ts'
+import { isRetomaError, localized, RetomaError } from '../../../errors/errors.ts'
+import { longestDuration, seconds } from '../../../lib/values/duration.ts'
+import { policyFields, policyOf, retentionOf, retentionSeconds } from '../../policy-schemas.ts'
+import { answerExactly } from '../../request/idempotency-key.ts'
+import { refuseWideInput } from '../../request/input-width.ts'
+import { refuseInternal } from '../../request/internal-kinds.ts'
+import { omitUndefined } from '../../request/omit-undefined.ts'
+import { type Route, route } from '../../route.ts'
+import { anyInstant } from '../../shared-schemas.ts'
 import { jobState } from './job-schemas.ts'
 
 const most = 10_000

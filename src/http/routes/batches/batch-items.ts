@@ -1,18 +1,18 @@
 /** Routes of the items of a batch: lists of items and failures, and the actions on an item. */
 
 import { z } from 'zod'
-import type { Engine } from '../../engine/create-engine.ts'
-import { internalsOf } from '../../engine/internals.ts'
-import { localized, RetomaError } from '../../errors/errors.ts'
-import type { ItemFilter, ItemPageOptions, JobView } from '../../index.ts'
-import { batchActionWire, failureGroupWire, itemMapWire, jobWire, omittedWire } from '../../json-views.ts'
-import { omitUndefined } from '../request/omit-undefined.ts'
-import { paged } from '../response/page-of-list.ts'
-import { type Route, route } from '../route.ts'
-import { redactForRole } from '../security/redact-for-role.ts'
-import { idParams, instant, pageOf, pageQuery } from '../shared-schemas.ts'
+import type { Engine } from '../../../engine/create-engine.ts'
+import { internalsOf } from '../../../engine/internals.ts'
+import { localized, RetomaError } from '../../../errors/errors.ts'
+import type { ItemFilter, ItemPageOptions, JobView } from '../../../index.ts'
+import { batchActionWire, failureGroupWire, itemMapWire, jobWire, omittedWire } from '../../../json-views.ts'
+import { omitUndefined } from '../../request/omit-undefined.ts'
+import { paged } from '../../response/page-of-list.ts'
+import { type Route, route } from '../../route.ts'
+import { redactForRole } from '../../security/redact-for-role.ts'
+import { idParams, instant, pageOf, pageQuery } from '../../shared-schemas.ts'
+import { job, jobActionResult, jobState, noReason, skipBody } from '../jobs/job-schemas.ts'
 import { cause, failure, failureGroup } from './batch-schemas.ts'
-import { job, jobActionResult, jobState, noReason, skipBody } from './job-schemas.ts'
 
 const itemParams = z.object({ id: z.string(), item: z.string() })
 

@@ -2,7 +2,7 @@
  * Listens for stop signals. The first signal calls `first`. A second signal more than 500 ms later calls `again`: npm and a terminal both
  * deliver a Ctrl-C, so two signals within 500 ms count as one.
  */
-import { type Clock, systemClock } from './clock.ts'
+import { type Clock, systemClock } from '../clock.ts'
 
 const sameMs = 500
 

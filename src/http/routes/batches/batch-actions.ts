@@ -3,11 +3,11 @@
  * code.
  */
 import { z } from 'zod'
-import type { Engine } from '../../engine/create-engine.ts'
-import type { ErrorCode } from '../../errors/errors.ts'
-import { omitUndefined } from '../request/omit-undefined.ts'
-import { type Route, route } from '../route.ts'
-import { idParams } from '../shared-schemas.ts'
+import type { Engine } from '../../../engine/create-engine.ts'
+import type { ErrorCode } from '../../../errors/errors.ts'
+import { omitUndefined } from '../../request/omit-undefined.ts'
+import { type Route, route } from '../../route.ts'
+import { idParams } from '../../shared-schemas.ts'
 import { batchState, cause } from './batch-schemas.ts'
 
 const afterwards = {
