@@ -8,7 +8,7 @@ import { lookAhead } from '../../dist/claiming/sql/claim.js'
 import { openDb } from '../../dist/database/db.js'
 import { systemClock } from '../../dist/lib/clock.js'
 import { silentLog } from '../../dist/lib/logging/log.js'
-import { registerWorker } from '../../dist/worker/sql/heartbeat.js'
+import { registerWorker } from '../../dist/worker/sql/lease-heartbeat.js'
 import { settleJobs } from '../../dist/worker/sql/settle.js'
 
 /** As one worker of these queues and kinds. */

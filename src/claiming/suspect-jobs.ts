@@ -12,7 +12,7 @@ import type { IsolationMode } from '../isolation/isolation-mode.ts'
 import type { CrashSuspicion } from '../jobs/model/crash-suspicion.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Random } from '../lib/random.ts'
-import { nameOf } from '../worker/sql/heartbeat.ts'
+import { nameOf } from '../worker/sql/lease-heartbeat.ts'
 import type { ClaimedJob } from './sql/claim.ts'
 
 const most = 2

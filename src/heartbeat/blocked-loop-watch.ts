@@ -9,7 +9,7 @@
 import { hungAfter } from '../jobs/model/policy.ts'
 import { writeStatusFile } from '../supervisor/status-files.ts'
 import { recordSuspectedJob } from '../supervisor/suspected-job-file.ts'
-import type { Blocked } from '../worker/sql/heartbeat.ts'
+import type { Blocked } from '../worker/sql/lease-heartbeat.ts'
 import type { RunningJob } from './current-job-hook.ts'
 import { EventLoopLag } from './event-loop-lag.ts'
 import type { MainThreadStack } from './main-thread-stack.ts'

@@ -11,7 +11,7 @@ import { schemaNames } from '../database/schema-name.ts'
 import { beginWithSettings, forSession } from '../database/session-settings.ts'
 import { socketOf } from '../database/socket.ts'
 import { withDeadline } from '../lib/with-deadline.ts'
-import { type HeartbeatPayload, heartbeat, heartbeatValues } from '../worker/sql/heartbeat.ts'
+import { type HeartbeatPayload, heartbeat, heartbeatValues } from '../worker/sql/lease-heartbeat.ts'
 
 export interface HeartbeatConnection {
   /** Returns false if the worker was declared dead. */

@@ -7,7 +7,7 @@ import type { ClientConfig } from 'pg'
 import { beatEvery } from '../jobs/model/policy.ts'
 import { sharedElapsed, systemClock } from '../lib/clock.ts'
 import { type Loop, loop } from '../lib/loop.ts'
-import type { HeartbeatPayload } from '../worker/sql/heartbeat.ts'
+import type { HeartbeatPayload } from '../worker/sql/lease-heartbeat.ts'
 import type { HeartbeatConnection } from './heartbeat-connection.sql.ts'
 
 export interface HeartbeatLoopOptions {

@@ -13,7 +13,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
 import { isGone, thisProcess } from '../lib/process/process-identity.ts'
 import type { CrashReport } from '../supervisor/model/crash-report.ts'
-import type { WorkerProcess } from '../worker/sql/heartbeat.ts'
+import type { WorkerProcess } from '../worker/sql/lease-heartbeat.ts'
 import { type Recovered, recoverOrphans } from './sql/recover-jobs-of-dead-worker.ts'
 import { declareProcessGone, workersOnMachine } from './sql/workers-on-machine.ts'
 

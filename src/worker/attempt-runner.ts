@@ -29,7 +29,7 @@ import type { JobLogWriter } from './job-log-writer.ts'
 import type { Leases } from './leases.ts'
 import type { MainLoopHeartbeat } from './main-loop-heartbeat.ts'
 import type { OutcomeWriter } from './outcome-writer.ts'
-import type { HeldAttempt } from './sql/heartbeat.ts'
+import type { HeldAttempt } from './sql/lease-heartbeat.ts'
 import type { WorkerEvents } from './worker-events.ts'
 
 export interface AttemptRunnerOptions {

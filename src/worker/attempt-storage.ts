@@ -17,7 +17,7 @@ import { findFile, readPiece } from '../files/sql/file.ts'
 import type { Clock } from '../lib/clock.ts'
 import { recordProviderWord } from '../providers/sql/provider-state.ts'
 import type { OutcomeWriter } from './outcome-writer.ts'
-import { nameOf } from './sql/heartbeat.ts'
+import { nameOf } from './sql/lease-heartbeat.ts'
 import type { WorkerEvents } from './worker-events.ts'
 
 interface StorageParts {

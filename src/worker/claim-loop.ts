@@ -387,8 +387,8 @@ export class ClaimLoop implements HandlerSlot {
   }
 
   /**
-   * Handles the suspected jobs that wait: drops jobs with a lost lease, releases jobs that waited too long, and renews the claims of the
-   * rest.
+   * Handles the suspected jobs that wait: drops jobs with a lost lease, releases jobs that waited too long, and restarts the age of the
+   * other claims.
    */
   async #tendSuspects(): Promise<void> {
     const incarnation = this.#incarnation
@@ -397,8 +397,8 @@ export class ClaimLoop implements HandlerSlot {
     await this.#release(late, delayMs)
     if (gone.length + late.length > 0) this.#pump()
     await incarnation.leases
-      .renew(this.#suspects.waiting)
-      .catch(error => this.#options.log.debug({ err: error }, 'not renewed'))
+      .restartAges(this.#suspects.waiting)
+      .catch(error => this.#options.log.debug({ err: error }, 'cannot restart the age of claims'))
   }
 
   async #release(attempts: readonly Attempt[], delayMs = 0): Promise<void> {

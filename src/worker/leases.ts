@@ -1,19 +1,20 @@
 /**
  * Keeps the leases of an incarnation: the attempts of this worker, and their release. The database decides who has a lease; this list is
- * the worker's view, and both are compared regularly.
+ * the worker's view, and both are compared regularly. A lease has no end of its own: the heartbeat of the worker renews all leases at once
+ * (sql/lease-heartbeat.ts).
  *
  * Invariant: an attempt is in the list from its claim until its outcome is written, the job is released, or the lease is known to be lost.
  * An attempt outside the list never starts.
  */
 
-import { extendAttempts, releaseClaims, renewClaims } from '../claiming/sql/claim.ts'
+import { extendAttempts, releaseClaims, restartClaimAges } from '../claiming/sql/claim.ts'
 import type { Db } from '../database/db.ts'
 import { RetomaError } from '../errors/errors.ts'
 import type { Attempt } from '../execution/attempt.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
 import type { ClaimLoop } from './claim-loop.ts'
-import { type HeldAttempt, nameOf } from './sql/heartbeat.ts'
+import { type HeldAttempt, nameOf } from './sql/lease-heartbeat.ts'
 
 export interface LeasesOptions {
   /** The worker id. */
@@ -82,11 +83,11 @@ export class Leases {
     await this.#release(claims, delayMs)
   }
 
-  /** Renews the claims of attempts that wait for their turn, so that the wait does not count. */
-  async renew(attempts: readonly Attempt[]): Promise<void> {
+  /** Restarts the age of claimed attempts that wait for their turn, so that the wait does not count. */
+  async restartAges(attempts: readonly Attempt[]): Promise<void> {
     const { db, id, clock } = this.#options
     const claims = attempts.map(each => each.claimed)
-    if (claims.length > 0) await renewClaims(db, id, claims, clock.instant())
+    if (claims.length > 0) await restartClaimAges(db, id, claims, clock.instant())
   }
 
   /** Writes the blocked time of attempts to the database, so that the watchdog does not count this time. */

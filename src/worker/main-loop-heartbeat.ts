@@ -21,9 +21,9 @@ import { whileIdle } from '../lib/unref-timer.ts'
 import type { Supervision } from '../supervisor/supervision.ts'
 import type { WorkerIncarnation } from './incarnation.ts'
 import type { MetricsFlusher } from './metrics-flusher.ts'
-import { attemptsHeldBy, lostBy, writeHeartbeat } from './sql/heartbeat.ts'
+import { attemptsHeldBy, lostBy, writeHeartbeat } from './sql/lease-heartbeat.ts'
 
-export { defaultMemoryCap } from '../heartbeat/memory-cap.ts'
+export { defaultMemoryCap } from '../heartbeat/worker-memory-cap.ts'
 
 /** Settings of the heartbeat thread; without settings only the main loop writes heartbeats. */
 export interface HeartbeatSettings {

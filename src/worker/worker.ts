@@ -1,7 +1,7 @@
 /**
  * Runs a worker: a row in the database with heartbeats (main-loop-heartbeat.ts), and the jobs of the worker's queues. claim-loop.ts claims jobs
- * of the kinds with a handler here; attempt-runner.ts runs the attempts. A worker declared dead starts a new incarnation with a new worker
- * id.
+ * of the kinds with a handler here; attempt-runner.ts runs the attempts; graceful-shutdown.ts stops the worker. A worker declared dead
+ * starts a new incarnation with a new worker id.
  *
  * Invariant: a worker claims nothing under a worker id before the row of this id exists and is alive; the claim would create an orphan at
  * once. No attempt starts after `stop()`.
@@ -28,11 +28,12 @@ import { AbandonedHandlers } from './abandoned-handlers.ts'
 import { noAttempts } from './attempt-metrics.ts'
 import { ChildWaiters } from './child-waiters.ts'
 import { ClaimLoop } from './claim-loop.ts'
+import { shutDown } from './graceful-shutdown.ts'
 import { HistoryCounter } from './history-counter.ts'
 import { WorkerIncarnation } from './incarnation.ts'
 import { type HeartbeatSettings, MainLoopHeartbeat, type MonitoredWorker } from './main-loop-heartbeat.ts'
 import { MetricsFlusher } from './metrics-flusher.ts'
-import { leaveWorker, registerWorker, type WorkerProcess } from './sql/heartbeat.ts'
+import { registerWorker, type WorkerProcess } from './sql/lease-heartbeat.ts'
 import { settleJobs } from './sql/settle.ts'
 import type { WorkerEvents } from './worker-events.ts'
 
@@ -58,10 +59,6 @@ export interface WorkerOptions {
   thread?: HeartbeatSettings | undefined
 }
 
-/** When the worker stops: the wait for the database beyond the stop grace, then the time to remove the worker row. */
-const lastWriteMs = 2000
-const leaveMs = 1000
-
 /** Undefined: no other process could find out later whether this process has ended. */
 function workerProcess({ reportFolder }: Supervision): WorkerProcess | undefined {
   const self = thisProcess()
@@ -80,7 +77,7 @@ export class Worker implements MonitoredWorker {
   readonly #childWaiters: ChildWaiters
   #incarnation: WorkerIncarnation
   /** The current incarnation, and incarnations declared dead with a handler still running. */
-  readonly #lives = new Set<WorkerIncarnation>()
+  readonly #incarnations = new Set<WorkerIncarnation>()
   readonly #heartbeat: MainLoopHeartbeat
   readonly #abandonedHandlers: AbandonedHandlers
   readonly #metricsFlusher: MetricsFlusher
@@ -210,34 +207,25 @@ export class Worker implements MonitoredWorker {
   }
 
   /**
-   * Stops claiming, aborts the signals of the handlers, and releases attempts still running after the stop grace. Resolves within the stop
-   * grace plus 3 s, even if the database does not answer. Safe to call twice.
+   * Shuts the worker down gracefully, within the stop grace plus 3 s, even if the database does not answer. Safe to call twice.
    */
   stop(): Promise<void> {
-    this.#stopping ??= this.#stop().finally(this.#ended)
+    this.#stopping ??= this.#shutDown().finally(this.#ended)
     return this.#stopping
   }
 
-  async #stop(): Promise<void> {
-    const { clock, graceMs, db, log } = this.#options
-    const over = new AbortController()
-    const late = clock.sleep(graceMs + lastWriteMs, over.signal).then(() => 'late' as const)
-    // Abort the handlers at once, while a claim may still be under way. Heartbeats continue until the last attempt is settled: a slow stop
-    // must not look like a dead worker.
-    const all = Promise.all([this.#claimLoop.close(), ...Array.from(this.#lives, incarnation => incarnation.stop())])
-    const ended = all.then(() => this.#metricsFlusher.last()).then(() => this.#heartbeat.stop())
-    if ((await Promise.race([ended, late])) === 'late') {
-      for (const incarnation of this.#lives) incarnation.giveUp()
-      void this.#heartbeat.stop()
-      log.warn({ worker: this.id }, 'the database does not answer; the watchdog recovers the leases of this worker')
-    }
-    over.abort()
-    await Promise.all([this.#calls.close(), this.#childPool.close()])
-    await this.#fileCopies.close()
-    await leaveWorker(db, this.id, leaveMs, clock.instant()).catch(error =>
-      log.debug({ err: error }, 'cannot write the end of a worker; the watchdog declares the worker dead'),
-    )
-    log.info({ worker: this.id }, 'worker stopped')
+  #shutDown(): Promise<void> {
+    return shutDown({
+      ...this.#options,
+      worker: this,
+      claimLoop: this.#claimLoop,
+      incarnations: this.#incarnations,
+      heartbeat: this.#heartbeat,
+      metricsFlusher: this.#metricsFlusher,
+      isolatedCalls: this.#calls,
+      childPool: this.#childPool,
+      fileCopies: this.#fileCopies,
+    })
   }
 
   #newIncarnation(): WorkerIncarnation {
@@ -259,7 +247,7 @@ export class Worker implements MonitoredWorker {
 
   #begin(incarnation: WorkerIncarnation): void {
     this.#incarnation = incarnation
-    this.#lives.add(incarnation)
+    this.#incarnations.add(incarnation)
     this.#heartbeat.live(incarnation)
     this.#claimLoop.claimFor(incarnation)
   }
@@ -305,7 +293,7 @@ export class Worker implements MonitoredWorker {
       'this worker was declared dead (paused too long?); it starts a new incarnation',
     )
     dead.end()
-    void dead.over().then(() => this.#lives.delete(dead))
+    void dead.over().then(() => this.#incarnations.delete(dead))
     const next = this.#newIncarnation()
     await this.#register(next.id).catch(error => {
       // The incarnation has its own in-flight journal, and would leave a file behind at each try.

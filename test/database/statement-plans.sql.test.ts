@@ -53,7 +53,7 @@ test('no fence in the store names the state', () => {
       'src/recovery/sql/late-attempts.ts',
       'src/recovery/sql/recover-jobs-of-crashed-worker.ts',
       'src/recovery/sql/recover-jobs-of-dead-worker.ts',
-      'src/worker/sql/heartbeat.ts',
+      'src/worker/sql/lease-heartbeat.ts',
       'src/worker/sql/settle.ts',
     ]),
   )

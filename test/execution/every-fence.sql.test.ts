@@ -4,14 +4,14 @@
  */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { pauseBatches } from '../../src/batches/sql/provider-pauses.ts'
-import { type ClaimedJob, extendAttempts, releaseClaims, renewClaims } from '../../src/claiming/sql/claim.ts'
+import { type ClaimedJob, extendAttempts, releaseClaims, restartClaimAges } from '../../src/claiming/sql/claim.ts'
 import type { Db } from '../../src/database/db.ts'
 import { beginTransaction, commitTransaction } from '../../src/database/transaction.ts'
 import { warnOfAttempt } from '../../src/events/sql/write-events.ts'
 import { noteProgress, saveCheckpoints } from '../../src/execution/sql/checkpoint.ts'
 import { saveInTransaction } from '../../src/execution/sql/fenced-transaction.ts'
 import { type AttemptToEnd, endAttempts } from '../../src/recovery/sql/late-attempts.ts'
-import { lostBy } from '../../src/worker/sql/heartbeat.ts'
+import { lostBy } from '../../src/worker/sql/lease-heartbeat.ts'
 import { settleJobs } from '../../src/worker/sql/settle.ts'
 import { everyStatement } from '../support/statements.ts'
 import { at, storeForFile } from '../support/store.ts'
@@ -48,7 +48,8 @@ const fenced: Record<string, (db: Db, fence: Fence) => Promise<unknown>> = {
     ).size > 0,
   claim_release: async (db, { id, attempt, worker }) =>
     (await releaseClaims(db, worker, [{ id, attempt }], at(1))).size > 0,
-  claim_renew: (db, { id, attempt, worker }) => renewClaims(db, worker, [{ id, attempt } as ClaimedJob], at(1)),
+  claim_restart_ages: (db, { id, attempt, worker }) =>
+    restartClaimAges(db, worker, [{ id, attempt } as ClaimedJob], at(1)),
   claim_extend: (db, { id, attempt, worker }) => extendAttempts(db, worker, [{ id, attempt, ms: 1000 }]),
   event_warn: (db, fence) => warnOfAttempt(db, fence, 'unused_steps', {}, at(1)),
   batch_pause_by_job: async (db, { id, attempt, worker }) =>

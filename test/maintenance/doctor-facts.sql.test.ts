@@ -3,7 +3,7 @@ import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../src/lib/clock.ts'
 import { readPins, readServer, readStarved, readWork } from '../../src/maintenance/sql/read-doctor-facts.ts'
-import { registerWorker } from '../../src/worker/sql/heartbeat.ts'
+import { registerWorker } from '../../src/worker/sql/lease-heartbeat.ts'
 import { at, storeForFile } from '../support/store.ts'
 
 const store = storeForFile()

@@ -11,7 +11,7 @@ import { silentLog } from '../../src/lib/logging/log.ts'
 import { checkWorkers } from '../../src/recovery/sql/dead-workers.ts'
 import { orphanMessage, recoverOrphans } from '../../src/recovery/sql/recover-jobs-of-dead-worker.ts'
 import { Watchdog } from '../../src/recovery/watchdog.ts'
-import { attemptsHeldBy, leaveWorker, writeHeartbeat } from '../../src/worker/sql/heartbeat.ts'
+import { attemptsHeldBy, leaveWorker, writeHeartbeat } from '../../src/worker/sql/lease-heartbeat.ts'
 import { at, storeForFile } from '../support/store.ts'
 
 const store = storeForFile()

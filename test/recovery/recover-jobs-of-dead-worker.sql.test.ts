@@ -7,7 +7,7 @@ import { silentLog } from '../../src/lib/logging/log.ts'
 import { minutes, seconds } from '../../src/lib/values/duration.ts'
 import { orphanMessage, recoverOrphans } from '../../src/recovery/sql/recover-jobs-of-dead-worker.ts'
 import { Watchdog } from '../../src/recovery/watchdog.ts'
-import { leaveWorker } from '../../src/worker/sql/heartbeat.ts'
+import { leaveWorker } from '../../src/worker/sql/lease-heartbeat.ts'
 import { settleJobs } from '../../src/worker/sql/settle.ts'
 import { at, storeForFile, sweepFrom } from '../support/store.ts'
 

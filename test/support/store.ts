@@ -9,7 +9,7 @@ import type { NewJob } from '../../src/enqueue/enqueue.sql.ts'
 import type { JobState } from '../../src/jobs/model/state.ts'
 import { silentLog } from '../../src/lib/logging/log.ts'
 import type { TestDatabase } from '../../src/testing/index.ts'
-import { registerWorker } from '../../src/worker/sql/heartbeat.ts'
+import { registerWorker } from '../../src/worker/sql/lease-heartbeat.ts'
 import { migratedDatabase } from './database.ts'
 
 /** Noon plus so many seconds, in the year the virtual clock begins. */

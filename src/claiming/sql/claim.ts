@@ -233,8 +233,8 @@ const releaseUnstarted = {
     select queue from moved`,
 }
 
-const renew = {
-  name: 'claim_renew',
+const restartAges = {
+  name: 'claim_restart_ages',
   text: `
     update retoma.job j
     set started_at = coalesce($4::timestamptz, now())
@@ -243,14 +243,14 @@ const renew = {
 }
 
 /** Restarts the clock of claimed attempts that wait for a slot: the watchdog counts the time of these attempts from now on. */
-export async function renewClaims(
+export async function restartClaimAges(
   db: Db,
   worker: string,
   claims: readonly ClaimedJob[],
   now: Date | null,
 ): Promise<void> {
   const sorted = claims.toSorted(byId)
-  await db.run(renew, [sorted.map(each => each.id), sorted.map(each => each.attempt), worker, now])
+  await db.run(restartAges, [sorted.map(each => each.id), sorted.map(each => each.attempt), worker, now])
 }
 
 const extend = {

@@ -9,7 +9,7 @@
 
 import type { Db } from '../../database/db.ts'
 import type { CrashReport } from '../../supervisor/model/crash-report.ts'
-import type { WorkerProcess } from '../../worker/sql/heartbeat.ts'
+import type { WorkerProcess } from '../../worker/sql/lease-heartbeat.ts'
 
 const deadlineMs = 8000
 

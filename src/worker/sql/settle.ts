@@ -12,7 +12,7 @@ import { fingerprintOf } from '../../jobs/model/error-fingerprint.ts'
 import type { Failure, Outcome } from '../../jobs/model/outcome.ts'
 import { keptSuspicion } from '../../jobs/sql/crash-suspicion.ts'
 import { countOutcomes, noteJobStates, releaseLimits } from '../../jobs/sql/transition.ts'
-import { type HeldAttempt, nameOf } from './heartbeat.ts'
+import { type HeldAttempt, nameOf } from './lease-heartbeat.ts'
 
 export interface SettleRow {
   id: string

@@ -1,6 +1,7 @@
 /**
- * Registers workers and writes heartbeats: a row per worker process, which proves that the process lives and does not
- * list jobs. A heartbeat is a small update that touches no index.
+ * Renews the leases of a worker by a heartbeat: a row per worker process, which proves that the process lives. No job has a lease time of
+ * its own, so one small update that touches no index renews all leases of the worker. Also registers and removes workers, and finds lost
+ * leases.
  *
  * Invariant: the heartbeat of a worker declared dead returns no row; the worker must start a new incarnation.
  */
