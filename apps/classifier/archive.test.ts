@@ -49,6 +49,37 @@ test('each file of a ZIP is a document with its path; folders and notes of opera
   expect(rows.map(({ name }) => name)).toEqual(['um.txt', 'dois.pdf', 'dentro.zip', 'um.txt'])
 })
 
+/** The bytes of the stored files, in the order of the ZIP. */
+async function storedBytes({ engine }: Door): Promise<string[]> {
+  const { rows } = await engine.query<{ bytes: Buffer }>('select bytes from retoma.file_chunk order by file_id, n')
+  return rows.map(({ bytes }) => bytes.toString())
+}
+
+test('two files of a ZIP with the same name, or with names that differ in case, keep their own bytes', async () => {
+  const door = await classifierDoor()
+  const zip = zipOf([text('a.txt', 'um'), text('A.txt', 'dois'), text('a.txt', 'três')])
+  const { body } = await send(door, [{ name: 'lote.zip', bytes: zip }])
+  expect(await codesOf(door, body.id)).toEqual(['a.txt', 'A.txt', 'a.txt (2)'])
+  expect(await storedBytes(door)).toEqual(['um', 'dois', 'três'])
+})
+
+test('the names of a ZIP from macOS and from Windows are read with their accents', async () => {
+  const door = await classifierDoor()
+  const unmarked = (name: Buffer): ZipEntry => ({
+    name: name.toString('latin1'),
+    bytes: 'x',
+    flags: 0,
+    names: 'latin1',
+  })
+  const zip = zipOf([
+    unmarked(Buffer.from('Petição/açaí.txt'.normalize('NFD'))),
+    unmarked(Buffer.from('Peti\x87\xc6o/a\x87a\xa1.txt', 'latin1')),
+    text('Petição/maçã.txt'),
+  ])
+  const { body } = await send(door, [{ name: 'lote.zip', bytes: zip }])
+  expect(await codesOf(door, body.id)).toEqual(['Petição/açaí.txt', 'Petição/açaí.txt (2)', 'Petição/maçã.txt'])
+})
+
 test('the files of a ZIP count: 2,000 are taken, 2,001 are refused before any is unpacked, and nothing is left', async () => {
   const door = await classifierDoor()
   const many = (count: number) => zipOf(Array.from({ length: count }, (_, n) => text(`${n}.txt`, 'x')))

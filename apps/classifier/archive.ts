@@ -72,7 +72,7 @@ async function unpacked(path: string, { expect, take, undo }: ArchiveOptions): P
     const isWhole = zip.has('[Content_Types].xml') || zip.has('mimetype') || documents.some(each => each.isEncrypted)
     if (isWhole || documents.length === 0) return false
     expect(documents.length)
-    for (const { name } of documents) await take({ path: name, bytes: zip.read(name) })
+    for (const each of documents) await take({ path: each.name, bytes: each.read() })
     return true
   } catch (error) {
     if (!(error instanceof FileTrouble)) throw error

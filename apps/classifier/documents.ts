@@ -82,7 +82,7 @@ async function receiveZip(
     take: ({ path, bytes }) =>
       receive({ path, name: cleanFileName(path) || 'documento', type: 'application/octet-stream', bytes }),
     undo: () => leave(engine, documents.splice(before)),
-    keep: bytes => receive({ path: file.path, name: file.name, type: file.type, bytes }),
+    keep: async bytes => addDocument(documents, await receiveFile(engine, { ...file, bytes }, codeOf, largestArchive)),
     tooLarge: () => tooLarge(file.name, largestArchive),
   })
 }
@@ -94,13 +94,14 @@ async function receiveFile(
   engine: Engine,
   { name, path, type, bytes }: Pick<UploadedFile, 'name' | 'path' | 'type' | 'bytes'>,
   codeOf: (name: string) => string,
+  most = largestFile,
 ): Promise<Sent> {
   try {
-    const { id, sha256 } = await engine.files.put(bytes, { name, type, most: largestFile })
+    const { id, sha256 } = await engine.files.put(bytes, { name, type, most })
     return { code: codeOf(codeOfFile(path)), file: id, text: null, hash: Buffer.from(sha256, 'hex') }
   } catch (error) {
     if (!isRetomaError(error, 'file_too_large')) throw error
-    throw tooLarge(name, largestFile)
+    throw tooLarge(name, most)
   }
 }
 

@@ -2,6 +2,8 @@
 
 export type Trouble =
   | { trouble: 'corrupt'; problem: string }
+  /** A path inside a ZIP is absolute or leaves its folder. */
+  | { trouble: 'path_outside' }
   /** Some entry needs a password. */
   | { trouble: 'encrypted' }
   /** More bytes, in megabytes, than `most` after unpacking. */

@@ -2,10 +2,11 @@
  * Reads a ZIP file with yauzl, an entry at a time.
  *
  * Invariant: at most `unpackedBytes` are unpacked, whatever sizes the ZIP declares, so that a bomb ends early. A ZIP with a path that leaves
- * its folder is corrupt (yauzl), and no name is ever a path on this machine.
+ * its folder is refused (yauzl), and no name is ever a path on this machine.
  */
 import { type Entry, openPromise, type ZipFile } from 'yauzl'
 import { corrupt, FileTrouble, tooLarge } from './trouble.ts'
+import { zipName } from './zip-name.ts'
 
 const megabyte = 1024 * 1024
 
@@ -21,12 +22,14 @@ export interface ZipEntry {
   /** As the ZIP declares; the reader ends an entry that has more. */
   size: number
   isEncrypted: boolean
+  /** The bytes of this entry, also if another entry has the same name. */
+  read(): AsyncGenerator<Buffer>
 }
 
 export interface Zip {
   readonly entries: readonly ZipEntry[]
   has(name: string): boolean
-  /** The bytes of an entry; the case of the name does not count. */
+  /** The bytes of the last entry with this name; the case of the name does not count. */
   read(name: string): AsyncGenerator<Buffer>
   /** The text of an entry, as UTF-8. */
   text(name: string): AsyncGenerator<string>
@@ -49,9 +52,14 @@ export async function openZip(path: string, limits: ZipLimits): Promise<Zip> {
     return new OpenZip(zip, entries, limits)
   } catch (error) {
     zip?.close()
-    throw error instanceof FileTrouble ? error : corrupt(error)
+    if (error instanceof FileTrouble) throw error
+    throw isPathOutside(error) ? new FileTrouble({ trouble: 'path_outside' }) : corrupt(error)
   }
 }
+
+/** The sentences of yauzl. */
+const isPathOutside = (error: unknown): boolean =>
+  /^(?:absolute path|invalid relative path)\b/.test((error as Error)?.message ?? '')
 
 const bomb = (bytes: number, { unpackedBytes }: ZipLimits): FileTrouble =>
   new FileTrouble({ trouble: 'bomb', megabytes: Math.round(bytes / megabyte), most: unpackedBytes / megabyte })
@@ -68,9 +76,10 @@ class OpenZip implements Zip {
     this.#limits = limits
     this.#byName = new Map(entries.map(entry => [entry.fileName.toLowerCase(), entry]))
     this.entries = entries.map(entry => ({
-      name: entry.fileName,
+      name: zipName(entry),
       size: entry.uncompressedSize,
       isEncrypted: entry.isEncrypted(),
+      read: () => this.#bytes(entry),
     }))
   }
 
@@ -81,6 +90,10 @@ class OpenZip implements Zip {
   async *read(name: string): AsyncGenerator<Buffer> {
     const entry = this.#byName.get(name.toLowerCase())
     if (entry === undefined) throw corrupt(`${name} is missing`)
+    yield* this.#bytes(entry)
+  }
+
+  async *#bytes(entry: Entry): AsyncGenerator<Buffer> {
     if (entry.isEncrypted()) throw new FileTrouble({ trouble: 'encrypted' })
     try {
       const bytes = await this.#zip.openReadStreamPromise(entry)

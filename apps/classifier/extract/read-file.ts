@@ -61,6 +61,8 @@ async function readZip(path: string): Promise<ReadFile> {
     switch (of.trouble) {
       case 'corrupt':
         return { foreign: 'parece ser um ZIP ou um arquivo do Office, mas está danificado' }
+      case 'path_outside':
+        return { foreign: 'é um ZIP com um caminho para fora da sua pasta' }
       case 'encrypted':
         return { trouble: 'file_encrypted' }
       case 'bomb':

@@ -33,6 +33,7 @@ async function told<T>(read: () => Promise<T>): Promise<T> {
     return await read()
   } catch (error) {
     if (!(error instanceof FileTrouble)) throw error
+    if (error.of.trouble === 'path_outside') throw new TableTrouble({ trouble: 'corrupt', problem: error.message })
     throw new TableTrouble(error.of.trouble === 'encrypted' ? { trouble: 'old_workbook' } : error.of)
   }
 }

@@ -10,6 +10,8 @@ export interface ZipEntry {
   declared?: number
   flags?: number
   method?: number
+  /** The encoding of the name. Default UTF-8. */
+  names?: BufferEncoding
 }
 
 // Node 20.12 has no crc32 in zlib.
@@ -29,11 +31,11 @@ export function zipOf(entries: readonly ZipEntry[]): Buffer {
   const parts: Buffer[] = []
   const directory: Buffer[] = []
   let at = 0
-  for (const { name, bytes, packed, declared, flags = 0x0800, method = 8 } of entries) {
+  for (const { name, bytes, packed, declared, flags = 0x0800, method = 8, names } of entries) {
     const plain = typeof bytes === 'string' ? Buffer.from(bytes) : Buffer.from(bytes)
     const content = Buffer.from(packed?.bytes ?? (method === 8 ? deflateRawSync(plain) : plain))
     const [crc, size] = [packed?.crc ?? crc32(plain), declared ?? packed?.size ?? plain.length]
-    const title = Buffer.from(name)
+    const title = Buffer.from(name, names)
     const fields = Buffer.alloc(26)
     fields.writeUInt16LE(20, 0)
     fields.writeUInt16LE(flags, 2)
