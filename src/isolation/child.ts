@@ -1,4 +1,6 @@
 /** Defines a child, a process or a thread, as the pool and a run use the child. */
+import type { Readable } from 'node:stream'
+import { createStderrTail, type StderrTail } from '../lib/stderr-tail.ts'
 import type { LastMessage, ToChild, ToParent } from './child-protocol.ts'
 
 export interface Child {
@@ -43,18 +45,12 @@ export const isOurs = (message: unknown): message is ToParent =>
 /** The wait for a killed child. */
 export const killWithinMs = 1000
 
-const mostStderr = 8192
-
-/** Keeps the last part of a stream and passes everything on to stderr. */
-export class Tail {
-  #kept: Buffer = Buffer.alloc(0)
-
-  readonly take = (chunk: Uint8Array): void => {
+/** Passes the stderr of a child on to the stderr of this process, and keeps the last part. */
+export function passStderrOn(stream: Readable | null | undefined): StderrTail {
+  const tail = createStderrTail()
+  stream?.on('data', (chunk: Uint8Array) => {
     process.stderr.write(chunk)
-    this.#kept = Buffer.concat([this.#kept, chunk]).subarray(-mostStderr)
-  }
-
-  get text(): string {
-    return this.#kept.toString('utf8')
-  }
+    tail.add(chunk)
+  })
+  return tail
 }

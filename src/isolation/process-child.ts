@@ -11,7 +11,7 @@ import { setPriority } from 'node:os'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { systemClock } from '../lib/clock.ts'
-import { type Child, type ChildExit, isOurs, killWithinMs, Tail } from './child.ts'
+import { type Child, type ChildExit, isOurs, killWithinMs, passStderrOn } from './child.ts'
 import { childEntry, processArguments } from './child-command.ts'
 import { childEnvironment } from './child-environment.ts'
 import type { LastMessage, Nature, ToChild, ToParent } from './child-protocol.ts'
@@ -42,9 +42,8 @@ export function startProcess(nature: Nature): Child {
     detached: true,
   })
   if (child.pid !== undefined && nature.nice) lowerPriority(child.pid, nature.nice)
-  const stderr = new Tail()
   // A child that failed to start for lack of descriptors has no pipes.
-  child.stderr?.on('data', stderr.take).on('error', () => {})
+  const stderr = passStderrOn(child.stderr?.on('error', () => {}))
   const said = new LastWords(child.stdio?.[4] as Readable | undefined)
 
   let heard: (message: ToParent) => void = () => {}

@@ -4,7 +4,7 @@
  */
 import { Worker } from 'node:worker_threads'
 import { systemClock } from '../lib/clock.ts'
-import { type Child, type ChildExit, isOurs, killWithinMs, Tail } from './child.ts'
+import { type Child, type ChildExit, isOurs, killWithinMs, passStderrOn } from './child.ts'
 import { childEntry } from './child-command.ts'
 import { childEnvironment } from './child-environment.ts'
 import type { LastMessage, Nature, ToChild, ToParent } from './child-protocol.ts'
@@ -19,8 +19,7 @@ export function startThread(nature: Nature): Child {
       ? {}
       : { resourceLimits: { maxOldGenerationSizeMb: Math.floor(memoryBytes / 1024 / 1024) } }),
   })
-  const stderr = new Tail()
-  worker.stderr.on('data', stderr.take)
+  const stderr = passStderrOn(worker.stderr)
 
   let heard: (message: ToParent) => void = () => {}
   let words: LastMessage | null = null

@@ -6,11 +6,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { Readable } from 'node:stream'
 import type { Clock } from '../lib/clock.ts'
+import { createStderrTail } from '../lib/stderr-tail.ts'
 import type { CrashObservation } from './model/crash-report.ts'
 import { nameLines } from './named-lines.ts'
 import { memoryOf, oomCounter } from './oom-counter.ts'
 import { hasStatusFile } from './status-files.ts'
-import { createStderrTail } from './stderr-tail.ts'
 
 export interface Program {
   /** The file for Node to run. */
@@ -40,7 +40,6 @@ const checkMs = 1000
 const claimsCheckMs = 100
 const lateMs = 60_000
 const tooLateMs = 120_000
-const keptBytes = 8192
 /** The last lines of stderr arrive a moment after the exit, unless another process holds stderr open. */
 const lastWordsMs = 500
 /** The kernel counts an out-of-memory kill at its begin, and a large process takes time to exit. */
@@ -130,7 +129,7 @@ export class SupervisedProcess {
 
   async #watch(child: ChildProcess, stderr: Readable): Promise<ProcessEnd> {
     const { clock } = this.#options
-    const tail = createStderrTail(keptBytes)
+    const tail = createStderrTail()
     let heard = 0
     const { lineNumber } = this.#options
     const { stdout } = child
@@ -160,7 +159,15 @@ export class SupervisedProcess {
     stderr.destroy()
     stdout?.destroy()
     const [oomBefore = null] = this.#ooms
-    return { exitCode, signal, readyMs, memoryBytes: this.#memory, oomBefore, oomAfter: oomNow(), stderr: tail.text() }
+    return {
+      exitCode,
+      signal,
+      readyMs,
+      memoryBytes: this.#memory,
+      oomBefore,
+      oomAfter: oomNow(),
+      stderr: tail.text || null,
+    }
   }
 
   /** Waits for the end of stderr, or for 500 ms of silence. */

@@ -17,6 +17,7 @@ import {
 import { hostname, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { createStderrTail } from '../../src/lib/stderr-tail.ts'
 import { buildCrashReports } from '../../src/supervisor/build-crash-report.ts'
 import {
   readPendingCrashReports,
@@ -27,7 +28,6 @@ import { makeCrashReportFolder } from '../../src/supervisor/crash-report-folder.
 import { openInFlightJournal, readInFlightJournal } from '../../src/supervisor/in-flight-journal.ts'
 import { memoryOf, oomCounter } from '../../src/supervisor/oom-counter.ts'
 import { writeStatusFile } from '../../src/supervisor/status-files.ts'
-import { createStderrTail } from '../../src/supervisor/stderr-tail.ts'
 import { Supervision } from '../../src/supervisor/supervision.ts'
 import { recordSuspectedJob } from '../../src/supervisor/suspected-job-file.ts'
 
@@ -255,11 +255,11 @@ test.runIf(process.platform === 'linux')('the kernel tells what a process takes,
   expect(kills()).toBeGreaterThanOrEqual(0)
 })
 
-test('of what was said the last is kept', () => {
+test('a stderr tail keeps the last bytes', () => {
   const tail = createStderrTail(8)
-  expect(tail.text()).toBeNull()
+  expect(tail.text).toBe('')
   for (const text of ['one ', 'two ', 'three ']) tail.add(Buffer.from(text))
-  expect(tail.text()).toBe('o three ')
+  expect(tail.text).toBe('o three ')
   tail.add(Buffer.from('x'.repeat(20)))
-  expect(tail.text()).toBe('xxxxxxxx')
+  expect(tail.text).toBe('xxxxxxxx')
 })
