@@ -94,7 +94,7 @@ export class Attempt {
   /** The handler no longer occupies the slot: the handler has ended, or sleeps until the next attempt. */
   #handled = false
   #abandoned = false
-  #followed = false
+  #tracked = false
   #cleared: (() => void) | undefined
   readonly #options: AttemptOptions
   #controller: AbortController | undefined
@@ -159,8 +159,8 @@ export class Attempt {
   }
 
   /** True if the current job tracker knows the handler after the first `await` too. */
-  get followed(): boolean {
-    return this.#followed
+  get tracked(): boolean {
+    return this.#tracked
   }
 
   /** The outcome is decided, and the handler still runs. */
@@ -263,8 +263,8 @@ export class Attempt {
    * Runs the handler. Resolves when the handler has ended, or when the attempt ends without the handler; `judge` then decides the outcome.
    * Never rejects. `allow` must have been called before.
    */
-  run(follow: boolean): Promise<Ended | IsolatedAttempt> {
-    this.#followed = follow
+  run(trackAsync: boolean): Promise<Ended | IsolatedAttempt> {
+    this.#tracked = trackAsync
     return new Promise(resolve => {
       this.#leave = ended => {
         if (this.#ended) return
@@ -329,7 +329,7 @@ export class Attempt {
     if (isolation === 'inline') {
       const run = job.run ?? (await isolationMode.handlerOf(job))
       return {
-        returned: await currentJob.run(claimed, this.#followed, () => run(new Context(this, log), input as never)),
+        returned: await currentJob.run(claimed, this.#tracked, () => run(new Context(this, log), input as never)),
       }
     }
     // The signal aborted meanwhile: the handler need not begin.

@@ -14,19 +14,19 @@ export interface CurrentJob {
 
 /** One object per engine, and one per child: the tracker knows only the jobs that run through the tracker. */
 export class CurrentJobTracker {
-  readonly #followed = new AsyncLocalStorage<CurrentJob>()
-  /** The number of handlers that run with `follow`. */
+  readonly #tracked = new AsyncLocalStorage<CurrentJob>()
+  /** The number of handlers that run with `trackAsync`. */
   #open = 0
   #starting: CurrentJob | undefined
 
   /** The job of the running code; undefined: no job, or a job that is not tracked after the first `await`. */
   get current(): CurrentJob | undefined {
-    return this.#starting ?? this.#followed.getStore()
+    return this.#starting ?? this.#tracked.getStore()
   }
 
-  /** Runs the handler of a job. `follow`: the job is known after the first `await` too. Without `follow` no promise is created here. */
-  run<T>(job: CurrentJob, follow: boolean, work: () => T | Promise<T>): T | Promise<T> {
-    return follow ? this.#follow(job, work) : this.#begin(job, work)
+  /** Runs the handler of a job. `trackAsync`: the job is known after the first `await` too. Without `trackAsync` no promise is created here. */
+  run<T>(job: CurrentJob, trackAsync: boolean, work: () => T | Promise<T>): T | Promise<T> {
+    return trackAsync ? this.#trackAsync(job, work) : this.#begin(job, work)
   }
 
   #begin<T>(job: CurrentJob, work: () => T): T {
@@ -39,12 +39,12 @@ export class CurrentJobTracker {
     }
   }
 
-  async #follow<T>(job: CurrentJob, work: () => T | Promise<T>): Promise<T> {
+  async #trackAsync<T>(job: CurrentJob, work: () => T | Promise<T>): Promise<T> {
     this.#open++
     try {
-      return await this.#followed.run(job, () => this.#begin(job, work))
+      return await this.#tracked.run(job, () => this.#begin(job, work))
     } finally {
-      if (--this.#open === 0) this.#followed.disable()
+      if (--this.#open === 0) this.#tracked.disable()
     }
   }
 }

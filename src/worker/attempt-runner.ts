@@ -103,10 +103,10 @@ export class AttemptRunner implements AttemptHost {
   }
 
   /**
-   * Runs an attempt that has a lease. The first synchronous part of the handler runs before this method returns. Never rejects. `follow`:
+   * Runs an attempt that has a lease. The first synchronous part of the handler runs before this method returns. Never rejects. `trackAsync`:
    * the async context of the handler is tracked after the first `await` too.
    */
-  async run(attempt: Attempt, follow: boolean, slot: HandlerSlot): Promise<AttemptResult> {
+  async run(attempt: Attempt, trackAsync: boolean, slot: HandlerSlot): Promise<AttemptResult> {
     const { claimed } = attempt
     const { clock, heartbeat, log } = this.#options
     const result: AttemptResult = { outcome: undefined, written: undefined, delay: undefined }
@@ -116,7 +116,7 @@ export class AttemptRunner implements AttemptHost {
     try {
       place = this.#start(attempt)
       const startedAt = clock.elapsed()
-      const ended = await attempt.run(follow || heartbeat.followAll)
+      const ended = await attempt.run(trackAsync || heartbeat.trackAll)
       const outcome = attempt.judge(ended)
       const ms = clock.elapsed() - startedAt
       result.outcome = outcome

@@ -355,16 +355,16 @@ export class ClaimLoop implements HandlerSlot {
     }
   }
 
-  #start({ runner }: WorkerIncarnation, attempt: Attempt, follow: boolean): void {
+  #start({ runner }: WorkerIncarnation, attempt: Attempt, trackAsync: boolean): void {
     this.#running++
-    void this.#run(runner, attempt, follow)
+    void this.#run(runner, attempt, trackAsync)
     if (--this.#startsLeft === 0 && this.#loop !== undefined) yieldThen(this.#options.clock, () => this.#turned())
   }
 
   /** Runs a claimed job to the end. `handlerEnded` frees the slot before the outcome is written. */
-  async #run(runner: AttemptRunner, attempt: Attempt, follow: boolean): Promise<void> {
+  async #run(runner: AttemptRunner, attempt: Attempt, trackAsync: boolean): Promise<void> {
     const { queue } = attempt.claimed
-    const { delay } = await runner.run(attempt, follow, this)
+    const { delay } = await runner.run(attempt, trackAsync, this)
     if (delay !== undefined) this.released(queue, delay)
     this.#leaseEnded(queue)
   }

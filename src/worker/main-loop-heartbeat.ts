@@ -85,7 +85,7 @@ export class MainLoopHeartbeat {
   /** The difference between the shared clock and `clock.elapsed()`, in milliseconds. */
   #offset = 0
   /** True after a blocked loop of unknown cause: from now on the async context of every handler is tracked. */
-  followAll = false
+  trackAll = false
 
   constructor(options: MainLoopHeartbeatOptions) {
     this.#options = options
@@ -204,7 +204,7 @@ export class MainLoopHeartbeat {
     const ms = late - stopped
     if (ms < blockedMs) return
     const job = sharedState[slot.blockedJob]!
-    if (job === 0 && ms >= worthKnowingMs) this.followAll = true
+    if (job === 0 && ms >= worthKnowingMs) this.trackAll = true
     incarnation.discountBlockedTime(ms, job === 0 ? undefined : `${job}/${sharedState[slot.blockedAttempt]}`)
   }
 
@@ -214,7 +214,7 @@ export class MainLoopHeartbeat {
     const known = this.#options.currentJob.current
     const sole = incarnation.sole
     // Quick kinds are not tracked beyond the first `await`; if no other handler runs, the code belongs to the sole attempt.
-    const attempt = known === undefined ? (sole?.followed ? undefined : sole) : incarnation.leases.find(known)
+    const attempt = known === undefined ? (sole?.tracked ? undefined : sole) : incarnation.leases.find(known)
     if (attempt === undefined) return undefined
     const { id, kind, attempt: number } = attempt.claimed
     const turnedAt = this.#heartbeatThread!.sharedState[slot.turnAt]! - this.#offset

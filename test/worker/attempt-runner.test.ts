@@ -13,7 +13,7 @@ function runnerWith(given: object) {
     log: silentLog,
     leases,
     journal: { note: () => 0, free: () => {}, close: () => {} },
-    heartbeat: { followAll: false, started: () => {}, turn: () => {} },
+    heartbeat: { trackAll: false, started: () => {}, turn: () => {} },
     events: { settled: () => {}, batchTouched: () => {} },
     totals: new Map(),
     ...given,

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { hours, minutes } from '../../lib/values/duration.ts'
-import { type BatchFacts, judgeBatch } from './batch-stall-verdict.ts'
+import { type BatchStallFacts, judgeBatch } from './batch-stall-verdict.ts'
 
 describe('a batch', () => {
-  const batch = (given: Partial<BatchFacts>): BatchFacts => ({
+  const batch = (given: Partial<BatchStallFacts>): BatchStallFacts => ({
     running: 1,
     stalled: 0,
     left: 10,
@@ -16,8 +16,8 @@ describe('a batch', () => {
     ...given,
   })
   const of = { stallAfter: minutes(5), onStall: 'stall' } as const
-  const verdict = (given: Partial<BatchFacts>) => judgeBatch(batch(given), of).verdict
-  const action = (given: Partial<BatchFacts>) => judgeBatch(batch(given), of).action
+  const verdict = (given: Partial<BatchStallFacts>) => judgeBatch(batch(given), of).verdict
+  const action = (given: Partial<BatchStallFacts>) => judgeBatch(batch(given), of).action
 
   test('makes no progress when no attempt ended for stallAfter of a clock that ran', () => {
     expect(judgeBatch(batch({}), of)).toEqual({ verdict: 'no progress', action: 'stall' })

@@ -5,7 +5,7 @@
 import type { PolicyAction } from '../../jobs/model/policy.ts'
 import type { BatchPolicy } from './batch.ts'
 
-export interface BatchFacts {
+export interface BatchStallFacts {
   running: number
   stalled: number
   /** Jobs without a final state. */
@@ -33,7 +33,7 @@ type StallPolicy = Pick<BatchPolicy, 'stallAfter' | 'onStall'>
  * The stall clock runs in three cases: a job of the batch runs; a job is ready, and there is a free slot or no live worker; every
  * unfinished job waits for a person. Waiting for a `run_at` or behind other jobs does not count as a stall.
  */
-export function judgeBatch(facts: BatchFacts, { stallAfter, onStall }: StallPolicy): BatchVerdict {
+export function judgeBatch(facts: BatchStallFacts, { stallAfter, onStall }: StallPolicy): BatchVerdict {
   const { running, stalled, left, ready, room, anybody } = facts
   const waitsForAPerson = stalled > 0 && stalled === left
   const runs = running > 0 || (ready && (room || !anybody)) || waitsForAPerson

@@ -6,19 +6,20 @@
  */
 
 import type { Db } from '../../database/db.ts'
+import { nowParameter } from '../../database/now-parameter.ts'
 import { defaultPolicy } from '../../jobs/model/policy.ts'
 import { groupLimits } from '../../jobs/sql/group-limits.ts'
 import { inOpenLane, leasedByWorker } from '../../jobs/sql/job-floor.ts'
 import type { BatchPolicy } from '../model/batch.ts'
-import type { BatchFacts } from '../model/batch-stall-verdict.ts'
+import type { BatchStallFacts } from '../model/batch-stall-verdict.ts'
 import { batchSums } from './batch-counters.ts'
 
 const tickMs = 8000
-const now = 'coalesce($1::timestamptz, now())'
+const now = nowParameter(1)
 const us = (at: string) => `(extract(epoch from ${at}) * 1000000)::bigint::text`
 const ms = (age: string) => `(extract(epoch from ${age}) * 1000)::float8`
 
-export interface BatchClock extends BatchFacts {
+export interface BatchClock extends BatchStallFacts {
   id: string
   policy: BatchPolicy
   /** End of the last attempt, or creation of the batch, as an exact instant. */

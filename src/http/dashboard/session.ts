@@ -7,12 +7,12 @@ import { type Route, route } from '../route.ts'
 import { instant } from '../shared-schemas.ts'
 import type { System } from '../system.ts'
 
-export interface ServerFacts {
+export interface DashboardFacts {
   systems: readonly Pick<System, 'name' | 'page' | 'simulated'>[]
   simulated: readonly string[]
 }
 
-export const sessionRoutes = ({ systems, simulated }: ServerFacts): readonly Route[] => [
+export const sessionRoutes = ({ systems, simulated }: DashboardFacts): readonly Route[] => [
   route({
     method: 'get',
     path: '/api/v1/session',

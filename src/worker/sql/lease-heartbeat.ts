@@ -14,7 +14,7 @@ export interface WorkerProcess extends ProcessIdentity {
   supervisor: ProcessIdentity | null
 }
 
-export interface WorkerFacts {
+export interface NewWorker {
   id: string
   host: string
   pid: number
@@ -34,7 +34,7 @@ const register = {
     values ($1, $2, $3, $4, $5, $6, $8, $9, coalesce($7::timestamptz, now()), coalesce($7::timestamptz, now()))`,
 }
 
-export async function registerWorker(db: Db, worker: WorkerFacts, now: Date | null): Promise<void> {
+export async function registerWorker(db: Db, worker: NewWorker, now: Date | null): Promise<void> {
   const { id, host, pid, version, queues, kinds, versions = '{}' } = worker
   const process = worker.process === undefined ? null : JSON.stringify(worker.process)
   await db.run(register, [id, host, pid, version, JSON.stringify(queues), kinds, now, versions, process])
