@@ -30,8 +30,8 @@ export type { FailureGroup, ItemFilter, ItemPage } from './batches/sql/batch-ite
 export type { BatchView } from './batches/sql/batch-view.ts'
 export type { SubmitOptions, Submitted } from './batches/submit-batch.ts'
 export { type Config, defineConfig } from './config.ts'
-export type { Transaction } from './database/caller-transaction.ts'
 export type { ConnectionConfig, ConnectionPool } from './database/connection-config.ts'
+export type { Transaction } from './database/transactions/caller-transaction.ts'
 export {
   type BatchesApi,
   createEngine,

@@ -7,10 +7,10 @@
  * An item becomes a job once, however often and by however many processes its chunk is sent.
  */
 
-import { runInCallerTransaction, type Transaction } from '../database/caller-transaction.ts'
 import type { Db } from '../database/db.ts'
 import { isTransient } from '../database/pg-errors.ts'
 import { retryWhileAway } from '../database/retry-while-away.ts'
+import { runInCallerTransaction, type Transaction } from '../database/transactions/caller-transaction.ts'
 import { isFull } from '../enqueue/insert-jobs.ts'
 import type { KindRegistry } from '../enqueue/kind-registry.ts'
 import {

@@ -9,7 +9,7 @@ import type { JobQuery } from '../jobs/model/job-context.ts'
 import type { Db } from './db.ts'
 import type { QueryResult } from './leased-connection.ts'
 import { beginReading } from './session-settings.ts'
-import { rollbackTransaction } from './transaction.ts'
+import { rollbackTransaction } from './transactions/transaction.ts'
 
 const longest = 30_000
 /** Extra time for PostgreSQL to report the statement timeout. */

@@ -6,7 +6,7 @@
 import type { TokensApi } from '../auth/tokens.ts'
 import type { BatchActions, BatchReads } from '../batches/batch-actions.ts'
 import type { BatchSubmitter } from '../batches/submit-batch.ts'
-import type { AppTransactions } from '../database/app-transaction.ts'
+import type { AppTransactions } from '../database/transactions/app-transaction.ts'
 import type { Enqueuer } from '../enqueue/enqueue.ts'
 import type { JobUpdater } from '../enqueue/update-job.ts'
 import type { EraseResult } from '../erasure/erase.ts'

@@ -5,8 +5,8 @@
  * `enqueueMany` at its chunk with an error that names the item, and the chunks written before stay.
  */
 
-import { runInCallerTransaction, type Transaction } from '../database/caller-transaction.ts'
 import type { Db, Run } from '../database/db.ts'
+import { runInCallerTransaction, type Transaction } from '../database/transactions/caller-transaction.ts'
 import { refuseOption } from '../errors/invalid-option.ts'
 import type { AnyJob, InputOf, Job, NoInputNeeded, OutputOf } from '../jobs/model/job.ts'
 import type { JobHandle, WaitOptions } from '../jobs/model/job-handle.ts'

@@ -5,8 +5,8 @@
  * breaks off, the file is removed at once, or by the janitor if the removal fails. An incomplete file cannot be opened.
  */
 import { createHash } from 'node:crypto'
-import { runInCallerTransaction, type Transaction } from '../database/caller-transaction.ts'
 import type { Db } from '../database/db.ts'
+import { runInCallerTransaction, type Transaction } from '../database/transactions/caller-transaction.ts'
 import { localized, RetomaError } from '../errors/errors.ts'
 import { refuseOption } from '../errors/invalid-option.ts'
 import type { Clock } from '../lib/clock.ts'

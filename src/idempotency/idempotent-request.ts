@@ -7,9 +7,9 @@
  * after a minute. Such work needs a unique key of its own if a repetition matters.
  */
 
-import type { AppTransactions } from '../database/app-transaction.ts'
 import { type Db, type Run, runOn } from '../database/db.ts'
 import { sqlState } from '../database/pg-errors.ts'
+import type { AppTransactions } from '../database/transactions/app-transaction.ts'
 import { RetomaError } from '../errors/errors.ts'
 import type { JobTransaction } from '../jobs/model/job-context.ts'
 import type { Clock } from '../lib/clock.ts'

@@ -5,7 +5,9 @@
  * the row of the first. If taking the key, creating the resource and storing the response happen in a single transaction,
  * all or nothing is written. Otherwise a row without a response is under way, and counts as abandoned after 1 minute.
  */
+
 import type { Run } from '../database/db.ts'
+import { nowParameter } from '../database/now-parameter.ts'
 
 /** Caller, route and key of an idempotent request. */
 export interface IdempotencyKey {
@@ -22,7 +24,7 @@ export interface StoredResponse {
   body: string
 }
 
-const now = 'coalesce($5::timestamptz, now())'
+const now = nowParameter(5)
 
 const take = {
   name: 'idempotency_begin',

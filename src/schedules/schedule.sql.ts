@@ -13,6 +13,7 @@
  */
 
 import { type Db, type Run, runOn } from '../database/db.ts'
+import { nowParameter } from '../database/now-parameter.ts'
 import { enqueueJobs, type NewJob } from '../enqueue/enqueue.sql.ts'
 import { noteEvents } from '../jobs/sql/transition.ts'
 import type { CatchUp } from './model/catch-up.ts'
@@ -244,7 +245,7 @@ const pause = {
       where name = $2 and paused <> $3
       returning name
     ),
-    ${noteEvents({ of: 'moved', type: 'action', data: scheduleAction }, 'coalesce($1::timestamptz, now())')}
+    ${noteEvents({ of: 'moved', type: 'action', data: scheduleAction }, nowParameter(1))}
     select exists (select from moved) as changed from known`,
 }
 

@@ -1,6 +1,6 @@
 /** An application's own tables beside the engine's: one statement, one transaction, jobs in it. */
 import { expect, onTestFinished, test } from 'vitest'
-import { createAppTransactions } from '../../src/database/app-transaction.ts'
+import { createAppTransactions } from '../../src/database/transactions/app-transaction.ts'
 import { defineJob, isRetomaError } from '../../src/index.ts'
 import { engineOf, gate } from '../support/engine.ts'
 import { storeForFile } from '../support/store.ts'

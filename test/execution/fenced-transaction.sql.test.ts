@@ -1,7 +1,11 @@
 /** A transaction of a handler's and its checkpoint: both or neither, and nothing after the job was given away. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { LeasedConnection } from '../../src/database/leased-connection.ts'
-import { beginTransaction, commitTransaction, rollbackTransaction } from '../../src/database/transaction.ts'
+import {
+  beginTransaction,
+  commitTransaction,
+  rollbackTransaction,
+} from '../../src/database/transactions/transaction.ts'
 import { loadCheckpoints } from '../../src/execution/sql/checkpoint.ts'
 import { savedCheckpoint, saveInTransaction } from '../../src/execution/sql/fenced-transaction.ts'
 import { at, storeForFile } from '../support/store.ts'

@@ -8,6 +8,7 @@
  */
 
 import { type Db, runOn } from '../../database/db.ts'
+import { nowParameter } from '../../database/now-parameter.ts'
 import { fingerprintOf } from '../../jobs/model/error-fingerprint.ts'
 import {
   countMoves,
@@ -18,7 +19,7 @@ import {
 } from '../../jobs/sql/transition.ts'
 import { clearedProvider } from '../../providers/sql/provider-state.ts'
 
-const now = `coalesce($2::timestamptz, now())`
+const now = nowParameter(2)
 
 // A batch paused by the engine stays paused, from now on with the reason `person`: no answer of a provider resumes the batch.
 const pause = {

@@ -8,9 +8,11 @@
  */
 
 import type { Db } from '../../database/db.ts'
+import { nowParameter } from '../../database/now-parameter.ts'
 import { sqlState } from '../../database/pg-errors.ts'
 import { doomed } from '../../files/sql/file-removal.ts'
 import { fingerprintOf } from '../../jobs/model/error-fingerprint.ts'
+import { removeRowsOf } from '../../jobs/sql/prune-jobs.ts'
 import {
   countMoves,
   keyTakenByAnother,
@@ -19,7 +21,7 @@ import {
   releaseLimits,
 } from '../../jobs/sql/transition.ts'
 
-const now = `coalesce($2::timestamptz, now())`
+const now = nowParameter(2)
 
 /** Result of a cascade chunk. `done`: the cascade is complete. */
 export interface CascadeChunk {
@@ -181,13 +183,7 @@ const prune = {
           ) j
       ))
       returning id
-    ), kept as (
-      delete from retoma.checkpoint where job_id = any (array(select id from old))
-    ), events as (
-      delete from retoma.event where job_id = any (array(select id from old))
-    ), files as (
-      update retoma.file set ${doomed} where job_id = any (array(select id from old))
-    ), followed as (
+    ), ${removeRowsOf('old')}, followed as (
       update retoma.batch b
       set cascade_chunk = b.cascade_chunk + (select count(*) from chunk)::int
       from home h
@@ -272,7 +268,7 @@ const mark = {
       order by finished_at, id
       limit $4
       for update skip locked`,
-    'coalesce($3::timestamptz, now())',
+    nowParameter(3),
   ),
 }
 
@@ -295,11 +291,11 @@ const markOwn = {
   text: marked(
     `
       select id from retoma.batch
-      where ${isPastOwn('coalesce($1::timestamptz, now())')}
+      where ${isPastOwn(nowParameter(1))}
       order by ${endOfRetention}, id
       limit $2
       for update skip locked`,
-    'coalesce($1::timestamptz, now())',
+    nowParameter(1),
   ),
 }
 

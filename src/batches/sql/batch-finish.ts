@@ -9,10 +9,11 @@
  */
 
 import type { Db } from '../../database/db.ts'
+import { nowParameter } from '../../database/now-parameter.ts'
 import { noteBatchStates } from '../../jobs/sql/transition.ts'
 import { batchSums } from './batch-counters.ts'
 
-const now = `coalesce($2::timestamptz, now())`
+const now = nowParameter(2)
 
 export interface BatchCheck {
   id: string

@@ -2,7 +2,9 @@
  * Changes the priority of a batch: first the batch row, which later chunks of the submit read, then the waiting jobs in chunks. If the
  * process crashes in between, the same action again changes the rest.
  */
+
 import type { Db } from '../../database/db.ts'
+import { nowParameter } from '../../database/now-parameter.ts'
 import { noteBatchActions } from '../../jobs/sql/transition.ts'
 
 const set = {
@@ -18,7 +20,7 @@ const set = {
       returning b.id, b.state as was, b.state, b.chunks, h.priority <> b.priority as changed
     ), changed as (
       select * from updated where changed
-    ), ${noteBatchActions('priority', 'changed', 'coalesce($4::timestamptz, now())', '$3::text')}
+    ), ${noteBatchActions('priority', 'changed', nowParameter(4), '$3::text')}
     select chunks from updated`,
 }
 

@@ -11,12 +11,13 @@
  */
 
 import type { Db } from '../../database/db.ts'
+import { nowParameter } from '../../database/now-parameter.ts'
 import { probeEvery } from '../../jobs/model/deferral.ts'
 import { noteBatchStates } from '../../jobs/sql/transition.ts'
 import { clearedProvider } from '../../providers/sql/provider-state.ts'
 import { batchSums } from './batch-counters.ts'
 
-const now = `coalesce($2::timestamptz, now())`
+const now = nowParameter(2)
 const ownName = `'batch ' || b.id`
 
 export interface Streak {

@@ -4,6 +4,7 @@
  */
 
 import type { Db } from '../../database/db.ts'
+import { nowParameter } from '../../database/now-parameter.ts'
 import type { BatchPolicy } from '../model/batch.ts'
 import type { BatchState } from '../model/batch-state.ts'
 import { etaOf, rateOf } from '../model/throughput.ts'
@@ -56,7 +57,7 @@ type Row = Omit<BatchView, 'waiting' | 'percent' | 'rate' | 'etaSeconds' | 'maxR
   sampleDone: number[]
 }
 
-const now = `coalesce($1::timestamptz, now())`
+const now = nowParameter(1)
 const columns = `
   b.id::text as id, b.name, b.key, b.kind, b.queue, b.reason, b.priority, b.total, b.items_received as "itemsReceived", b.resumes, b.policy,
   case when b.state = 'running' and p.progress_at is null and s.running = 0 then 'waiting' else b.state end as state,

@@ -9,6 +9,7 @@
  */
 
 import type { Db } from '../../database/db.ts'
+import { nowParameter } from '../../database/now-parameter.ts'
 import { probeEvery } from '../../jobs/model/deferral.ts'
 import { defaultPolicy } from '../../jobs/model/policy.ts'
 import { noteBatchStates } from '../../jobs/sql/transition.ts'
@@ -16,7 +17,7 @@ import { resumedState, unblockClaims } from './batch-actions.ts'
 import { batchSums } from './batch-counters.ts'
 
 const tickMs = 8000
-const now = `coalesce($1::timestamptz, now())`
+const now = nowParameter(1)
 
 /** A job to be released, and the reason to pause its batch. */
 export interface ProviderPause {

@@ -11,6 +11,7 @@
 
 import { claimShardOf, countStarted } from '../../batches/sql/batch-counters.ts'
 import type { Db } from '../../database/db.ts'
+import { nowParameter } from '../../database/now-parameter.ts'
 import type { ClaimableKinds } from '../../jobs/model/kind-version.ts'
 import { groupLimits } from '../../jobs/sql/group-limits.ts'
 import { countedHits, notedAt } from '../../limits/sql/rate-window-rows.ts'
@@ -47,7 +48,7 @@ export interface LimitedClaim {
   nextMs: number | null
 }
 
-const now = `coalesce($4::timestamptz, now())`
+const now = nowParameter(4)
 /** Hits that a rate window still counts, and the instant at which the first of these hits expires. */
 const counts = (per: string) => countedHits('g', per, now)
 const used = (per: string) => `(select coalesce(sum(h.n), 0) from ${counts(per)})`

@@ -8,6 +8,7 @@
 
 import { claimShardOf, countStarted } from '../../batches/sql/batch-counters.ts'
 import type { Db } from '../../database/db.ts'
+import { nowParameter } from '../../database/now-parameter.ts'
 import type { CrashSuspicion } from '../../jobs/model/crash-suspicion.ts'
 import type { ClaimableKinds } from '../../jobs/model/kind-version.ts'
 import type { JobPolicy } from '../../jobs/model/policy.ts'
@@ -228,7 +229,7 @@ const releaseUnstarted = {
       from unnest($1::bigint[], $2::int[]) as g (id, attempt)
       where j.id = any (array[g.id]) and j.attempt = g.attempt and j.worker_id = $3
       returning j.queue, j.limited, j.limit_key, j.batch_id, 'running' as was, j.state
-    ), ${releaseLimits('moved', 'coalesce($4::timestamptz, now())')},
+    ), ${releaseLimits('moved', nowParameter(4))},
     ${countMoves('moved')}
     select queue from moved`,
 }

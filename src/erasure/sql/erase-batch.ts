@@ -2,8 +2,10 @@
  * Erases a finished batch. From the first commit on no reader sees the batch, and the incidents and findings about the batch are deleted.
  * The jobs and all rows of the jobs follow in chunks of a cascade (batches/sql/batch-cascade.ts), run by any process.
  */
+
 import { finalBatchStates } from '../../batches/model/batch-state.ts'
 import { type Db, runOn } from '../../database/db.ts'
+import { nowParameter } from '../../database/now-parameter.ts'
 import { eraseIncidents } from './erase-incidents.ts'
 
 const mark = {
@@ -32,7 +34,7 @@ const eraseNotices = {
           where j.id = case when f.subject ~ '^job:[0-9]{1,18}$' then substr(f.subject, 5)::bigint end
         ) = $1::text::bigint`,
       also: 'select $2::bigint',
-      now: 'coalesce($3::timestamptz, now())',
+      now: nowParameter(3),
     })}
     select from old`,
 }

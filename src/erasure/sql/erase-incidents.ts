@@ -4,7 +4,7 @@
  * Invariant: runs in the same transaction as the erase; otherwise a crash would leave incidents without a known subject.
  * A notice that is being sent is deleted too; its attempt then finds its lease lost.
  */
-import { doomed } from '../../files/sql/file-removal.ts'
+import { removeRowsOf } from '../../jobs/sql/prune-jobs.ts'
 import { releaseLimits } from '../../jobs/sql/transition.ts'
 
 export interface ErasedIncidents {
@@ -37,10 +37,4 @@ export const eraseIncidents = ({ incidents, findings, also, now }: ErasedInciden
       delete from retoma.job where id = any (array(select id from old))
     ), ran as (
       select * from old where worker_id is not null
-    ), ${releaseLimits('ran', now)}, kept as (
-      delete from retoma.checkpoint where job_id = any (array(select id from old))
-    ), files as (
-      update retoma.file set ${doomed} where job_id = any (array(select id from old))
-    ), events as (
-      delete from retoma.event where job_id = any (array(select id from old))
-    )`
+    ), ${releaseLimits('ran', now)}, ${removeRowsOf('old')}`

@@ -8,6 +8,7 @@
  */
 
 import type { Db } from '../../database/db.ts'
+import { nowParameter } from '../../database/now-parameter.ts'
 import { finalStates } from '../../jobs/model/state.ts'
 import { eraseIncidents } from './erase-incidents.ts'
 
@@ -25,7 +26,7 @@ const erase = {
       incidents: `i.subject = any (array(select 'job:' || id from erased))`,
       findings: `f.subject = any (array(select 'job:' || id from erased))`,
       also: 'select id from erased',
-      now: 'coalesce($3::timestamptz, now())',
+      now: nowParameter(3),
     })}
     select id from erased`,
 }

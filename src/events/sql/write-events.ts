@@ -8,6 +8,7 @@
  */
 
 import type { Db } from '../../database/db.ts'
+import { nowParameter } from '../../database/now-parameter.ts'
 import { noteEvents } from '../../jobs/sql/transition.ts'
 import { lockKeys } from '../../lib/lock-keys.ts'
 
@@ -30,7 +31,7 @@ const warn = {
           limit 1
         ) is null`,
       },
-      'coalesce($6::timestamptz, now())',
+      nowParameter(6),
     )}
     select id from held`,
 }

@@ -3,13 +3,14 @@
  * `$1` is the instant; parameters such as `queue` are expressions of the statement.
  */
 
+import { nowParameter } from '../../database/now-parameter.ts'
 import { defaultPolicy } from '../../jobs/model/policy.ts'
 import { takesVersion } from '../../jobs/sql/claimable-kinds.ts'
 import { groupLimits } from '../../jobs/sql/group-limits.ts'
 import { leasedByWorker } from '../../jobs/sql/job-floor.ts'
 import { most } from '../model/explain-facts.ts'
 
-export const now = `coalesce($1::timestamptz, now())`
+export const now = nowParameter(1)
 
 /** A row of `worker` as WorkerFacts. `stack`: an expression for the stack. */
 export const workerOf = (w: string, stack = `${w}.blocked_stack`): string => `

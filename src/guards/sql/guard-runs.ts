@@ -7,6 +7,7 @@
  */
 
 import type { Db, Run } from '../../database/db.ts'
+import { nowParameter } from '../../database/now-parameter.ts'
 import type { LocalizedText } from '../../errors/errors.ts'
 import { noteEvents } from '../../jobs/sql/transition.ts'
 import type { Duration } from '../../lib/values/duration.ts'
@@ -112,7 +113,7 @@ const take = {
         type: 'action',
         data: `jsonb_build_object('who', $4::text, 'what', 'run guard', 'guard', m.name)`,
       },
-      'coalesce($1::timestamptz, now())',
+      nowParameter(1),
     )}
     select name from swept`,
 }

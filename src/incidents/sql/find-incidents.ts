@@ -7,11 +7,12 @@
 
 import { batchSums } from '../../batches/sql/batch-counters.ts'
 import type { Db } from '../../database/db.ts'
+import { nowParameter } from '../../database/now-parameter.ts'
 import { inOpenLane } from '../../jobs/sql/job-floor.ts'
 import type { Incident, IncidentEvent } from '../model/notice.ts'
 
 const tickMs = 8000
-const now = 'coalesce($1::timestamptz, now())'
+const now = nowParameter(1)
 
 /** Maximum number of new and of ended incidents per check; the next check continues. */
 const mostAtOnce = 200

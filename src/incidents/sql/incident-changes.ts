@@ -6,11 +6,12 @@
  */
 
 import type { Db } from '../../database/db.ts'
+import { nowParameter } from '../../database/now-parameter.ts'
 import type { JobState } from '../../jobs/model/state.ts'
 import type { Incident, IncidentEvent } from '../model/notice.ts'
 
 const tickMs = 8000
-const now = 'coalesce($1::timestamptz, now())'
+const now = nowParameter(1)
 
 /** `notice`: JSON text of the notice; null: the incident gets no notice of its own. */
 export interface IncidentNotice {

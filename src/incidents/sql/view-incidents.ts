@@ -1,13 +1,15 @@
 /**
  * Reads incidents for people: the stored incidents, and the problems of this moment from rows that the engine writes anyway. Writes nothing.
  */
+
 import { batchSums } from '../../batches/sql/batch-counters.ts'
 import type { Db } from '../../database/db.ts'
+import { nowParameter } from '../../database/now-parameter.ts'
 import type { IncidentEvent, NoticeSeverity } from '../model/notice.ts'
 import type { IncidentFacts } from '../model/notice-sentences.ts'
 
 const readMs = 5000
-const now = 'coalesce($1::timestamptz, now())'
+const now = nowParameter(1)
 
 /** A stored incident. */
 export interface IncidentRow {

@@ -7,6 +7,7 @@
  */
 
 import type { Db } from '../../database/db.ts'
+import { nowParameter } from '../../database/now-parameter.ts'
 import { sqlState } from '../../database/pg-errors.ts'
 import type { JobState } from '../model/state.ts'
 import {
@@ -18,7 +19,7 @@ import {
   releaseLimits,
 } from './transition.ts'
 
-const now = 'coalesce($2::timestamptz, now())'
+const now = nowParameter(2)
 
 export interface BulkChunk {
   changed: number

@@ -4,6 +4,7 @@
  */
 
 import { type Db, runOn } from '../../database/db.ts'
+import { nowParameter } from '../../database/now-parameter.ts'
 import { sqlState } from '../../database/pg-errors.ts'
 import { fingerprintOf } from '../model/error-fingerprint.ts'
 import type { JobState } from '../model/state.ts'
@@ -44,9 +45,9 @@ const end = (action: string, states: string, state: string, more = '') => `
       returning j.id, j.attempt, b.state as was, j.state, b.queue, b.limited, b.limit_key, j.batch_id, j.ref
     ), ran as (
       select * from moved where was = 'running'
-    ), ${releaseLimits('ran', 'coalesce($2::timestamptz, now())')},
+    ), ${releaseLimits('ran', nowParameter(2))},
     ${countMoves('moved')},
-    ${noteJobActions(action, 'moved', 'coalesce($2::timestamptz, now())', '$3::text')}
+    ${noteJobActions(action, 'moved', nowParameter(2), '$3::text')}
     select was = 'running' as ran from moved`
 
 const cancel = { name: 'job_cancel', text: end('cancel', `'waiting', 'running', 'stalled'`, 'cancelled') }
@@ -102,9 +103,9 @@ const again = (action: string, states: string, more = '') => `
       from moved m join home h on h.id = m.batch_id
       where b.id = any (array[h.id])
       returning b.id, h.state as was, b.state, b.reason
-    ), ${noteBatchStates('reopened', 'coalesce($2::timestamptz, now())')},
+    ), ${noteBatchStates('reopened', nowParameter(2))},
     ${countMoves('moved')},
-    ${noteJobActions(action, 'moved', 'coalesce($2::timestamptz, now())', '$3::text')}
+    ${noteJobActions(action, 'moved', nowParameter(2), '$3::text')}
     select id from moved`
 
 const retry = { name: 'job_retry', text: again('retry', `'failed', 'skipped', 'cancelled'`) }
@@ -130,7 +131,7 @@ const resume = {
       returning j.id, j.attempt, 'stalled' as was, j.state, j.batch_id, j.ref
     ),
     ${countMoves('moved')},
-    ${noteJobActions('resume', 'moved', 'coalesce($2::timestamptz, now())', '$3::text')}
+    ${noteJobActions('resume', 'moved', nowParameter(2), '$3::text')}
     select id from moved`,
 }
 

@@ -4,11 +4,13 @@
  * Invariant: the `where` names the state `waiting` behind the lock of the row, so a job that a worker has claimed meanwhile stays unchanged.
  * A job that moves to another lane, or to another time, gets a `run_at` of now or later, and so lies after every claim cursor.
  */
+
 import { type Db, type Run, runOn } from '../../database/db.ts'
+import { nowParameter } from '../../database/now-parameter.ts'
 import type { JobState } from '../model/state.ts'
 import { noteJobActions } from './transition.ts'
 
-const now = 'coalesce($2::timestamptz, now())'
+const now = nowParameter(2)
 
 const update = {
   name: 'job_update',

@@ -7,21 +7,25 @@
  */
 
 import type { Db } from '../../database/db.ts'
+import { nowParameter } from '../../database/now-parameter.ts'
 import { doomed } from '../../files/sql/file-removal.ts'
 import type { FinalJobState } from '../model/state.ts'
+
+/** Parts of a `with`: remove the checkpoints, events and files of the deleted jobs in the rows of `deleted`. */
+export const removeRowsOf = (deleted: string): string => `kept as (
+      delete from retoma.checkpoint where job_id = any (array(select id from ${deleted}))
+    ), events as (
+      delete from retoma.event where job_id = any (array(select id from ${deleted}))
+    ), files as (
+      update retoma.file set ${doomed} where job_id = any (array(select id from ${deleted}))
+    )`
 
 const pruned = (ids: string) => `
     with old as (
       delete from retoma.job
       where id = any (array(${ids}))
       returning id
-    ), kept as (
-      delete from retoma.checkpoint where job_id = any (array(select id from old))
-    ), events as (
-      delete from retoma.event where job_id = any (array(select id from old))
-    ), files as (
-      update retoma.file set ${doomed} where job_id = any (array(select id from old))
-    )
+    ), ${removeRowsOf('old')}
     select id from old`
 
 /** The predicate of the indexes: the job has a retention of its own for its state. */
@@ -68,7 +72,7 @@ const pruneOwn = {
   name: 'prune_jobs_own',
   text: pruned(`
       select id from retoma.job
-      where ${isPastOwn('coalesce($1::timestamptz, now())')}
+      where ${isPastOwn(nowParameter(1))}
       order by ${endOfRetention}, id
       limit $2
       for update skip locked`),

@@ -8,11 +8,12 @@
  */
 
 import type { Db } from '../../database/db.ts'
+import { nowParameter } from '../../database/now-parameter.ts'
 import type { LimitOptions, WindowVerdict } from '../model/rate-window.ts'
 import { notedAt, tooLate } from './rate-window-rows.ts'
 
 const per = `make_interval(secs => $5::float8 / 1000)`
-const now = `coalesce($6::timestamptz, now())`
+const now = nowParameter(6)
 
 /**
  * The hits of a row that count. Hits are in the order of time, so the bounds are searched, not counted. A slice is cheap;

@@ -1,5 +1,7 @@
 /** Reads how much the groups of a queue use of their limits. */
+
 import type { Db } from '../../database/db.ts'
+import { nowParameter } from '../../database/now-parameter.ts'
 import { groupLimits } from '../../jobs/sql/group-limits.ts'
 
 /** The use of a group's limits. */
@@ -15,7 +17,7 @@ export interface GroupUsage {
   full: boolean
 }
 
-const now = 'coalesce($3::timestamptz, now())'
+const now = nowParameter(3)
 
 const view = {
   name: 'view_group_usage',

@@ -1,6 +1,7 @@
 /** Stores the limits of queues and pauses queues. Claims read the row itself, so a change takes effect at once. */
 
 import type { Db } from '../../database/db.ts'
+import { nowParameter } from '../../database/now-parameter.ts'
 import { inOpenLane } from '../../jobs/sql/job-floor.ts'
 import { limitKeyOf, limitsOfItsQueue, noteEvents } from '../../jobs/sql/transition.ts'
 import { isLimited, type LimitsByQueue, type QueueLimits, type QueueRate, turnsOf } from '../model/queue-limits.ts'
@@ -52,7 +53,7 @@ const changeLimits = {
       where name = $1 and (limits, limited, limit_key_from) is distinct from ($2::jsonb, $3::bool, $4::text)
       returning name
     ),
-    ${noteEvents({ of: 'moved', type: 'action', data: changedLimits }, 'coalesce($5::timestamptz, now())')}
+    ${noteEvents({ of: 'moved', type: 'action', data: changedLimits }, nowParameter(5))}
     select exists (select from moved) as changed from known`,
 }
 
@@ -160,7 +161,7 @@ const pause = {
       where name = $1 and paused <> $2
       returning name, paused
     ),
-    ${noteEvents({ of: 'moved', type: 'action', data: queueAction }, 'coalesce($3::timestamptz, now())')}
+    ${noteEvents({ of: 'moved', type: 'action', data: queueAction }, nowParameter(3))}
     select known.paused, exists (select from moved) as changed from known`,
 }
 

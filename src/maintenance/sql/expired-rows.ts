@@ -3,14 +3,16 @@
  * schedules that no process has. A single statement for all tables, so an idle system pays for one; in chunks with SKIP LOCKED, so any number of janitors
  * may run.
  */
+
 import { someBatchPastOwnRetention } from '../../batches/sql/batch-cascade.ts'
 import type { Db } from '../../database/db.ts'
+import { nowParameter } from '../../database/now-parameter.ts'
 import { unkeptMs } from '../../files/sql/file-removal.ts'
 import { someJobPastOwnRetention } from '../../jobs/sql/prune-jobs.ts'
 import { isPastHour, isPastMinute } from '../../metrics/sql/queue-history.ts'
 import { isForgotten } from '../../schedules/schedule.sql.ts'
 
-const now = 'coalesce($1::timestamptz, now())'
+const now = nowParameter(1)
 const remove = (table: string, since: string, over: string) => `
       delete from retoma.${table}
       where ctid = any (array(select ctid from retoma.${table} where ${over} order by ${since} limit $2 for update skip locked))

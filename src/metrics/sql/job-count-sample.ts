@@ -6,7 +6,9 @@
  * of retoma.periodic_lease stores the next permitted count, computed from the cost. A single statement, so a crash keeps the
  * previous count.
  */
+
 import type { Db } from '../../database/db.ts'
+import { nowParameter } from '../../database/now-parameter.ts'
 import { inOpenLane, leasedByWorker, someRun, someWaitOpen } from '../../jobs/sql/job-floor.ts'
 
 /** A million waiting jobs take 0.5 s. A count that exceeds the deadline is repeated after 20 times the deadline. */
@@ -14,7 +16,7 @@ const sampleDeadlineMs = 30_000
 /** Counting takes at most 1 / `sampleShare` of the time. */
 export const sampleShare = 20
 
-const now = 'coalesce($1::timestamptz, now())'
+const now = nowParameter(1)
 // A job of a paused, stalled or finished batch may not start, so it does not count as late.
 const ripe = `case when run_at <= ${now} and (batch_id is null or batch_id <> all (array(select id from retoma.batch where claims_blocked))) then run_at end`
 const waiting = `queue, kind, case when run_at <= ${now} then 'ready' else 'scheduled' end as state, ${ripe} as ripe_at`

@@ -7,11 +7,13 @@
  * locks this row, so a declaration of death comes before or after. The statement that deletes the rows of a dead worker
  * adds their values to the row with an empty process. Counts since the last write are lost if the worker crashes.
  */
+
 import type { Db } from '../../database/db.ts'
+import { nowParameter } from '../../database/now-parameter.ts'
 
 const writeMs = 1000
 const tickMs = 8000
-const now = 'coalesce($1::timestamptz, now())'
+const now = nowParameter(1)
 
 export interface Series {
   name: string

@@ -2,10 +2,12 @@
  * Reads the state of the whole system from small tables in a single statement: sampled counts, workers, findings and
  * metrics.
  */
+
 import type { Db } from '../../database/db.ts'
+import { nowParameter } from '../../database/now-parameter.ts'
 import type { Series } from './metric-counters.ts'
 
-const now = 'coalesce($1::timestamptz, now())'
+const now = nowParameter(1)
 /** Seconds since the instant; null: no instant. */
 const since = (at: string) =>
   `case when ${at} is not null then greatest(0, extract(epoch from ${now} - ${at}))::float8 end`

@@ -6,7 +6,9 @@
  * the end of the wait until no job is left, so any later tick continues after a crash; a job deferred meanwhile is found
  * by the next tick.
  */
+
 import type { Db } from '../../database/db.ts'
+import { nowParameter } from '../../database/now-parameter.ts'
 import { queuesOfKinds } from '../../jobs/sql/kind-queues.ts'
 import { noteEvents } from '../../jobs/sql/transition.ts'
 import { clearedProvider } from './provider-state.ts'
@@ -25,7 +27,7 @@ const clear = {
       where name = $1
       for update
     ), moved as (
-      update retoma.provider p set ${clearedProvider('coalesce($2::timestamptz, now())')} from known k where p.name = k.name and k.stands
+      update retoma.provider p set ${clearedProvider(nowParameter(2))} from known k where p.name = k.name and k.stands
       returning p.name
     ), ${noteEvents(
       {
@@ -33,7 +35,7 @@ const clear = {
         type: 'action',
         data: `jsonb_build_object('who', $3::text, 'what', 'clear provider', 'provider', m.name)`,
       },
-      'coalesce($2::timestamptz, now())',
+      nowParameter(2),
     )}
     select exists (select from moved) as changed from known`,
 }
@@ -49,7 +51,7 @@ export async function clearProvider(
   return row
 }
 
-const now = 'coalesce($1::timestamptz, now())'
+const now = nowParameter(1)
 // A job of the provider `d`: of its kinds, deferred before, and due at the end of the wait.
 const isOfIt = `kind = any (d.kinds) and uncounted_attempts > 0 and run_at > ${now} and run_at between d.waited_until and d.waited_until + ${spread}`
 

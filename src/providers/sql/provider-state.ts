@@ -9,6 +9,7 @@
  */
 
 import type { Db } from '../../database/db.ts'
+import { nowParameter } from '../../database/now-parameter.ts'
 import { shortestWait } from '../../jobs/model/deferral.ts'
 import type { ProviderStand, ProviderView, ProviderWord } from '../model/provider.ts'
 import {
@@ -192,7 +193,7 @@ const providerColumns = (now: string) => `
 
 const list = {
   name: 'provider_list',
-  text: `select ${providerColumns('coalesce($1::timestamptz, now())')} from retoma.provider p where p.name not like 'batch %' order by p.name limit 1000`,
+  text: `select ${providerColumns(nowParameter(1))} from retoma.provider p where p.name not like 'batch %' order by p.name limit 1000`,
 }
 
 export const viewProviders = (db: Db, at: Date | null, deadlineMs?: number): Promise<ProviderView[]> =>

@@ -2,11 +2,13 @@
  * Stores the wait that a provider asks for (Retry-After), for all workers, and stops a provider that has asked for waits for 30 minutes
  * without an answer. provider-state.ts has the invariants and the other statements.
  */
+
 import type { Db } from '../../database/db.ts'
+import { nowParameter } from '../../database/now-parameter.ts'
 import { firstWait, longestBackoff, longestUnanswered, probeEvery, shortestWait } from '../../jobs/model/deferral.ts'
 import type { ProviderStand, ProviderWord } from '../model/provider.ts'
 
-export const now = `coalesce($2::timestamptz, now())`
+export const now = nowParameter(2)
 export const probe = `make_interval(secs => ${probeEvery / 1000})`
 export const limit = `make_interval(secs => ${longestUnanswered / 1000})`
 export const ms = (at: string) => `(extract(epoch from ${at} - ${now}) * 1000)::float8`

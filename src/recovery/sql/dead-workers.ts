@@ -9,6 +9,7 @@
  */
 
 import type { Db } from '../../database/db.ts'
+import { nowParameter } from '../../database/now-parameter.ts'
 import { leasedByWorker, someWaitOpen } from '../../jobs/sql/job-floor.ts'
 import { isToBeSampled } from '../../metrics/sql/job-count-sample.ts'
 import { isLate, kindClocks } from './late-attempts.ts'
@@ -148,11 +149,11 @@ const check = {
           or w.heartbeat_at < coalesce($1::timestamptz, now()) - make_interval(secs => rule.ms / 2000)
       ) as suspects,
       $6 and exists (
-        with ${kindClocks('coalesce($1::timestamptz, now())')}
+        with ${kindClocks(nowParameter(1))}
         select from retoma.worker w
           cross join lateral (select * from retoma.job where ${leasedByWorker('w.id')} offset 0) j
           join clock k on k.name = j.kind
-        where ${isLate('coalesce($1::timestamptz, now())')}
+        where ${isLate(nowParameter(1))}
       ) as late,
       exists (select from retoma.worker where dead_at is null and blocked_since is not null) as hung,
       case when $6 then ${someWaitOpen}

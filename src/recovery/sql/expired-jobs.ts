@@ -8,6 +8,7 @@
  */
 
 import type { Db } from '../../database/db.ts'
+import { nowParameter } from '../../database/now-parameter.ts'
 import { fingerprintOf } from '../../jobs/model/error-fingerprint.ts'
 import type { JobPolicy } from '../../jobs/model/policy.ts'
 import { queuesOf } from '../../jobs/sql/kind-queues.ts'
@@ -15,7 +16,7 @@ import { overriding } from '../../jobs/sql/policy-override.ts'
 import { countMoves, noteJobStates, releaseLimits } from '../../jobs/sql/transition.ts'
 
 const tickMs = 8000
-const now = 'coalesce($1::timestamptz, now())'
+const now = nowParameter(1)
 
 const own = overriding('maxAge', 'messages')
 

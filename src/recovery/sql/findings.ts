@@ -4,11 +4,13 @@
  *
  * Invariant: each begin and each end writes one event, however many watchdogs check: the inserted or deleted row writes the event.
  */
+
 import type { Db } from '../../database/db.ts'
+import { nowParameter } from '../../database/now-parameter.ts'
 import { noteEvents } from '../../jobs/sql/transition.ts'
 
 const tickMs = 8000
-const now = 'coalesce($1::timestamptz, now())'
+const now = nowParameter(1)
 
 export interface Finding {
   verdict: 'hung' | 'slow' | 'starved'

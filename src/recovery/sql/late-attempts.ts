@@ -8,6 +8,7 @@
  */
 
 import type { Db } from '../../database/db.ts'
+import { nowParameter } from '../../database/now-parameter.ts'
 import { defaultPolicy, type JobPolicy } from '../../jobs/model/policy.ts'
 import {
   restartsWithoutProgress,
@@ -21,7 +22,7 @@ import { type AttemptFacts, timeoutGrace } from '../model/late-attempt-verdict.t
 import { lastSweep } from './sweep-schedule.ts'
 
 const tickMs = 8000
-const now = 'coalesce($1::timestamptz, now())'
+const now = nowParameter(1)
 const ms = (age: string) => `(extract(epoch from ${age}) * 1000)::float8`
 
 const timeoutOf = (policy: string): string =>

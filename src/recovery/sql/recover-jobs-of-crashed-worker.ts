@@ -18,6 +18,7 @@
  */
 
 import type { Db } from '../../database/db.ts'
+import { nowParameter } from '../../database/now-parameter.ts'
 import { aloneAfter } from '../../jobs/model/crash-suspicion.ts'
 import { fingerprintOf } from '../../jobs/model/error-fingerprint.ts'
 import type { Failure } from '../../jobs/model/outcome.ts'
@@ -44,7 +45,7 @@ export interface RecoveredWorker extends Recovered {
   fate: 'unstarted' | 'crash' | 'suspect' | 'restart'
 }
 
-const now = `coalesce($1::timestamptz, now())`
+const now = nowParameter(1)
 const { orphanAfter } = defaultPolicy
 const deadlineMs = 8000
 const chunkSize = 1000

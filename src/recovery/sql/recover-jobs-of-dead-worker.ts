@@ -12,6 +12,7 @@
  */
 
 import type { Db } from '../../database/db.ts'
+import { nowParameter } from '../../database/now-parameter.ts'
 import { defaultPolicy } from '../../jobs/model/policy.ts'
 import {
   inPolicyWords,
@@ -38,7 +39,7 @@ export interface Recovered {
   worker: string
 }
 
-const now = `coalesce($1::timestamptz, now())`
+const now = nowParameter(1)
 const ms = (number: string): string => `make_interval(secs => ${number} / 1000.0)`
 const { orphanAfter, sweepEvery } = defaultPolicy
 

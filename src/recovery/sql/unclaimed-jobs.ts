@@ -6,6 +6,7 @@
 
 import { claimsNotBlocked } from '../../claiming/sql/claim.ts'
 import type { Db } from '../../database/db.ts'
+import { nowParameter } from '../../database/now-parameter.ts'
 import { defaultPolicy } from '../../jobs/model/policy.ts'
 import { takesVersion } from '../../jobs/sql/claimable-kinds.ts'
 import { inOpenLane } from '../../jobs/sql/job-floor.ts'
@@ -16,7 +17,7 @@ export const starvedAfter = seconds(30)
 /** Rows read per lane: if all kinds of the queue have a worker (`few`), and if a kind has none (`many`). */
 const few = 100
 const many = 5000
-const now = 'coalesce($1::timestamptz, now())'
+const now = nowParameter(1)
 
 export interface StarvedLane {
   queue: string

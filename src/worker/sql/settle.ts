@@ -8,6 +8,7 @@
 
 import { shardOf } from '../../batches/sql/batch-counters.ts'
 import type { Db } from '../../database/db.ts'
+import { nowParameter } from '../../database/now-parameter.ts'
 import { fingerprintOf } from '../../jobs/model/error-fingerprint.ts'
 import type { Failure, Outcome } from '../../jobs/model/outcome.ts'
 import { keptSuspicion } from '../../jobs/sql/crash-suspicion.ts'
@@ -64,9 +65,9 @@ const settle = {
       select id, attempt, error ->> 'type', error ->> 'code', error ->> 'message', error ->> 'stack', error -> 'evidence', $8, coalesce($9::timestamptz, now())
       from moved where charge > 0
       on conflict do nothing
-    ), ${noteJobStates('moved', 'coalesce($9::timestamptz, now())', { where: `m.state = 'failed'` })},
-    ${releaseLimits('moved', 'coalesce($9::timestamptz, now())')},
-    ${countOutcomes('moved', '$10::smallint', 'coalesce($9::timestamptz, now())')}
+    ), ${noteJobStates('moved', nowParameter(9), { where: `m.state = 'failed'` })},
+    ${releaseLimits('moved', nowParameter(9))},
+    ${countOutcomes('moved', '$10::smallint', nowParameter(9))}
     select g.id, g.attempt
     from given g
     where (select count(*) from moved) < (select count(*) from given)
