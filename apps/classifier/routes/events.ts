@@ -76,7 +76,7 @@ export const eventRoutes = (runs: Runs): readonly Route[] => [
     path: '/execucoes/{id}/eventos',
     name: 'followExecution',
     tag,
-    summary: 'An execution, as it goes on, until it is over',
+    summary: 'Streams the events of an execution until its end',
     role: 'viewer',
     params: idParams,
     query: eventsQuery,

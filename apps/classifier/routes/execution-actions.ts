@@ -58,7 +58,7 @@ const actions: readonly ExecutionAction[] = [
   {
     path: 'retomar',
     name: 'resumeExecution',
-    summary: 'One that is TRAVADO goes on where it stopped, and the resume is counted',
+    summary: 'Resumes an execution with status TRAVADO; the resume is counted',
     more: { retomados: count.meta({ description: 'documents that are not final and go on' }) },
     errors: [errors.execution_paused, 'resumes_spent'],
     goesOnFrom: [...atWork, 'stalled'],
@@ -71,7 +71,7 @@ const actions: readonly ExecutionAction[] = [
   {
     path: 'reprocessar-erros',
     name: 'retryDocumentErrors',
-    summary: 'Its documents with an error run again with new tries; what was bought for them is not bought again',
+    summary: 'Retries the documents with an error, with new attempts; bought answers are not bought again',
     more: { reprocessados: count.meta({ description: 'documents that wait again' }) },
     goesOnFrom: [...atWork, 'paused', 'stalled', 'completed_with_failures', 'failed'],
     async apply({ engine, id, batch, by }) {
@@ -83,13 +83,14 @@ const actions: readonly ExecutionAction[] = [
   {
     path: 'pausar',
     name: 'pauseExecution',
-    summary: 'Nothing more of it starts; what runs goes on to its end',
+    summary: 'Pauses an execution: no further document starts; running documents continue',
     apply: ({ engine, batch, by }) => engine.batches.pause(batch, by),
   },
   {
     path: 'continuar',
     name: 'continueExecution',
-    summary: 'One that is PAUSADO goes on; where its cost limit paused it, it may cost as much again',
+    summary:
+      'Continues an execution with status PAUSADO; after a pause by the cost limit the limit is granted once more',
     goesOnFrom: [...atWork, 'paused'],
     async apply({ engine, id, batch, by }) {
       await allowAgain(engine, id)
@@ -101,7 +102,7 @@ const actions: readonly ExecutionAction[] = [
   {
     path: 'cancelar',
     name: 'cancelExecution',
-    summary: 'It is cancelled at once; documents that are done keep their results',
+    summary: 'Cancels an execution at once; finished documents keep their results',
     apply: ({ engine, batch, by }) => engine.batches.cancel(batch, by),
   },
 ]

@@ -13,8 +13,7 @@ export const priorityRoutes = (runs: Runs): readonly Route[] => [
     path: '/execucoes/{id}',
     name: 'changeExecution',
     tag,
-    summary:
-      'Changes the priority of an execution that is not over: 0 comes first, executions of a priority take turns',
+    summary: 'Changes the priority of an unfinished execution: 0 is first; executions of the same priority take turns',
     role: 'operator',
     params: idParams,
     body: z.strictObject({ prioridade }),

@@ -126,7 +126,7 @@ export const reviewRoutes = (runs: Runs): readonly Route[] => [
     path: '/execucoes/{id}/aceitar',
     name: 'acceptAnswers',
     tag,
-    summary: 'Accepts answers that nobody has reviewed: all, or those with a category, a confidence or a code',
+    summary: 'Accepts answers without a review: all, or by category, confidence or code',
     role: 'operator',
     params: idParams,
     body: accepting,
@@ -150,7 +150,7 @@ export const reviewRoutes = (runs: Runs): readonly Route[] => [
     path: '/projetos/{id}/precisao',
     name: 'getPrecision',
     tag,
-    summary: 'How often the AI was right, by model and category, measured from the reviews of people',
+    summary: 'Measures how often the AI was right, by model and category, from the reviews of people',
     role: 'viewer',
     params: idParams,
     query: z.strictObject({

@@ -20,7 +20,7 @@ export const statusRoutes = (runs: Runs): readonly Route[] => [
     name: 'getExecutionStatus',
     tag,
     summary:
-      'The status in detail: counts, the last heartbeat, recent errors, and whether to wait or which action to run',
+      'Gets the status in detail: counts, last heartbeat, recent errors, and whether to wait or which action to run',
     role: 'viewer',
     params: idParams,
     answer: detailed,

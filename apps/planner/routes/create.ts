@@ -78,7 +78,7 @@ export const createRoutes = ({ schedule, demand, thumbnail }: PlannerJobs): read
     path: '/api/planner/generate-schedule',
     name: 'generateSchedule',
     tag,
-    summary: 'A schedule of shifts: people, shifts, demand and rules',
+    summary: 'Creates a schedule of shifts from people, shifts, demand and rules',
     role: 'operator',
     body: problem,
     largest: largestProblem,
@@ -89,10 +89,10 @@ export const createRoutes = ({ schedule, demand, thumbnail }: PlannerJobs): read
   }),
   uploadRoute(demand, {
     name: 'extractDemand',
-    summary: 'The demand per weekday and hour, from a table of visits: CSV or XLSX',
+    summary: 'Extracts the demand per weekday and hour from a table of visits (CSV or XLSX)',
   }),
   uploadRoute(thumbnail, {
     name: 'generateThumbnail',
-    summary: 'Thumbnails of an image or of the first page of a PDF: WebP in two sizes',
+    summary: 'Creates thumbnails of an image or of the first page of a PDF: WebP in two sizes',
   }),
 ]

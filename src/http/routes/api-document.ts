@@ -27,7 +27,7 @@ export function documentRoutes(make: () => OpenApi): readonly Route[] {
       path: '/api/openapi.json',
       name: 'openapi',
       tag: 'documentation',
-      summary: 'This API as OpenAPI 3.1',
+      summary: 'Gets this API as OpenAPI 3.1',
       role: 'viewer',
       answer: z.looseObject({ openapi: z.string(), paths: z.looseObject({}) }),
       run({ headers }) {
@@ -40,7 +40,7 @@ export function documentRoutes(make: () => OpenApi): readonly Route[] {
       path: '/api/docs',
       name: 'docs',
       tag: 'documentation',
-      summary: 'This API as a page',
+      summary: 'Gets this API as a page',
       role: 'viewer',
       answers: 'text/html',
       run({ language, headers }) {
@@ -53,7 +53,7 @@ export function documentRoutes(make: () => OpenApi): readonly Route[] {
       path: '/api/docs.css',
       name: 'docsStyle',
       tag: 'documentation',
-      summary: 'How that page looks',
+      summary: 'Gets the style sheet of the page',
       role: 'open',
       answers: 'text/css',
       run({ headers }) {

@@ -12,14 +12,14 @@ export const eventRoutes: readonly Route[] = [
     ...shared,
     path: '/api/v1/events',
     name: 'followAll',
-    summary: 'Exceptions and actions of everything, as they happen',
+    summary: 'Streams the failures and actions of all jobs and batches',
     run: call => follow(call, {}, eventWire),
   }),
   route({
     ...shared,
     path: '/api/v1/batches/{id}/events',
     name: 'followBatch',
-    summary: 'A batch, as it goes on, until it is over',
+    summary: 'Streams the events of a batch until the batch is final',
     params: idParams,
     errors: ['not_found'],
     run: call => follow(call, { batch: call.params.id }, eventWire),
@@ -28,7 +28,7 @@ export const eventRoutes: readonly Route[] = [
     ...shared,
     path: '/api/v1/jobs/{id}/events',
     name: 'followJob',
-    summary: 'A job, as it goes on, until it is over',
+    summary: 'Streams the events of a job until the job is final',
     params: idParams,
     query: query.extend({
       logs: z

@@ -26,7 +26,7 @@ export const healthRoutes: readonly Route[] = [
     name: 'health',
     tag: 'health',
     // Liveness, not readiness: responds as long as the process does, even without the database.
-    summary: 'It lives',
+    summary: 'Answers while the process lives',
     role: 'open',
     answer: z.object({ status: z.literal('ok'), version: z.string() }),
     run: () => ({ status: 'ok', version }),
@@ -36,7 +36,8 @@ export const healthRoutes: readonly Route[] = [
     path: '/ready',
     name: 'ready',
     tag: 'health',
-    summary: 'The database is there, the watchdog on time; in a process that works: it can claim',
+    summary:
+      'Answers 200 if the database responds, the watchdog is on time and, in a process with a worker, the worker can claim',
     role: 'open',
     answer: z.object({ status: z.literal('ok') }),
     errors: ['database_unreachable', 'database_timeout', 'watchdog_missing', 'watchdog_late', 'cannot_claim'],
@@ -69,7 +70,7 @@ export const problemRoutes: readonly Route[] = [
     path: '/api/v1/stats/health',
     name: 'getHealth',
     tag: 'stats',
-    summary: 'Is something wrong now, in one sentence, with every problem of this moment, the worst first',
+    summary: 'Gets the health in one sentence, with every present problem, the worst first',
     role: 'viewer',
     answer: z.object({
       severity: z.enum(['ok', ...severity.options]),
@@ -87,7 +88,8 @@ export const problemRoutes: readonly Route[] = [
     path: '/api/v1/incidents',
     name: 'listIncidents',
     tag: 'stats',
-    summary: 'Incidents of the last 30 days, the newest first; stored where a webhook for notices is set',
+    summary:
+      'Lists the incidents of the last 30 days, the newest first. Incidents are stored if a webhook for notices is set',
     role: 'viewer',
     query: z.strictObject({
       open: z.enum(['true', 'false']).default('false').meta({ description: 'true: only those that are not over' }),
@@ -109,7 +111,7 @@ export const problemRoutes: readonly Route[] = [
     path: '/api/v1/findings',
     name: 'listFindings',
     tag: 'stats',
-    summary: 'What the watchdog reports and does not mend: hung, slow and starved jobs, the oldest first',
+    summary: 'Lists the findings of the watchdog that need a person: hung, slow and starved jobs, the oldest first',
     role: 'viewer',
     query: z.strictObject(pageQuery),
     answer: pageOf(
@@ -133,7 +135,7 @@ export const problemRoutes: readonly Route[] = [
     path: '/api/v1/failures/causes',
     name: 'listCauses',
     tag: 'jobs',
-    summary: 'The 1,000 newest failed jobs of all queues by cause, the most frequent first',
+    summary: 'Groups the 1,000 newest failed jobs of all queues by cause, the most frequent cause first',
     role: 'viewer',
     heavy: true,
     query: z.strictObject(pageQuery),
@@ -161,7 +163,8 @@ export const problemRoutes: readonly Route[] = [
     path: '/api/v1/doctor',
     name: 'examine',
     tag: 'stats',
-    summary: 'The checks of `retoma doctor` on the database: version, clock, schema, rights, disk, workers and more',
+    summary:
+      'Runs the checks of `retoma doctor` on the database: version, clock, schema, rights, disk, workers and more',
     role: 'admin',
     heavy: true,
     answer: z.object({

@@ -16,7 +16,7 @@ export const metricsRoutes: readonly Route[] = [
     path: '/metrics',
     name: 'metrics',
     tag: 'health',
-    summary: 'Metrics of the whole system and of this process, for Prometheus',
+    summary: 'Gets the metrics of the whole system and of this process for Prometheus',
     role: 'viewer',
     unasked: true,
     answers: 'text/plain',

@@ -31,7 +31,7 @@ export const providerRoutes: readonly Route[] = [
     path: '/api/v1/providers',
     name: 'listProviders',
     tag: 'providers',
-    summary: 'Services outside that have ever asked jobs to wait, or stopped, and how they stand',
+    summary: 'Lists the providers that asked jobs to wait or stopped, with their present state',
     role: 'viewer',
     query: z.strictObject(pageQuery),
     answer: pageOf(provider),

@@ -64,7 +64,7 @@ export const statsRoutes: readonly Route[] = [
     path: '/api/v1/stats',
     name: 'getStats',
     tag: 'stats',
-    summary: 'Waiting, running and stalled jobs by queue and kind, and the workers',
+    summary: 'Counts waiting, running and stalled jobs by queue and kind, and the workers',
     role: 'viewer',
     heavy: true,
     answer: z.looseObject({
@@ -95,7 +95,8 @@ export const statsRoutes: readonly Route[] = [
     path: '/api/v1/stats/history',
     name: 'getHistory',
     tag: 'stats',
-    summary: 'Attempts, durations and waiting times by queue over time: by minute for 48 hours, by hour for 90 days',
+    summary:
+      'Gets attempts, durations and waiting times by queue over time: by minute for 48 hours, by hour for 90 days',
     role: 'viewer',
     heavy: true,
     query: historyQuery,

@@ -34,7 +34,7 @@ const revoke = async ({ engine, params, who }: Call<{ id: string }>) => {
 const revocation = {
   name: 'revokeToken',
   tag: 'tokens',
-  summary: 'Revoke a token: it opens nothing any more, and its log-ins end',
+  summary: 'Revokes a token and ends its sessions',
   role: 'admin',
   params: idParams,
   answer: token.extend({ changed: z.boolean() }),
@@ -48,7 +48,7 @@ export const tokenRoutes: readonly Route[] = [
     path: '/api/v1/tokens',
     name: 'listTokens',
     tag: 'tokens',
-    summary: 'The tokens there are, revoked ones included, newest first',
+    summary: 'Lists the tokens with the revoked tokens, the newest first',
     role: 'admin',
     query: z.strictObject({
       ...pageQuery,
@@ -69,7 +69,7 @@ export const tokenRoutes: readonly Route[] = [
     path: '/api/v1/tokens',
     name: 'createToken',
     tag: 'tokens',
-    summary: 'Make a token; it is in this answer and nowhere else',
+    summary: 'Creates a token; only this response contains the secret',
     role: 'admin',
     body: z.strictObject({ user: z.string().min(1).max(100), role }),
     answer: token.extend({

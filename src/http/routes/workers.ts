@@ -42,7 +42,7 @@ export const workerRoutes: readonly Route[] = [
     path: '/api/v1/workers',
     name: 'listWorkers',
     tag: 'workers',
-    summary: 'The workers there are, the dead ones of the last day included',
+    summary: 'Lists the live workers, and the workers that died within the last day',
     role: 'viewer',
     query: z.strictObject(pageQuery),
     answer: pageOf(worker),

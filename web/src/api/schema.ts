@@ -1316,7 +1316,7 @@ export type PlannerJob = {
 export type GetPlannerJobschema0 = string | number | boolean | null | (GetPlannerJobschema0)[] | { [name: string]: GetPlannerJobschema0 }
 
 export interface Operations {
-  /** It lives */
+  /** Answers while the process lives */
   'GET /health': {
     role: 'open'
     answer: {
@@ -1324,19 +1324,19 @@ export interface Operations {
       version: string
     }
   }
-  /** The database is there, the watchdog on time; in a process that works: it can claim */
+  /** Answers 200 if the database responds, the watchdog is on time and, in a process with a worker, the worker can claim */
   'GET /ready': {
     role: 'open'
     answer: {
       status: "ok"
     }
   }
-  /** Metrics of the whole system and of this process, for Prometheus */
+  /** Gets the metrics of the whole system and of this process for Prometheus */
   'GET /metrics': {
     role: 'viewer'
     answer: unknown
   }
-  /** Enqueues one job, or up to 10,000 of any kinds, all or none of them */
+  /** Enqueues one job, or up to 10,000 jobs of any kinds: all or none */
   'POST /api/v1/jobs': {
     role: 'operator'
     body: {
@@ -1460,7 +1460,7 @@ export interface Operations {
       duplicates: number
     }
   }
-  /** Jobs by filter, the newest first; a page may be short though there is a next */
+  /** Lists jobs by filter, the newest first. A page may have fewer jobs than `limit` although `next` is set */
   'GET /api/v1/jobs': {
     role: 'viewer'
     query: { state?: "waiting" | "running" | "stalled" | "succeeded" | "failed" | "skipped" | "cancelled"; kind?: string; queue?: string; group_key?: string; ref?: string; key?: string; batch_id?: string; created_before?: string; created_after?: string; error?: string; worker?: string; limit?: number; after?: string }
@@ -1469,13 +1469,13 @@ export interface Operations {
       next: string | null
     }
   }
-  /** A job with its attempts, failures, checkpoints and what else happened to it */
+  /** Gets a job with its attempts, failures, checkpoints and history */
   'GET /api/v1/jobs/{id}': {
     role: 'viewer'
     params: { id: string }
     answer: JobDetail
   }
-  /** Changes a job that waits: its earliest start, its priority, its whole input; one that has started is 409 */
+  /** Changes the earliest start, the priority or the input of a waiting job; 409 if the job has started */
   'PATCH /api/v1/jobs/{id}': {
     role: 'operator'
     params: { id: string }
@@ -1488,7 +1488,7 @@ export interface Operations {
     }
     answer: JobActionResult
   }
-  /** The last lines that its handler wrote with ctx.log, the oldest first */
+  /** Lists the last log lines of a job (`ctx.log`), the oldest first */
   'GET /api/v1/jobs/{id}/logs': {
     role: 'viewer'
     params: { id: string }
@@ -1498,19 +1498,19 @@ export interface Operations {
       next: string | null
     }
   }
-  /** Why it does not move, and whether to wait or to run an action */
+  /** Explains why a job does not advance, and whether to wait or to run an action */
   'GET /api/v1/jobs/{id}/explain': {
     role: 'viewer'
     params: { id: string }
     answer: Explanation
   }
-  /** Why it does not move, and whether to wait or to run an action */
+  /** Explains why a job does not advance, and whether to wait or to run an action */
   'POST /api/v1/jobs/{id}/explain': {
     role: 'viewer'
     params: { id: string }
     answer: Explanation
   }
-  /** Cancels all that the filter names and that have not ended, for some seconds; again until it is done */
+  /** Cancels the jobs of a filter that are not final. A request works for some seconds; repeat the request until `done` */
   'POST /api/v1/jobs/cancel': {
     role: 'operator'
     body: {
@@ -1532,7 +1532,7 @@ export interface Operations {
     }
     answer: BulkActionResult
   }
-  /** Runs all that the filter names and that failed (or were skipped or cancelled) again */
+  /** Retries the failed, skipped or cancelled jobs of a filter */
   'POST /api/v1/jobs/retry': {
     role: 'operator'
     body: {
@@ -1556,7 +1556,7 @@ export interface Operations {
     }
     answer: BulkActionResult
   }
-  /** Erases all that the filter names and that are final, with everything about them, for some seconds; again until it is done */
+  /** Erases the final jobs of a filter with all their data. A request works for some seconds; repeat the request until `done` */
   'POST /api/v1/jobs/erase': {
     role: 'admin'
     body: {
@@ -1580,31 +1580,31 @@ export interface Operations {
     }
     answer: BulkActionResult
   }
-  /** Ends it; a running attempt loses its lease at once */
+  /** Cancels a job; a running attempt loses its lease at once */
   'POST /api/v1/jobs/{id}/cancel': {
     role: 'operator'
     params: { id: string }
     answer: JobActionResult
   }
-  /** A stalled one goes on */
+  /** Resumes a stalled job */
   'POST /api/v1/jobs/{id}/resume': {
     role: 'operator'
     params: { id: string }
     answer: JobActionResult
   }
-  /** Runs one that failed, was skipped or cancelled again, after its last step */
+  /** Retries a failed, skipped or cancelled job after its last saved step */
   'POST /api/v1/jobs/{id}/retry': {
     role: 'operator'
     params: { id: string }
     answer: JobActionResult
   }
-  /** Runs one that has ended again from scratch */
+  /** Runs a final job again from the start, without its saved steps */
   'POST /api/v1/jobs/{id}/rerun': {
     role: 'operator'
     params: { id: string }
     answer: JobActionResult
   }
-  /** It shall not run, or not again: it ends as skipped, with the reason */
+  /** Skips a job: the job ends as `skipped`, with the reason */
   'POST /api/v1/jobs/{id}/skip': {
     role: 'operator'
     params: { id: string }
@@ -1613,7 +1613,7 @@ export interface Operations {
     }
     answer: JobActionResult
   }
-  /** Submit a batch: a list of inputs that become jobs with one progress */
+  /** Submits a batch: each input becomes a job, and the jobs have one progress */
   'POST /api/v1/batches': {
     role: 'operator'
     body: {
@@ -1662,7 +1662,7 @@ export interface Operations {
       duplicates: number
     }
   }
-  /** Batches, the newest first */
+  /** Lists batches, the newest first */
   'GET /api/v1/batches': {
     role: 'viewer'
     query: { state?: "submitting" | "waiting" | "running" | "paused" | "stalled" | "succeeded" | "completed_with_failures" | "failed" | "cancelled"; name?: string; limit?: number; after?: string }
@@ -1671,25 +1671,25 @@ export interface Operations {
       next: string | null
     }
   }
-  /** One batch: its state, its counts, its rate and when it will be over */
+  /** Gets a batch with state, counts, rate and time left */
   'GET /api/v1/batches/{id}': {
     role: 'viewer'
     params: { id: string }
     answer: Batch
   }
-  /** Why it does not move, and whether to wait or to run an action */
+  /** Explains why a batch does not advance, and whether to wait or to run an action */
   'GET /api/v1/batches/{id}/explain': {
     role: 'viewer'
     params: { id: string }
     answer: Explanation
   }
-  /** Why it does not move, and whether to wait or to run an action */
+  /** Explains why a batch does not advance, and whether to wait or to run an action */
   'POST /api/v1/batches/{id}/explain': {
     role: 'viewer'
     params: { id: string }
     answer: Explanation
   }
-  /** Its items in the order of their list; those that failed by cause. A page may be short though there is a next */
+  /** Lists the items of a batch in order; failed items by cause. A page may have fewer items than `limit` although `next` is set */
   'GET /api/v1/batches/{id}/items': {
     role: 'viewer'
     params: { id: string }
@@ -1699,7 +1699,7 @@ export interface Operations {
       next: string | null
     }
   }
-  /** The states of its items as letters: one for each item up to 5,000 items, samples of 1,000 cells above */
+  /** Gets the states of the items as letters: one letter for each item up to 5,000 items, samples of 1,000 cells above */
   'GET /api/v1/batches/{id}/map': {
     role: 'viewer'
     params: { id: string }
@@ -1714,7 +1714,7 @@ export interface Operations {
       states: string
     }
   }
-  /** What people did to it and to its items, the newest first */
+  /** Lists the actions of people on a batch and its items, the newest first */
   'GET /api/v1/batches/{id}/actions': {
     role: 'viewer'
     params: { id: string }
@@ -1724,7 +1724,7 @@ export interface Operations {
       next: string | null
     }
   }
-  /** An item that shall not run, or not again: it ends as skipped, with the reason */
+  /** Skips an item: the item ends as `skipped`, with the reason */
   'POST /api/v1/batches/{id}/items/{item}/skip': {
     role: 'operator'
     params: { id: string; item: string }
@@ -1733,13 +1733,13 @@ export interface Operations {
     }
     answer: JobActionResult
   }
-  /** A failed, skipped or cancelled item runs again with a new budget of tries; what its steps saved stays */
+  /** Retries a failed, skipped or cancelled item with a new budget of attempts; saved steps stay */
   'POST /api/v1/batches/{id}/items/{item}/retry': {
     role: 'operator'
     params: { id: string; item: string }
     answer: JobActionResult
   }
-  /** Its failed items by cause, each with its last error */
+  /** Lists the failed items of a batch by cause, each with its last error */
   'GET /api/v1/batches/{id}/failures': {
     role: 'viewer'
     params: { id: string }
@@ -1749,7 +1749,7 @@ export interface Operations {
       next: string | null
     }
   }
-  /** The same grouped: each cause once, the most first, with an example and some refs; at most a hundred */
+  /** Groups the failed items of a batch by cause, the most frequent first, with an example and some refs; at most 100 causes */
   'GET /api/v1/batches/{id}/failures/causes': {
     role: 'viewer'
     params: { id: string }
@@ -1759,7 +1759,7 @@ export interface Operations {
       next: string | null
     }
   }
-  /** A paused or a stalled batch goes on; the resume of a stalled one is counted */
+  /** Resumes a paused or a stalled batch; a resume of a stalled batch is counted */
   'POST /api/v1/batches/{id}/resume': {
     role: 'operator'
     params: { id: string }
@@ -1772,7 +1772,7 @@ export interface Operations {
       resumed: number
     }
   }
-  /** Its failed items, or those of one cause, run again with a new budget of tries */
+  /** Retries the failed items of a batch, or the failed items of one cause, with a new budget of attempts */
   'POST /api/v1/batches/{id}/retry-failed': {
     role: 'operator'
     params: { id: string }
@@ -1791,7 +1791,7 @@ export interface Operations {
       conflicts: number
     }
   }
-  /** Nothing more of it starts; what runs goes on to its end */
+  /** Pauses a batch: no further item starts; running items continue */
   'POST /api/v1/batches/{id}/pause': {
     role: 'operator'
     params: { id: string }
@@ -1802,7 +1802,7 @@ export interface Operations {
       changed: boolean
     }
   }
-  /** It is cancelled at once; its items follow in chunks, running attempts lose their lease */
+  /** Cancels a batch at once; items follow in chunks, and running attempts lose their lease */
   'POST /api/v1/batches/{id}/cancel': {
     role: 'operator'
     params: { id: string }
@@ -1813,7 +1813,7 @@ export interface Operations {
       changed: boolean
     }
   }
-  /** Another priority for its items that wait and those still to come: 0 is first, 9 last */
+  /** Changes the priority of the waiting and future items of a batch: 0 is first, 9 last */
   'POST /api/v1/batches/{id}/priority': {
     role: 'operator'
     params: { id: string }
@@ -1828,7 +1828,7 @@ export interface Operations {
       moved: number
     }
   }
-  /** Every queue with what waits, runs and is stalled in it */
+  /** Lists the queues with their waiting, running and stalled jobs */
   'GET /api/v1/queues': {
     role: 'viewer'
     query: { limit?: number; after?: string }
@@ -1837,7 +1837,7 @@ export interface Operations {
       next: string | null
     }
   }
-  /** Its groups with limits: the full ones first, then those with most running jobs */
+  /** Lists the groups of a queue that have limits: full groups first, then by running jobs */
   'GET /api/v1/queues/{name}/groups': {
     role: 'viewer'
     params: { name: string }
@@ -1847,7 +1847,7 @@ export interface Operations {
       next: string | null
     }
   }
-  /** Nothing more of it is started, by any worker; what runs goes on to its end */
+  /** Pauses a queue: no worker starts its jobs; running jobs continue */
   'POST /api/v1/queues/{name}/pause': {
     role: 'operator'
     params: { name: string }
@@ -1857,7 +1857,7 @@ export interface Operations {
       changed: boolean
     }
   }
-  /** A paused queue goes on */
+  /** Resumes a paused queue */
   'POST /api/v1/queues/{name}/resume': {
     role: 'operator'
     params: { name: string }
@@ -1867,7 +1867,7 @@ export interface Operations {
       changed: boolean
     }
   }
-  /** Cancels what waits in it, for some seconds; again until it is done */
+  /** Cancels the waiting jobs of a queue. A request works for some seconds; repeat the request until `done` */
   'POST /api/v1/queues/{name}/clear': {
     role: 'operator'
     params: { name: string }
@@ -1883,7 +1883,7 @@ export interface Operations {
       done: boolean
     }
   }
-  /** Replaces its limits for all workers, also for jobs that wait; {} removes them */
+  /** Replaces the limits of a queue for all workers, also for waiting jobs; {} removes the limits */
   'PUT /api/v1/queues/{name}/limits': {
     role: 'operator'
     params: { name: string }
@@ -1940,19 +1940,19 @@ export interface Operations {
       changed: boolean
     }
   }
-  /** Why nothing of it is taken, and whether to wait or to run an action */
+  /** Explains why no job of a queue starts, and whether to wait or to run an action */
   'GET /api/v1/queues/{name}/explain': {
     role: 'viewer'
     params: { name: string }
     answer: Explanation
   }
-  /** Why nothing of it is taken, and whether to wait or to run an action */
+  /** Explains why no job of a queue starts, and whether to wait or to run an action */
   'POST /api/v1/queues/{name}/explain': {
     role: 'viewer'
     params: { name: string }
     answer: Explanation
   }
-  /** The workers there are, the dead ones of the last day included */
+  /** Lists the live workers, and the workers that died within the last day */
   'GET /api/v1/workers': {
     role: 'viewer'
     query: { limit?: number; after?: string }
@@ -1987,7 +1987,7 @@ export interface Operations {
       next: string | null
     }
   }
-  /** Services outside that have ever asked jobs to wait, or stopped, and how they stand */
+  /** Lists the providers that asked jobs to wait or stopped, with their present state */
   'GET /api/v1/providers': {
     role: 'viewer'
     query: { limit?: number; after?: string }
@@ -2026,7 +2026,7 @@ export interface Operations {
       changed: boolean
     }
   }
-  /** Every schedule, by name: its recurrence, its next occurrence and its last job */
+  /** Lists the schedules by name, with recurrence, next occurrence and last job */
   'GET /api/v1/schedules': {
     role: 'viewer'
     query: { limit?: number; after?: string }
@@ -2035,7 +2035,7 @@ export interface Operations {
       next: string | null
     }
   }
-  /** Its next times, and its recurrence in words */
+  /** Gets the next occurrences of a schedule, and the recurrence in words */
   'GET /api/v1/schedules/{name}/occurrences': {
     role: 'viewer'
     params: { name: string }
@@ -2048,7 +2048,7 @@ export interface Operations {
       next: null
     }
   }
-  /** Its occurrences pass without a job, in every process */
+  /** Pauses a schedule: its occurrences pass without a job, in every process */
   'POST /api/v1/schedules/{name}/pause': {
     role: 'operator'
     params: { name: string }
@@ -2058,7 +2058,7 @@ export interface Operations {
       changed: boolean
     }
   }
-  /** A paused one goes on with its next occurrence; nothing is caught up */
+  /** Resumes a paused schedule with the next occurrence; missed occurrences stay missed */
   'POST /api/v1/schedules/{name}/resume': {
     role: 'operator'
     params: { name: string }
@@ -2068,7 +2068,7 @@ export interface Operations {
       changed: boolean
     }
   }
-  /** Enqueues its job now, beside its occurrences: the next occurrence stays */
+  /** Enqueues the job of a schedule now; the next occurrence stays */
   'POST /api/v1/schedules/{name}/run': {
     role: 'operator'
     params: { name: string }
@@ -2077,7 +2077,7 @@ export interface Operations {
       created: boolean
     }
   }
-  /** Every guard, by name: what it watches, what it last found */
+  /** Lists the guards by name, with the watched table and the last sweep */
   'GET /api/v1/guards': {
     role: 'viewer'
     query: { limit?: number; after?: string }
@@ -2086,7 +2086,7 @@ export interface Operations {
       next: string | null
     }
   }
-  /** Sweeps now and marks all lost rows; with dry_run it only lists the rows */
+  /** Sweeps the table of a guard now and marks the lost rows; with `dry_run` only lists the rows */
   'POST /api/v1/guards/{name}/run': {
     role: 'operator'
     params: { name: string }
@@ -2095,7 +2095,7 @@ export interface Operations {
     }
     answer: GuardRun
   }
-  /** Waiting, running and stalled jobs by queue and kind, and the workers */
+  /** Counts waiting, running and stalled jobs by queue and kind, and the workers */
   'GET /api/v1/stats': {
     role: 'viewer'
     answer: {
@@ -2123,7 +2123,7 @@ export interface Operations {
       sampled_at: string | null
     }
   }
-  /** Attempts, durations and waiting times by queue over time: by minute for 48 hours, by hour for 90 days */
+  /** Gets attempts, durations and waiting times by queue over time: by minute for 48 hours, by hour for 90 days */
   'GET /api/v1/stats/history': {
     role: 'viewer'
     query: { queue?: string; from?: string; to?: string; step?: number }
@@ -2144,7 +2144,7 @@ export interface Operations {
       total: (HistoryPoint)[]
     }
   }
-  /** Is something wrong now, in one sentence, with every problem of this moment, the worst first */
+  /** Gets the health in one sentence, with every present problem, the worst first */
   'GET /api/v1/stats/health': {
     role: 'viewer'
     answer: {
@@ -2154,7 +2154,7 @@ export interface Operations {
       problems: (Problem)[]
     }
   }
-  /** Incidents of the last 30 days, the newest first; stored where a webhook for notices is set */
+  /** Lists the incidents of the last 30 days, the newest first. Incidents are stored if a webhook for notices is set */
   'GET /api/v1/incidents': {
     role: 'viewer'
     query: { open?: "true" | "false"; limit?: number; after?: string }
@@ -2163,7 +2163,7 @@ export interface Operations {
       next: string | null
     }
   }
-  /** What the watchdog reports and does not mend: hung, slow and starved jobs, the oldest first */
+  /** Lists the findings of the watchdog that need a person: hung, slow and starved jobs, the oldest first */
   'GET /api/v1/findings': {
     role: 'viewer'
     query: { limit?: number; after?: string }
@@ -2172,7 +2172,7 @@ export interface Operations {
       next: string | null
     }
   }
-  /** The 1,000 newest failed jobs of all queues by cause, the most frequent first */
+  /** Groups the 1,000 newest failed jobs of all queues by cause, the most frequent cause first */
   'GET /api/v1/failures/causes': {
     role: 'viewer'
     query: { limit?: number; after?: string }
@@ -2181,7 +2181,7 @@ export interface Operations {
       next: string | null
     }
   }
-  /** The checks of `retoma doctor` on the database: version, clock, schema, rights, disk, workers and more */
+  /** Runs the checks of `retoma doctor` on the database: version, clock, schema, rights, disk, workers and more */
   'GET /api/v1/doctor': {
     role: 'admin'
     answer: {
@@ -2197,27 +2197,27 @@ export interface Operations {
       })[]
     }
   }
-  /** Exceptions and actions of everything, as they happen */
+  /** Streams the failures and actions of all jobs and batches */
   'GET /api/v1/events': {
     role: 'viewer'
     query: { after?: string; last_event_id?: string }
     answer: unknown
   }
-  /** A batch, as it goes on, until it is over */
+  /** Streams the events of a batch until the batch is final */
   'GET /api/v1/batches/{id}/events': {
     role: 'viewer'
     params: { id: string }
     query: { after?: string; last_event_id?: string }
     answer: unknown
   }
-  /** A job, as it goes on, until it is over */
+  /** Streams the events of a job until the job is final */
   'GET /api/v1/jobs/{id}/events': {
     role: 'viewer'
     params: { id: string }
     query: { after?: string; last_event_id?: string; logs?: "true" | "false" }
     answer: unknown
   }
-  /** Log in with a token: sets a cookie for a week */
+  /** Logs in with a token: sets a cookie for a week */
   'POST /api/v1/login': {
     role: 'open'
     body: {
@@ -2230,12 +2230,12 @@ export interface Operations {
       expires_at: string
     }
   }
-  /** Log out: the cookie opens nothing any more */
+  /** Logs out: the cookie is no longer valid */
   'POST /api/v1/logout': {
     role: 'open'
     answer: undefined
   }
-  /** Who is asking, as Retoma knows */
+  /** Gets the user and the role of the request, and what the server runs */
   'GET /api/v1/me': {
     role: 'viewer'
     answer: {
@@ -2244,7 +2244,7 @@ export interface Operations {
       via: "token" | "cookie" | "open" | "host"
     }
   }
-  /** The tokens there are, revoked ones included, newest first */
+  /** Lists the tokens with the revoked tokens, the newest first */
   'GET /api/v1/tokens': {
     role: 'admin'
     query: { limit?: number; after?: string; user?: string; role?: "viewer" | "operator" | "admin"; live?: string }
@@ -2265,7 +2265,7 @@ export interface Operations {
       next: string | null
     }
   }
-  /** Make a token; it is in this answer and nowhere else */
+  /** Creates a token; only this response contains the secret */
   'POST /api/v1/tokens': {
     role: 'admin'
     body: {
@@ -2288,7 +2288,7 @@ export interface Operations {
       token: string | null
     }
   }
-  /** Revoke a token: it opens nothing any more, and its log-ins end */
+  /** Revokes a token and ends its sessions */
   'DELETE /api/v1/tokens/{id}': {
     role: 'admin'
     params: { id: string }
@@ -2307,7 +2307,7 @@ export interface Operations {
       changed: boolean
     }
   }
-  /** Revoke a token: it opens nothing any more, and its log-ins end */
+  /** Revokes a token and ends its sessions */
   'POST /api/v1/tokens/{id}/revoke': {
     role: 'admin'
     params: { id: string }
@@ -2407,7 +2407,7 @@ export interface Operations {
       simulated: (string)[]
     }
   }
-  /** A project: categories, instructions for the AI, and how often it is tried */
+  /** Creates a project: categories, instructions for the AI, and the number of attempts */
   'POST /projetos': {
     role: 'operator'
     body: {
@@ -2435,7 +2435,7 @@ export interface Operations {
     }
     answer: Projeto
   }
-  /** Projects, the newest first */
+  /** Lists projects, the newest first */
   'GET /projetos': {
     role: 'viewer'
     query: { limit?: number; after?: string }
@@ -2445,13 +2445,13 @@ export interface Operations {
       simulado?: true
     }
   }
-  /** One project */
+  /** Gets a project */
   'GET /projetos/{id}': {
     role: 'viewer'
     params: { id: string }
     answer: Projeto
   }
-  /** Changes what is given of a project; executions that are there keep what they were made with */
+  /** Changes the given fields of a project; existing executions keep their settings */
   'PATCH /projetos/{id}': {
     role: 'operator'
     params: { id: string }
@@ -2486,7 +2486,7 @@ export interface Operations {
     params: { id: string }
     answer: undefined
   }
-  /** Documents to be classified: files as a form (PDF, text, Office, mail, images, ZIP), or texts as JSON */
+  /** Creates an execution from files in a form (PDF, text, Office, mail, images, ZIP) or texts in JSON */
   'POST /execucoes': {
     role: 'operator'
     body: {
@@ -2515,7 +2515,7 @@ export interface Operations {
       simulado: boolean
     }
   }
-  /** Executions, the newest first */
+  /** Lists executions, the newest first */
   'GET /execucoes': {
     role: 'viewer'
     query: { projeto_id?: string; status?: "PENDENTE" | "EM_ANDAMENTO" | "PAUSADO" | "TRAVADO" | "CONCLUIDO" | "ERRO" | "CANCELADO"; limit?: number; after?: string }
@@ -2525,19 +2525,19 @@ export interface Operations {
       simulado?: true
     }
   }
-  /** One execution: its status, its counts and what it cost */
+  /** Gets an execution with status, counts and cost */
   'GET /execucoes/{id}': {
     role: 'viewer'
     params: { id: string }
     answer: Execucao
   }
-  /** Erases one that is over: documents, files, results, what was bought, errors and events */
+  /** Erases a finished execution: documents, files, results, bought answers, errors and events */
   'DELETE /execucoes/{id}': {
     role: 'operator'
     params: { id: string }
     answer: undefined
   }
-  /** Changes the priority of an execution that is not over: 0 comes first, executions of a priority take turns */
+  /** Changes the priority of an unfinished execution: 0 is first; executions of the same priority take turns */
   'PATCH /execucoes/{id}': {
     role: 'operator'
     params: { id: string }
@@ -2547,13 +2547,13 @@ export interface Operations {
     }
     answer: Execucao
   }
-  /** The status in detail: counts, the last heartbeat, recent errors, and whether to wait or which action to run */
+  /** Gets the status in detail: counts, last heartbeat, recent errors, and whether to wait or which action to run */
   'GET /execucoes/{id}/status-detalhado': {
     role: 'viewer'
     params: { id: string }
     answer: StatusDetalhado
   }
-  /** Its documents in the order they were sent, and how each fares */
+  /** Lists the documents of an execution in the order of the upload, with their status */
   'GET /execucoes/{id}/documentos': {
     role: 'viewer'
     params: { id: string }
@@ -2564,19 +2564,19 @@ export interface Operations {
       simulado?: true
     }
   }
-  /** A document as it was sent */
+  /** Downloads a document as it was sent */
   'GET /execucoes/{id}/documentos/{codigo}/arquivo': {
     role: 'viewer'
     params: { id: string; codigo: string }
     answer: unknown
   }
-  /** Another file in place of the one that was sent; the document runs again, and its answer and review go */
+  /** Replaces the file of a document; the document runs again, without its answer and review */
   'PUT /execucoes/{id}/documentos/{codigo}/arquivo': {
     role: 'operator'
     params: { id: string; codigo: string }
     answer: Documento
   }
-  /** Its documents with an error, each with its last one; the stack and what the AI wrote are for those who act */
+  /** Lists the documents with an error, each with the last error; the stack and the raw answer of the AI only for operators and admins */
   'GET /execucoes/{id}/erros': {
     role: 'viewer'
     params: { id: string }
@@ -2588,7 +2588,7 @@ export interface Operations {
       simulado?: true
     }
   }
-  /** What each document was found to be, and what that cost */
+  /** Lists the category, the confidence and the cost of each document */
   'GET /execucoes/{id}/resultados': {
     role: 'viewer'
     params: { id: string }
@@ -2599,7 +2599,7 @@ export interface Operations {
       simulado?: true
     }
   }
-  /** How many documents each category has, how many ask for a review, and what they cost */
+  /** Counts the documents of each category, the documents to review, and the cost */
   'GET /execucoes/{id}/categorias': {
     role: 'viewer'
     params: { id: string }
@@ -2610,19 +2610,19 @@ export interface Operations {
       simulado?: true
     }
   }
-  /** The same as a table for a spreadsheet: UTF-8, semicolons, decimal commas, no formulas */
+  /** Exports the results as CSV for a spreadsheet: UTF-8, semicolons, decimal commas, no formulas */
   'GET /execucoes/{id}/resultados.csv': {
     role: 'viewer'
     params: { id: string }
     answer: unknown
   }
-  /** The same as a workbook for a spreadsheet; no cell is a formula */
+  /** Exports the results as XLSX; no cell is a formula */
   'GET /execucoes/{id}/resultados.xlsx': {
     role: 'viewer'
     params: { id: string }
     answer: unknown
   }
-  /** One that is TRAVADO goes on where it stopped, and the resume is counted */
+  /** Resumes an execution with status TRAVADO; the resume is counted */
   'POST /execucoes/{id}/retomar': {
     role: 'operator'
     params: { id: string }
@@ -2643,7 +2643,7 @@ export interface Operations {
       retomados: number
     }
   }
-  /** Its documents with an error run again with new tries; what was bought for them is not bought again */
+  /** Retries the documents with an error, with new attempts; bought answers are not bought again */
   'POST /execucoes/{id}/reprocessar-erros': {
     role: 'operator'
     params: { id: string }
@@ -2664,7 +2664,7 @@ export interface Operations {
       reprocessados: number
     }
   }
-  /** Nothing more of it starts; what runs goes on to its end */
+  /** Pauses an execution: no further document starts; running documents continue */
   'POST /execucoes/{id}/pausar': {
     role: 'operator'
     params: { id: string }
@@ -2679,7 +2679,7 @@ export interface Operations {
       simulado: boolean
     }
   }
-  /** One that is PAUSADO goes on; where its cost limit paused it, it may cost as much again */
+  /** Continues an execution with status PAUSADO; after a pause by the cost limit the limit is granted once more */
   'POST /execucoes/{id}/continuar': {
     role: 'operator'
     params: { id: string }
@@ -2698,7 +2698,7 @@ export interface Operations {
       simulado: boolean
     }
   }
-  /** It is cancelled at once; documents that are done keep their results */
+  /** Cancels an execution at once; finished documents keep their results */
   'POST /execucoes/{id}/cancelar': {
     role: 'operator'
     params: { id: string }
@@ -2713,14 +2713,14 @@ export interface Operations {
       simulado: boolean
     }
   }
-  /** An execution, as it goes on, until it is over */
+  /** Streams the events of an execution until its end */
   'GET /execucoes/{id}/eventos': {
     role: 'viewer'
     params: { id: string }
     query: { after?: string; last_event_id?: string }
     answer: unknown
   }
-  /** One document in detail; what the AI wrote is for those who act */
+  /** Gets a document in detail; the raw answer of the AI only for operators and admins */
   'GET /execucoes/{id}/documentos/{codigo}': {
     role: 'viewer'
     params: { id: string; codigo: string }
@@ -2738,13 +2738,13 @@ export interface Operations {
     }
     answer: Documento
   }
-  /** One document that is ERRO or PULADO runs again; what was bought for it is not bought again */
+  /** Retries a document with status ERRO or PULADO; bought answers are not bought again */
   'POST /execucoes/{id}/documentos/{codigo}/reprocessar': {
     role: 'operator'
     params: { id: string; codigo: string }
     answer: Documento
   }
-  /** One document that is not done is PULADO, with the reason */
+  /** Skips an unfinished document: status PULADO, with the reason */
   'POST /execucoes/{id}/documentos/{codigo}/pular': {
     role: 'operator'
     params: { id: string; codigo: string }
@@ -2753,7 +2753,7 @@ export interface Operations {
     }
     answer: Documento
   }
-  /** The same documents once more, without an upload: all or some of them, with other settings */
+  /** Runs all or some documents of an execution again without an upload, with other settings */
   'POST /execucoes/{id}/nova': {
     role: 'operator'
     params: { id: string }
@@ -2794,14 +2794,14 @@ export interface Operations {
       simulado: boolean
     }
   }
-  /** Two executions side by side: how often they agree, which documents changed, and what each cost */
+  /** Compares two executions: agreement, changed documents and the cost of each */
   'GET /execucoes/{a}/comparar/{b}': {
     role: 'viewer'
     params: { a: string; b: string }
     query: { limit?: number; after?: string }
     answer: Comparacao
   }
-  /** Accepts answers that nobody has reviewed: all, or those with a category, a confidence or a code */
+  /** Accepts answers without a review: all, or by category, confidence or code */
   'POST /execucoes/{id}/aceitar': {
     role: 'operator'
     params: { id: string }
@@ -2819,7 +2819,7 @@ export interface Operations {
       simulado: boolean
     }
   }
-  /** How often the AI was right, by model and category, measured from the reviews of people */
+  /** Measures how often the AI was right, by model and category, from the reviews of people */
   'GET /projetos/{id}/precisao': {
     role: 'viewer'
     params: { id: string }
@@ -2839,7 +2839,7 @@ export interface Operations {
     }
     answer: Estimativa
   }
-  /** What it would cost and take to run its documents, or some of them, again */
+  /** Estimates the cost and the time of another run of all or some documents */
   'POST /execucoes/{id}/estimativa': {
     role: 'viewer'
     params: { id: string }
@@ -2858,20 +2858,20 @@ export interface Operations {
     }
     answer: Estimativa
   }
-  /** The question that the AI would get for a document of the next execution */
+  /** Shows the question that the AI would get for a document of the next execution */
   'GET /projetos/{id}/prompt': {
     role: 'viewer'
     params: { id: string }
     answer: Prompt
   }
-  /** The question that the AI gets for a document of this execution; with codigo, for that document */
+  /** Shows the question that the AI gets for a document of this execution; with `codigo`, for the named document */
   'GET /execucoes/{id}/prompt': {
     role: 'viewer'
     params: { id: string }
     query: { codigo?: string }
     answer: Prompt
   }
-  /** A product or a vehicle whose price is wanted */
+  /** Creates a quote for a product or a vehicle */
   'POST /api/quotes': {
     role: 'operator'
     body: {
@@ -2896,7 +2896,7 @@ export interface Operations {
       next: string | null
     }
   }
-  /** One quote: where it stands, its prices and its result */
+  /** Gets a quote with checkpoint, prices and result */
   'GET /api/quotes/{id}': {
     role: 'viewer'
     params: { id: string }
@@ -2908,7 +2908,7 @@ export interface Operations {
     params: { id: string }
     answer: undefined
   }
-  /** A price page as it was when its price was read, compressed with gzip */
+  /** Downloads a price page as it was when the price was read, compressed with gzip */
   'GET /api/quotes/{id}/pages/{n}': {
     role: 'viewer'
     params: { id: string; n: string }
@@ -2920,7 +2920,7 @@ export interface Operations {
     params: { id: string; n: string }
     answer: unknown
   }
-  /** Ends a quote that is not over; what it has found stays */
+  /** Cancels an unfinished quote; prices that were found stay */
   'POST /api/quotes/{id}/cancel': {
     role: 'operator'
     params: { id: string }
@@ -2947,13 +2947,13 @@ export interface Operations {
       simulado: boolean
     }
   }
-  /** The quotes of a batch as a table for a spreadsheet: UTF-8, semicolons, decimal commas, no formulas */
+  /** Exports the quotes of a batch as CSV for a spreadsheet: UTF-8, semicolons, decimal commas, no formulas */
   'GET /api/quotes/batch/{id}/results.csv': {
     role: 'viewer'
     params: { id: string }
     answer: unknown
   }
-  /** Ends the quotes of a batch that are not over; those that are done keep their results */
+  /** Cancels the unfinished quotes of a batch; finished quotes keep their results */
   'POST /api/quotes/batch/{id}/cancel': {
     role: 'operator'
     params: { id: string }
@@ -2962,20 +2962,20 @@ export interface Operations {
       status: "PENDING" | "PROCESSING" | "DONE" | "ERROR" | "CANCELLED" | "PAUSED"
     }
   }
-  /** Erases a batch that is over, with all its quotes */
+  /** Erases a finished batch with all its quotes */
   'DELETE /api/quotes/batch/{id}': {
     role: 'operator'
     params: { id: string }
     answer: undefined
   }
-  /** A quote, as it goes on, until it is over */
+  /** Streams the events of a quote until its end */
   'GET /api/quotes/{id}/events': {
     role: 'viewer'
     params: { id: string }
     query: { after?: string; last_event_id?: string }
     answer: unknown
   }
-  /** A batch of quotes, as it goes on, until it is over */
+  /** Streams the events of a batch of quotes until its end */
   'GET /api/quotes/batch/{id}/events': {
     role: 'viewer'
     params: { id: string }
@@ -3072,7 +3072,7 @@ export interface Operations {
       marked: number
     }
   }
-  /** A PDF to be processed; the answer comes before the processing begins */
+  /** Creates a document from a PDF; the response comes before the processing begins */
   'POST /api/documents': {
     role: 'operator'
     answer: {
@@ -3081,7 +3081,7 @@ export interface Operations {
       duplicate_of: string | null
     }
   }
-  /** The documents of the user, the newest first; an admin sees the documents of all users */
+  /** Lists the documents of the user, the newest first; an admin sees the documents of all users */
   'GET /api/documents': {
     role: 'viewer'
     query: { status?: "PENDING" | "PROCESSING" | "DONE" | "FAILED"; q?: string; limit?: number; after?: string }
@@ -3090,37 +3090,37 @@ export interface Operations {
       next: string | null
     }
   }
-  /** One document: its status, and what was read */
+  /** Gets a document with status and facts of the file */
   'GET /api/documents/{id}': {
     role: 'viewer'
     params: { id: string }
     answer: Document
   }
-  /** Erases a document: the file, the text, the picture, steps, failures and events */
+  /** Erases a document: file, text, picture, steps, failures and events */
   'DELETE /api/documents/{id}': {
     role: 'operator'
     params: { id: string }
     answer: undefined
   }
-  /** The text of a document */
+  /** Gets the text of a document */
   'GET /api/documents/{id}/text': {
     role: 'viewer'
     params: { id: string }
     answer: unknown
   }
-  /** A document as it was sent; a part of it with Range */
+  /** Downloads a document as it was sent, or a part of the file with Range */
   'GET /api/documents/{id}/download': {
     role: 'viewer'
     params: { id: string }
     answer: unknown
   }
-  /** A picture of the first page (WebP) */
+  /** Gets a picture of the first page (WebP) */
   'GET /api/documents/{id}/thumbnail': {
     role: 'viewer'
     params: { id: string }
     answer: unknown
   }
-  /** Processes a document again; one that waits or is being processed stays as it is */
+  /** Processes a document again; a waiting or running document stays as it is */
   'POST /api/documents/{id}/reprocess': {
     role: 'operator'
     params: { id: string }
@@ -3149,7 +3149,7 @@ export interface Operations {
       ids: (string)[]
     }
   }
-  /** Reads accounts and transactions from the bank; a request during a sync joins the sync */
+  /** Starts a sync of accounts and transactions; a request during a sync joins the sync */
   'POST /api/open-finance/sync': {
     role: 'operator'
     body: {
@@ -3163,7 +3163,7 @@ export interface Operations {
       simulado: boolean
     }
   }
-  /** The syncs, the newest first */
+  /** Lists the syncs, the newest first */
   'GET /api/open-finance/syncs': {
     role: 'viewer'
     query: { status?: "PENDING" | "PROCESSING" | "DONE" | "FAILED"; limit?: number; after?: string }
@@ -3172,13 +3172,13 @@ export interface Operations {
       next: string | null
     }
   }
-  /** One sync: its status, its counts, and what it waits for */
+  /** Gets a sync with status, counts and the reason of a wait */
   'GET /api/open-finance/syncs/{id}': {
     role: 'viewer'
     params: { id: string }
     answer: BankSync
   }
-  /** The connections with banks, and whether a bank waits for its customer */
+  /** Lists the connections with banks, and whether a bank waits for its customer */
   'GET /api/open-finance/items': {
     role: 'viewer'
     query: { limit?: number; after?: string }
@@ -3193,7 +3193,7 @@ export interface Operations {
     params: { id: string }
     answer: undefined
   }
-  /** The accounts with their balances */
+  /** Lists the accounts with their balances */
   'GET /api/open-finance/accounts': {
     role: 'viewer'
     query: { item_id?: string; limit?: number; after?: string }
@@ -3202,7 +3202,7 @@ export interface Operations {
       next: string | null
     }
   }
-  /** The transactions, the newest first */
+  /** Lists the transactions, the newest first */
   'GET /api/open-finance/transactions': {
     role: 'viewer'
     query: { from?: string; to?: string; account_id?: string; category?: string; type?: "CREDIT" | "DEBIT"; removed?: "true" | "false"; limit?: number; after?: string }
@@ -3211,20 +3211,20 @@ export interface Operations {
       next: string | null
     }
   }
-  /** Money in and money out by month and by category; without removed transactions */
+  /** Sums money in and money out by month and by category, without removed transactions */
   'GET /api/open-finance/totals': {
     role: 'viewer'
     query: { from?: string; to?: string; account_id?: string; category?: string; type?: "CREDIT" | "DEBIT" }
     answer: BankTotals
   }
-  /** An image to be processed: as the field image of a form, or as the body itself */
+  /** Creates a snap from an image: the field `image` of a form, or the body itself */
   'POST /api/snaps': {
     role: 'operator'
     answer: {
       id: string
     }
   }
-  /** Snaps, the oldest first */
+  /** Lists snaps, the oldest first */
   'GET /api/snaps': {
     role: 'viewer'
     query: { status?: "PENDING" | "PROCESSING" | "DONE" | "FAILED"; order?: "oldest" | "newest"; limit?: number; after?: string }
@@ -3233,25 +3233,25 @@ export interface Operations {
       next: string | null
     }
   }
-  /** One snap: where it stands, and what was measured */
+  /** Gets a snap with status and measures */
   'GET /api/snaps/{id}': {
     role: 'viewer'
     params: { id: string }
     answer: Snap
   }
-  /** Erases a snap: image, measures, steps, failures and events; one that is not over is cancelled first */
+  /** Erases a snap: image, measures, steps, failures and events; an unfinished snap is cancelled first */
   'DELETE /api/snaps/{id}': {
     role: 'operator'
     params: { id: string }
     answer: undefined
   }
-  /** The image as it was sent */
+  /** Downloads the image as it was sent */
   'GET /api/snaps/{id}/image': {
     role: 'viewer'
     params: { id: string }
     answer: unknown
   }
-  /** A schedule of shifts: people, shifts, demand and rules */
+  /** Creates a schedule of shifts from people, shifts, demand and rules */
   'POST /api/planner/generate-schedule': {
     role: 'operator'
     body: {
@@ -3311,21 +3311,21 @@ export interface Operations {
       id: string
     }
   }
-  /** The demand per weekday and hour, from a table of visits: CSV or XLSX */
+  /** Extracts the demand per weekday and hour from a table of visits (CSV or XLSX) */
   'POST /api/planner/extract-demand': {
     role: 'operator'
     answer: {
       id: string
     }
   }
-  /** Thumbnails of an image or of the first page of a PDF: WebP in two sizes */
+  /** Creates thumbnails of an image or of the first page of a PDF: WebP in two sizes */
   'POST /api/planner/generate-thumbnail': {
     role: 'operator'
     answer: {
       id: string
     }
   }
-  /** Jobs of the planner, the newest first */
+  /** Lists the jobs of the planner, the newest first */
   'GET /api/planner/jobs': {
     role: 'viewer'
     query: { status?: "PENDING" | "RUNNING" | "COMPLETED" | "FAILED"; kind?: "generate-schedule" | "extract-demand" | "generate-thumbnail"; limit?: number; after?: string }
@@ -3334,19 +3334,19 @@ export interface Operations {
       next: string | null
     }
   }
-  /** One job of the planner: status, heartbeat, progress, result */
+  /** Gets a job of the planner with status, heartbeat, progress and result */
   'GET /api/planner/jobs/{id}': {
     role: 'viewer'
     params: { id: string }
     answer: PlannerJob
   }
-  /** Erases a job with its input, result, files, failures and events; one that is not over is cancelled first */
+  /** Erases a job with its input, result, files, failures and events; an unfinished job is cancelled first */
   'DELETE /api/planner/jobs/{id}': {
     role: 'operator'
     params: { id: string }
     answer: undefined
   }
-  /** The schedule or the demand as a table for a spreadsheet: UTF-8, semicolons, no formulas */
+  /** Exports the schedule or the demand as CSV for a spreadsheet: UTF-8, semicolons, no formulas */
   'GET /api/planner/jobs/{id}/result.csv': {
     role: 'viewer'
     params: { id: string }
@@ -3358,7 +3358,7 @@ export interface Operations {
     params: { id: string; size: string }
     answer: unknown
   }
-  /** This API as OpenAPI 3.1 */
+  /** Gets this API as OpenAPI 3.1 */
   'GET /api/openapi.json': {
     role: 'viewer'
     answer: {
@@ -3366,12 +3366,12 @@ export interface Operations {
       paths: Record<string, unknown>
     }
   }
-  /** This API as a page */
+  /** Gets this API as a page */
   'GET /api/docs': {
     role: 'viewer'
     answer: unknown
   }
-  /** How that page looks */
+  /** Gets the style sheet of the page */
   'GET /api/docs.css': {
     role: 'open'
     answer: unknown

@@ -51,7 +51,7 @@ export const batchActionRoutes: readonly Route[] = [
   actionRoute({
     path: 'resume',
     name: 'resumeBatch',
-    summary: 'A paused or a stalled batch goes on; the resume of a stalled one is counted',
+    summary: 'Resumes a paused or a stalled batch; a resume of a stalled batch is counted',
     errors: ['resumes_spent', 'batch_cancelled', 'batch_state'],
     more: { resumed: count.meta({ description: 'items that are not final and go on' }) },
     apply: ({ engine, by, id }) => engine.batches.resume(id, by),
@@ -59,7 +59,7 @@ export const batchActionRoutes: readonly Route[] = [
   actionRoute({
     path: 'retry-failed',
     name: 'retryFailed',
-    summary: 'Its failed items, or those of one cause, run again with a new budget of tries',
+    summary: 'Retries the failed items of a batch, or the failed items of one cause, with a new budget of attempts',
     errors: ['batch_cancelled'],
     body: z.strictObject({ cause: cause.optional() }).optional(),
     more: {
@@ -71,21 +71,21 @@ export const batchActionRoutes: readonly Route[] = [
   actionRoute({
     path: 'pause',
     name: 'pauseBatch',
-    summary: 'Nothing more of it starts; what runs goes on to its end',
+    summary: 'Pauses a batch: no further item starts; running items continue',
     errors: ['batch_cancelled', 'batch_state'],
     apply: ({ engine, by, id }) => engine.batches.pause(id, by),
   }),
   actionRoute({
     path: 'cancel',
     name: 'cancelBatch',
-    summary: 'It is cancelled at once; its items follow in chunks, running attempts lose their lease',
+    summary: 'Cancels a batch at once; items follow in chunks, and running attempts lose their lease',
     errors: ['batch_state'],
     apply: ({ engine, by, id }) => engine.batches.cancel(id, by),
   }),
   actionRoute({
     path: 'priority',
     name: 'setBatchPriority',
-    summary: 'Another priority for its items that wait and those still to come: 0 is first, 9 last',
+    summary: 'Changes the priority of the waiting and future items of a batch: 0 is first, 9 last',
     errors: ['batch_cancelled', 'batch_state'],
     body: z.strictObject({ priority: z.int().min(0).max(9) }),
     more: { moved: count },

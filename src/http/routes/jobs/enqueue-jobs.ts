@@ -106,7 +106,7 @@ export const enqueueRoutes: readonly Route[] = [
     path: '/api/v1/jobs',
     name: 'enqueueJobs',
     tag: 'jobs',
-    summary: 'Enqueues one job, or up to 10,000 of any kinds, all or none of them',
+    summary: 'Enqueues one job, or up to 10,000 jobs of any kinds: all or none',
     role: 'operator',
     body: z.union([order, orders, z.strictObject({ jobs: orders })]),
     largest,

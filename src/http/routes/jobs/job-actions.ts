@@ -83,7 +83,8 @@ export const jobActionRoutes: readonly Route[] = [
     path: '/api/v1/jobs/cancel',
     name: 'cancelJobs',
     tag: 'jobs',
-    summary: 'Cancels all that the filter names and that have not ended, for some seconds; again until it is done',
+    summary:
+      'Cancels the jobs of a filter that are not final. A request works for some seconds; repeat the request until `done`',
     role: 'operator',
     body: z.strictObject({
       state: z.enum(['waiting', 'running', 'stalled']).optional(),
@@ -99,7 +100,7 @@ export const jobActionRoutes: readonly Route[] = [
     path: '/api/v1/jobs/retry',
     name: 'retryJobs',
     tag: 'jobs',
-    summary: 'Runs all that the filter names and that failed (or were skipped or cancelled) again',
+    summary: 'Retries the failed, skipped or cancelled jobs of a filter',
     role: 'operator',
     body: z.strictObject({
       state: z.enum(['failed', 'skipped', 'cancelled']).optional(),
@@ -118,7 +119,7 @@ export const jobActionRoutes: readonly Route[] = [
     name: 'eraseJobs',
     tag: 'jobs',
     summary:
-      'Erases all that the filter names and that are final, with everything about them, for some seconds; again until it is done',
+      'Erases the final jobs of a filter with all their data. A request works for some seconds; repeat the request until `done`',
     role: 'admin',
     body: z.strictObject({
       state: z.enum(finalStates).optional(),
@@ -135,7 +136,7 @@ export const jobActionRoutes: readonly Route[] = [
     path: '/api/v1/jobs/{id}',
     name: 'updateJob',
     tag: 'jobs',
-    summary: 'Changes a job that waits: its earliest start, its priority, its whole input; one that has started is 409',
+    summary: 'Changes the earliest start, the priority or the input of a waiting job; 409 if the job has started',
     role: 'operator',
     params: idParams,
     body: z.strictObject({
@@ -171,21 +172,21 @@ export const jobActionRoutes: readonly Route[] = [
       return engine.jobs.update(params.id, changes, { by: who.user })
     },
   }),
-  actionRoute('cancel', 'cancelJob', 'Ends it; a running attempt loses its lease at once', (engine, id, by) =>
+  actionRoute('cancel', 'cancelJob', 'Cancels a job; a running attempt loses its lease at once', (engine, id, by) =>
     engine.jobs.cancel(id, by),
   ),
-  actionRoute('resume', 'resumeJob', 'A stalled one goes on', (engine, id, by) => engine.jobs.resume(id, by)),
+  actionRoute('resume', 'resumeJob', 'Resumes a stalled job', (engine, id, by) => engine.jobs.resume(id, by)),
   actionRoute(
     'retry',
     'retryJob',
-    'Runs one that failed, was skipped or cancelled again, after its last step',
+    'Retries a failed, skipped or cancelled job after its last saved step',
     (engine, id, by) => engine.jobs.retry(id, by),
     runsAgain,
   ),
   actionRoute(
     'rerun',
     'rerunJob',
-    'Runs one that has ended again from scratch',
+    'Runs a final job again from the start, without its saved steps',
     async (engine, id, by) => {
       refuseInternalKind(engine, (await jobOf(engine, id)).kind)
       return engine.jobs.rerun(id, by)
@@ -197,7 +198,7 @@ export const jobActionRoutes: readonly Route[] = [
     path: '/api/v1/jobs/{id}/skip',
     name: 'skipJob',
     tag: 'jobs',
-    summary: 'It shall not run, or not again: it ends as skipped, with the reason',
+    summary: 'Skips a job: the job ends as `skipped`, with the reason',
     role: 'operator',
     params: idParams,
     body: skipBody,
