@@ -37,6 +37,7 @@ test('the three jobs run from the request to the result, and each has the fields
 
   expect(schedule.result).toMatchObject({ status: 'optimal', gap_percent: 0, shortages: [] })
   expect(schedule.result.assignments).toHaveLength(4)
+  expect(schedule.progress).toMatchObject({ done: 60, total: 60, note: 'escala pronta', gap_percent: 0 })
   expect(schedule.result.people.find((each: { person: string }) => each.person === 'Bia').nights).toBe(0)
   const table = await t.ask('GET', `/api/planner/jobs/${ids[0]}/result.csv`)
   expect(table.headers.get('content-type')).toBe('text/csv; charset=utf-8')
@@ -93,6 +94,13 @@ test('a request that cannot be is a 400 with the field, and creates nothing', as
     'bad_request',
     'demand[0].shift',
   ])
+  const messageIn = async (language: string) => {
+    const body = { ...smallProblem, people: [{ name: 'Ana', avoids: ['Madrugada'] }] }
+    const headers = { 'accept-language': language }
+    return (await t.ask('POST', '/api/planner/generate-schedule', { body, headers })).body.error.message
+  }
+  expect(await messageIn('pt')).toBe('people[0].avoids[0] não serve: não existe o turno "Madrugada"')
+  expect(await messageIn('en')).toContain('there is no shift "Madrugada"')
   const empty = await t.fetch(
     new Request('http://127.0.0.1:3000/api/planner/extract-demand', { method: 'POST', body: new FormData() }),
   )

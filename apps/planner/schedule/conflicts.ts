@@ -3,8 +3,8 @@
  *
  * A schedule without any work keeps every rule that keeps people away, so a rule that demands people is always part of the collision. The
  * search leaves out a rule at a time: if there is still no schedule, the rule is not needed for the collision and stays out. The remaining
- * rules collide, and without any one of them a schedule exists. A second program covers as much of the demand as possible, and shows the
- * places that stay uncovered.
+ * rules collide, and any one of them less, the others fit. A second program keeps all limits, covers as much of the demand as possible, and
+ * shows the places that stay uncovered.
  */
 import { demandRules, limitRules, type ModelOptions, type Rule, type ScheduleModel } from './model.ts'
 import type { Problem, Shortage } from './problem.ts'
@@ -15,7 +15,7 @@ export interface Conflict {
   rules: Rule[]
   /** false: the time was up before the proof that every rule of the list is needed. */
   isProved: boolean
-  /** Places that stay uncovered, whatever the schedule: the most that can be covered leaves these. */
+  /** Places that stay uncovered by a schedule that keeps all limits and covers the most that was found in time. */
   places: (Shortage | MissingHours)[]
 }
 
@@ -26,25 +26,31 @@ interface MissingHours {
   missing: number
 }
 
-/** A person decides fastest about the rules at the front: these are tried last, so that the list names them. */
+/**
+ * Of several collisions the list names the rules at the end of this order. A problem cannot change the rule of one shift a day, so this rule
+ * counts while the search decides about all others, and the list names the rule only if the others need it.
+ */
 const searchOrder: readonly Rule[] = [
-  'shift_skill', 'one_shift_a_day', 'days_off', 'availability', 'days_in_row', 'nights', 'min_rest', 'max_hours',
-  'min_hours', 'skills', 'demand',
+  'shift_skill', 'days_off', 'availability', 'days_in_row', 'nights', 'min_rest', 'max_hours', 'min_hours', 'skills',
+  'demand', 'one_shift_a_day',
 ] // biome-ignore format: in the order of the search
 
 export function conflictsOf(
   problem: Problem,
   ask: (options: ModelOptions) => Answer & { model: ScheduleModel },
+  progress: (searched: number, rules: number) => void,
 ): Conflict {
   const left = new Set<Rule>()
   let isProved = true
-  for (const rule of searchOrder) {
+  for (const [searched, rule] of searchOrder.entries()) {
+    progress(searched, searchOrder.length)
     const { status } = ask({ without: new Set([...left, rule]), elastic: false, anySchedule: true })
     if (status === 'infeasible') left.add(rule)
     else if (status === 'time_limit') isProved = false
   }
+  progress(searchOrder.length, searchOrder.length)
   const rules = [...demandRules, ...limitRules].filter(rule => !left.has(rule))
-  return { rules, isProved, places: placesOf(problem, ask({ elastic: true, anySchedule: true, without: left })) }
+  return { rules, isProved, places: placesOf(problem, ask({ elastic: true, anySchedule: true })) }
 }
 
 function placesOf(problem: Problem, { values, model }: Answer & { model: ScheduleModel }): Conflict['places'] {

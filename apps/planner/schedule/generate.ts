@@ -19,18 +19,27 @@ const thread = new URL('./solver-thread.js', import.meta.url)
 export default async (ctx: JobContext, problem: Problem): Promise<Schedule> => {
   const total = problem.time_limit_seconds
   await ctx.progress({ done: 0, total, note: 'montando o problema' })
-  const solved = await solveInThread(problem, ctx.signal, ({ seconds, cost, gapPercent }) => {
-    const found =
-      cost === null || gapPercent === null
-        ? 'procurando a primeira escala'
-        : `escala encontrada; diferença para a melhor possível: até ${gapPercent.toFixed(1).replace('.', ',')} %`
+  const solved = await solveInThread(problem, ctx.signal, progress => {
     // Progress is for people; a lost note is no failure of the job.
-    ctx
-      .progress({ done: Math.min(Math.floor(seconds), total), total, note: found, cost, gap_percent: gapPercent })
-      .catch(() => {})
+    ctx.progress(noteOf(progress, total)).catch(() => {})
   })
-  if ('schedule' in solved) return solved.schedule
-  throw troubleOf(solved, problem)
+  if (!('schedule' in solved)) throw troubleOf(solved, problem)
+  const { cost, gap_percent } = solved.schedule
+  await ctx.progress({ done: total, total, note: 'escala pronta', cost, gap_percent }).catch(() => {})
+  return solved.schedule
+}
+
+function noteOf(progress: SolverProgress, total: number) {
+  if ('searched' in progress) {
+    const note = 'nenhuma escala cumpre todas as regras; procurando quais colidem'
+    return { done: progress.searched, total: progress.rules, note }
+  }
+  const { seconds, cost, gapPercent } = progress
+  const note =
+    cost === null || gapPercent === null
+      ? 'procurando a primeira escala'
+      : `escala encontrada; diferença para a melhor possível: até ${gapPercent.toFixed(1).replace('.', ',')} %`
+  return { done: Math.min(Math.floor(seconds), total), total, note, cost, gap_percent: gapPercent }
 }
 
 function troubleOf(solved: Exclude<Solved, { schedule: Schedule }>, problem: Problem): Error {

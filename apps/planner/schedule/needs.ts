@@ -91,16 +91,21 @@ export class Horizon {
     })
   }
 
-  /** A shift covers an hour if the shift lasts for the whole hour. The shift may have begun on the day before. */
+  /**
+   * A shift covers an hour if the shift lasts for the whole hour. The shift may have begun on the day before. Hours of the first day that only
+   * a shift of the day before the plan covers are no need of this plan: nobody of this plan could work there.
+   */
   #needsOfHours(day: number): Need[] {
     return Array.from({ length: 24 }, (_, hour) => hour).flatMap(hour => {
       const entry = this.#entryOf(day, each => each.hour === hour)
-      const cells = [day, day - 1].flatMap(begun =>
+      const covering = [day, day - 1].flatMap(begun =>
         this.shifts.flatMap(({ start, end }, shift) => {
           const from = (day - begun) * dayMinutes + hour * 60
-          return begun >= 0 && start <= from && from + 60 <= end ? [{ day: begun, shift }] : []
+          return start <= from && from + 60 <= end ? [{ day: begun, shift }] : []
         }),
       )
+      const cells = covering.filter(cell => cell.day >= 0)
+      if (cells.length === 0 && covering.length > 0) return []
       return needsOf(entry, { day, shift: null, hour, cells })
     })
   }

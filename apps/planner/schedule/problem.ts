@@ -7,7 +7,10 @@ import { dayOf } from './calendar.ts'
 
 const name = z.string().trim().min(1).max(100)
 const time = z.string().regex(/^(?:[01]\d|2[0-3]):[0-5]\d$|^24:00$/, 'HH:MM')
-const date = z.string().refine(text => dayOf(text) !== undefined, 'YYYY-MM-DD')
+const date = z.string().refine(text => dayOf(text) !== undefined, {
+  message: 'it is a date such as 2026-01-31',
+  params: { pt: 'deve ser uma data como 2026-01-31' },
+})
 const weekday = z.number().int().min(0).max(6).meta({ description: '0: Sunday, 6: Saturday' })
 const hoursOfWeek = z.number().min(0).max(168)
 
@@ -51,10 +54,12 @@ const demand = z
   })
   .refine(each => (each.shift === undefined) !== (each.hour === undefined), {
     message: 'either `shift` or `hour`',
+    params: { pt: 'ou `shift` ou `hour`' },
     path: ['shift'],
   })
   .refine(each => each.date === undefined || each.weekday === undefined, {
     message: 'either `date` or `weekday`',
+    params: { pt: 'ou `date` ou `weekday`' },
     path: ['weekday'],
   })
   .meta({
@@ -87,22 +92,28 @@ const shape = z.strictObject({
 })
 
 export const problem = shape.superRefine((given, context) => {
-  const refuse = (path: (string | number)[], message: string) =>
-    context.addIssue({ code: 'custom', path, message, input: given })
+  const refuse = (path: (string | number)[], message: string, pt: string) =>
+    context.addIssue({ code: 'custom', path, message, params: { pt }, input: given })
   const shifts = new Set(given.shifts.map(each => each.name))
-  repeated(given.people, (index, who) => refuse(['people', index, 'name'], `two people are named "${who}"`))
-  repeated(given.shifts, (index, what) => refuse(['shifts', index, 'name'], `two shifts are named "${what}"`))
+  const noShift = (path: (string | number)[], name: string) =>
+    refuse(path, `there is no shift "${name}"`, `não existe o turno "${name}"`)
+  repeated(given.people, (index, who) =>
+    refuse(['people', index, 'name'], `two people are named "${who}"`, `duas pessoas têm o nome "${who}"`),
+  )
+  repeated(given.shifts, (index, what) =>
+    refuse(['shifts', index, 'name'], `two shifts are named "${what}"`, `dois turnos têm o nome "${what}"`),
+  )
   for (const [index, each] of given.shifts.entries())
-    if (each.start === '24:00') refuse(['shifts', index, 'start'], 'a shift starts before 24:00')
+    if (each.start === '24:00')
+      refuse(['shifts', index, 'start'], 'a shift starts before 24:00', 'um turno começa antes das 24:00')
   for (const [index, each] of given.demand.entries())
-    if (each.shift !== undefined && !shifts.has(each.shift))
-      refuse(['demand', index, 'shift'], `there is no shift "${each.shift}"`)
+    if (each.shift !== undefined && !shifts.has(each.shift)) noShift(['demand', index, 'shift'], each.shift)
   for (const [index, each] of given.people.entries()) {
     for (const list of ['prefers', 'avoids'] as const)
       for (const [at, wished] of each[list].entries())
-        if (!shifts.has(wished)) refuse(['people', index, list, at], `there is no shift "${wished}"`)
+        if (!shifts.has(wished)) noShift(['people', index, list, at], wished)
     if (each.min_hours_week > each.max_hours_week)
-      refuse(['people', index, 'min_hours_week'], 'it is more than max_hours_week')
+      refuse(['people', index, 'min_hours_week'], 'it is more than max_hours_week', 'é mais que max_hours_week')
   }
 })
 

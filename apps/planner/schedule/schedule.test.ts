@@ -6,7 +6,7 @@ import { violations } from './check.ts'
 import { conflictText } from './conflict-text.ts'
 import { Horizon } from './needs.ts'
 import { type Assignment, type Problem, problem } from './problem.ts'
-import { loadSolver, type Schedule, type Solved } from './solve.ts'
+import { loadSolver, type Schedule, type Solved, type SolverProgress } from './solve.ts'
 
 let solve: Awaited<ReturnType<typeof loadSolver>>
 beforeAll(async () => {
@@ -190,6 +190,23 @@ test('the rules that collide are named with their numbers, and without any one o
   ).toContain('o mínimo de horas por semana')
 })
 
+test('a rule that nobody can change is no reason to name another rule, and what is missing counts with all rules', () => {
+  // Seven shifts of 8 h are 56 h, and six days in a row 48 h.
+  const given = { ...smallProblem, days: 7, people: [{ name: 'Ana', min_hours_week: 60, max_hours_week: 80 }] }
+  expect(wordsOf({ ...given, demand: [{ shift: 'Manhã', people: 0 }] })).toBe(
+    'o mínimo de horas por semana e um turno por pessoa e dia. Faltam: 12 h de Ana na semana de 2030-03-04',
+  )
+})
+
+test('the search for the colliding rules reports its progress', () => {
+  const told: SolverProgress[] = []
+  const given = problem.parse({ ...smallProblem, demand: [{ shift: 'Noite', people: 9 }] })
+  solve(given, { progress: progress => told.push(progress) })
+  const searched = told.flatMap(each => ('searched' in each ? [each] : []))
+  expect(searched[0]).toEqual({ searched: 0, rules: 11 })
+  expect(searched.at(-1)).toEqual({ searched: 11, rules: 11 })
+})
+
 test('a demand that may stay uncovered stays uncovered as little as possible, and the schedule says where', () => {
   const given = { ...smallProblem, people: [{ name: 'Ana' }], allow_shortage: true }
   const { assignments, shortages, status } = scheduleOf(solved(given))
@@ -217,8 +234,8 @@ test('when the time is up, the best schedule so far comes with its gap, and prog
     balance_hours: true,
     time_limit_seconds: 3,
   })
-  const told: number[] = []
-  const answer = solve(given, { progress: ({ seconds }) => told.push(seconds) })
+  const told: SolverProgress[] = []
+  const answer = solve(given, { progress: progress => told.push(progress) })
   expect(told.length).toBeGreaterThan(0)
   if (!('schedule' in answer)) {
     // A slow machine finds none in so few seconds; the end is still one of the two.
@@ -242,6 +259,26 @@ test('demand per hour counts every shift that lasts for the hour, also one that 
     { date: '2030-03-04', shift: 'Noite', person: 'Ana' },
     { date: '2030-03-04', shift: 'Noite', person: 'Bia' },
   ])
+})
+
+test('demand of every hour: the hours that only a shift of the day before the plan covers belong to the plan before', () => {
+  const given = {
+    start: '2030-03-04',
+    days: 2,
+    people: ['Ana', 'Bia', 'Caio', 'Davi'].map(name => ({ name })),
+    shifts,
+    demand: Array.from({ length: 24 }, (_, hour) => ({ hour, people: 1 })),
+  }
+  const { status, assignments } = scheduleOf(solved(given))
+  expect(status).toBe('optimal')
+  for (const date of ['2030-03-04', '2030-03-05'])
+    expect(assignments.filter(each => each.date === date).map(({ shift }) => shift)).toEqual(
+      shifts.map(({ name }) => name),
+    )
+  // An hour without any shift stays a demand that nobody can cover.
+  expect(wordsOf({ ...given, shifts: [shifts[0]], demand: [{ hour: 3, people: 1 }] })).toBe(
+    'a demanda de pessoas. Faltam: 1 pessoa em 2030-03-04 3 h; 1 pessoa em 2030-03-05 3 h',
+  )
 })
 
 test('a problem that is too large for the memory is refused with its size', () => {

@@ -9,13 +9,16 @@ import { type Conflict, conflictsOf } from './conflicts.ts'
 import { type ModelOptions, modelOf, mostColumns, type ScheduleModel } from './model.ts'
 import type { Assignment, Problem, Shortage } from './problem.ts'
 
-export interface SolverProgress {
-  seconds: number
-  /** null: no schedule yet. */
-  cost: number | null
-  /** Percent between the cost and the lowest possible cost; null: no schedule yet. */
-  gapPercent: number | null
-}
+export type SolverProgress =
+  | {
+      seconds: number
+      /** null: no schedule yet. */
+      cost: number | null
+      /** Percent between the cost and the lowest possible cost; null: no schedule yet. */
+      gapPercent: number | null
+    }
+  /** No schedule exists: the rules that the search for the collision has tried, of all rules. */
+  | { searched: number; rules: number }
 
 export interface Schedule {
   /** `optimal`: no better schedule exists. `feasible`: the time was up before the proof. */
@@ -52,7 +55,11 @@ export const loadSolver = async (): Promise<(problem: Problem, options?: SolveOp
   return (problem, options) => solve(highs, problem, options)
 }
 
-function solve(highs: Highs, problem: Problem, { progress, conflictSeconds = 10 }: SolveOptions = {}): Solved {
+function solve(
+  highs: Highs,
+  problem: Problem,
+  { progress = () => {}, conflictSeconds = 10 }: SolveOptions = {},
+): Solved {
   const model = modelOf(problem)
   if (model.columns.length > mostColumns)
     return { trouble: 'too_large', columns: model.columns.length, most: mostColumns }
@@ -62,7 +69,8 @@ function solve(highs: Highs, problem: Problem, { progress, conflictSeconds = 10 
       const asked = modelOf(problem, options)
       return { model: asked, ...run(highs, asked, conflictSeconds) }
     }
-    return { trouble: 'infeasible', conflict: conflictsOf(problem, ask) }
+    const searched = (searched: number, rules: number) => progress({ searched, rules })
+    return { trouble: 'infeasible', conflict: conflictsOf(problem, ask, searched) }
   }
   if (answer.values === null) return { trouble: 'no_time' }
   const schedule = scheduleOf(model, answer.values, answer)
@@ -99,7 +107,8 @@ function run(
   }
   return highs.withModel(data, (model: Model): Answer => {
     // Nothing is unbounded, because no column has a negative cost: "infeasible or unbounded" is infeasible.
-    model.options.set({ output_flag: false, time_limit: seconds })
+    // Without a gap that HiGHS accepts by default, `optimal` means that no better schedule exists.
+    model.options.set({ output_flag: false, time_limit: seconds, mip_rel_gap: 0 })
     const { optimal, infeasible, unboundedOrInfeasible } = highs.constants.modelStatus
     let told = 0
     const { modelStatus } = model.run({

@@ -12,13 +12,18 @@ export function validate<S extends z.ZodType>(schema: S, given: unknown, where: 
   throw new RetomaError('bad_request', { field: fieldOf(issue) || where, problem: problemOf(issue) })
 }
 
-/** A message of the schema's own, if there is one, is the same in both languages. */
+/** A message of the schema's own, if there is one, is the same in both languages, unless `params.pt` of a refinement has the Portuguese. */
 function problemOf(issue: Issue) {
   const messageIn = (language: Language) => validationMessage(language)(issue as z.core.$ZodRawIssue)
   const en = messageIn('en')
   return issue.message === '' || issue.message === en
     ? localized(en, messageIn('pt'))
-    : localized(issue.message, issue.message)
+    : localized(issue.message, portugueseOf(issue) ?? issue.message)
+}
+
+function portugueseOf(issue: Issue): string | undefined {
+  const pt = issue.code === 'custom' ? issue.params?.pt : undefined
+  return typeof pt === 'string' ? pt : undefined
 }
 
 /** `jobs[3].priority`; for an unknown name, the name. */
