@@ -104,8 +104,9 @@ test('the search finds words in Portuguese and in English, in any form, with and
   const texts: Record<string, string> = {
     'aluguel.pdf':
       'Contrato de locação residencial entre as partes, que não será renovado sem as obrigações do locatário',
-    'lease.pdf': 'The tenants shall be paying the rent on the first day of each month and this is not a warranty',
-    'Relatório_2024.pdf': '東京 契約書',
+    'lease.pdf':
+      'The tenants shall be paying the rent on the first day of each month and this is not a warranty for the shoes',
+    'Relatório_2024_Cotações.pdf': '東京 契約書',
   }
   const t = await documentsDoor({
     read: async (_ctx, _path, name) => ({ pages: 1, title: '', text: texts[name]!, isComplete: true }),
@@ -113,7 +114,7 @@ test('the search finds words in Portuguese and in English, in any form, with and
   for (const name of Object.keys(texts)) await t.send({ name })
   const found = async (q: string) =>
     (await t.list(`?q=${encodeURIComponent(q)}`)).items.map((each: { filename: string }) => each.filename).sort()
-  expect(await found('relatorio')).toEqual(['Relatório_2024.pdf'])
+  expect(await found('relatorio')).toEqual(['Relatório_2024_Cotações.pdf'])
   await t.work()
   for (const q of [
     'locação',
@@ -122,12 +123,16 @@ test('the search finds words in Portuguese and in English, in any form, with and
     'obrigação',
     'obrigações',
     'obrigacoes',
+    'obrigacao',
+    'locacoes',
     'contratos',
     '"contrato de locação"',
   ])
     expect(await found(q), q).toEqual(['aluguel.pdf'])
-  for (const q of ['tenant', 'paid OR paying', 'rents month']) expect(await found(q), q).toEqual(['lease.pdf'])
-  for (const q of ['relatório', 'relatorio 2024', '契約書']) expect(await found(q), q).toEqual(['Relatório_2024.pdf'])
+  for (const q of ['tenant', 'shoes', 'shoe', 'paid OR paying', 'rents month'])
+    expect(await found(q), q).toEqual(['lease.pdf'])
+  for (const q of ['relatório', 'relatorio 2024', 'relatorio cotacao', '契約書'])
+    expect(await found(q), q).toEqual(['Relatório_2024_Cotações.pdf'])
   for (const q of ['inexistente', 'locação tenant', "' | ! & (", 'de', '-']) expect(await found(q), q).toEqual([])
 })
 

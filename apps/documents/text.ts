@@ -17,12 +17,16 @@ export const oneLine = (text: string): string =>
 export const cleanText = (text: string): string =>
   storable(text.replaceAll(/\r\n?/g, '\n').replaceAll(/(?![\n\t])\p{Cc}+/gu, ' '))
 
-/** Without accents and in lower case: "Cotações" and "cotacoes" are the same word. */
+/**
+ * Without accents and in lower case: "Cotações" and "cotacoes" are the same word. The plurals of -ão become the singular, because the
+ * stemmer of PostgreSQL knows these plurals only with their accents.
+ */
 export const folded = (text: string): string =>
   text
     .normalize('NFD')
     .replaceAll(/\p{M}+/gu, '')
     .toLowerCase()
+    .replaceAll(/(?<=\p{L})(?:oes|aes)(?!\p{L})/gu, 'ao')
 
 /** The words of a file name: the parser of PostgreSQL takes `contrato_2024.pdf` for one word. */
 export const wordsOf = (name: string): string => name.replaceAll(/[^\p{L}\p{N}]+/gu, ' ').trim()

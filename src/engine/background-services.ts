@@ -114,7 +114,9 @@ export class BackgroundServices {
     this.#watchdog ??= ticking('watchdog', watchEvery, () => this.tick())
     this.#janitor ??= ticking('janitor', janitorMs, async () => void (await this.clean()), janitorAfterMs)
     if (schedules.length > 0) this.#schedules ??= ticking('scheduler', pollIntervalMs, () => this.schedule())
-    if (guards.length > 0) this.#guarding ??= ticking('guards', guardEveryMs, () => this.guard())
+    // The first sweep of a process waits: after an outage, jobs of crashed processes run again first, and their rows then show progress.
+    const firstSweepMs = Math.min(guardEveryMs, ...guards.map(({ every }) => every))
+    if (guards.length > 0) this.#guarding ??= ticking('guards', guardEveryMs, () => this.guard(), firstSweepMs)
     if (notify !== undefined) this.#notifying ??= ticking('check for incidents', incidentEveryMs, () => this.notify())
   }
 

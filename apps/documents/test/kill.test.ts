@@ -72,6 +72,9 @@ test('killed in the middle of an upload and of a PDF: what was answered 202 is D
   const rows = () =>
     sql<{ status: string; filename: string }>(`select status, filename, attempt from documents.documents order by id`)
   expect((await rows())[0]).toMatchObject({ status: 'PROCESSING', filename: 'um.pdf', attempt: 1 })
+  // The machine was off for an hour. The guard is due at the next start, and the document must run again all the same.
+  await sql(`update documents.documents set updated_at = updated_at - interval '1 hour'`)
+  await sql(`update retoma.guard set swept_at = swept_at - interval '1 hour'`)
 
   const again = await start(url)
   await lock.release()
