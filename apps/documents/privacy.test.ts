@@ -35,6 +35,7 @@ test('every route with an id answers another user as if the document did not exi
     }
     const unknown = await ask(nobodys, t.rui)
     expect(unknown.status, `${method} ${path}`).toBe(404)
+    expect(unknown.names, `${method} ${path}`).toContain('content-length')
     for (const id of t.ids) expect(await ask(id, t.rui), `${method} ${path}`).toEqual(unknown)
   }
   expect((await t.engine.query(`select * from documents.documents order by id`)).rows).toEqual(before.rows)

@@ -52,17 +52,22 @@ async function besideWork({ room, scale, say, hold, atMost, database }) {
   let seconds = 0
   const busy = await read(async () => {
     const began = performance.now()
-    for (const [n, bytes] of pdfs.entries()) {
+    const uploads = pdfs.map((bytes, n) => {
       const form = new FormData()
       form.set('file', new File([bytes], `livro-${n}.pdf`))
-      await ask('/api/documents', `user${n}`, form)
-    }
-    for (let n = 0; n < 20; n++) await ask('/api/open-finance/sync', `user${n}`, '{}')
+      return ask('/api/documents', `user${n}`, form)
+    })
+    const syncs = Array.from({ length: 20 }, (_, n) => ask('/api/open-finance/sync', `user${n}`, '{}'))
+    await Promise.all([...uploads, ...syncs])
     await until(async () => (await openWork(database)) === 0, { everyMs: 200, seconds: 1200 })
     seconds = (performance.now() - began) / 1000
   })
   const [ended] = await database.sql(
     `select count(*) filter (where status = 'DONE' and job_id > 0)::int as done from documents.documents`,
+  )
+  const [took] = await database.sql(
+    `select min(s) as least, max(s) as most from (
+       select extract(epoch from finished_at - started_at)::float8 as s from retoma.job where kind = 'process-document') t`,
   )
   const [synced] = await database.sql(
     `select count(*)::int as n from retoma.job where queue = 'sync' and state = 'succeeded' and kind not like '%tidy%'`,
@@ -71,6 +76,7 @@ async function besideWork({ room, scale, say, hold, atMost, database }) {
     `${requests} requests, p50 ${round(p50, 1)} ms, p95 ${round(p95, 1)} ms, p99 ${round(p99, 1)} ms`
   say(`${readers} readers alone: ${figures(idle)}`)
   say(`beside 10 PDFs and 20 syncs (${round(seconds)} s): ${figures(busy)}`)
+  say(`each PDF took ${round(took.least, 1)} to ${round(took.most, 1)} s, ${atOnce} at a time`)
   hold(`PDFs that are DONE: ${ended.done}`, ended.done === 10)
   hold(`syncs that succeeded: ${synced.n}`, synced.n >= 20)
   const failed = [idle, busy].flatMap(({ statuses }) => Object.keys(statuses)).filter(status => status !== '200')
@@ -192,7 +198,10 @@ async function onOneConnection(room, port) {
   socket.on('data', some => {
     heard += some
     const head = heard.indexOf('\r\n\r\n')
-    if (head < 0 || !(heard.length >= head + 4 + Number(/content-length: (\d+)/i.exec(heard)?.[1]))) return
+    if (head < 0) return
+    const length = /content-length: (\d+)/i.exec(heard)?.[1]
+    if (length === undefined) broken(new Error(`an answer without a length: ${heard.slice(0, head)}`))
+    if (!(heard.length >= head + 4 + Number(length))) return
     const status = heard.slice(9, 12)
     heard = ''
     answered(status)

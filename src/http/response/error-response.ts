@@ -8,6 +8,7 @@ import { isRetomaError, type Language, localized, RetomaError } from '../../erro
 import { type Log, silentLog } from '../../lib/logging/log.ts'
 import { languageOf } from '../request/accept-language.ts'
 import { refusedHeaders } from '../security/route-rate-limit.ts'
+import { json } from './json-response.ts'
 
 /**
  * Not logged, because these are no failures of a request and any client may cause them at any rate: a route without its setting, and a
@@ -42,7 +43,7 @@ export function errorResponse(
       ...(known.maybeCommitted === undefined ? {} : { maybe_committed: known.maybeCommitted }),
     },
   }
-  return Response.json(body, { status: known.status, headers })
+  return json(body, known.status, headers)
 }
 
 /** The maximum number of characters of the request that a response repeats per fact. */
