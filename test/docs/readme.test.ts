@@ -1,6 +1,6 @@
 /**
- * What the pages show is code that compiles against this version: a name, an option or an answer that is gone, or never was,
- * is noticed. What the reader brings along (documents, an AI, what the blocks before have made) is declared here.
+ * Compiles the code of the pages against this version, so that a page with a removed name, option or answer fails. The values that a
+ * reader has already (documents, an AI, the results of earlier blocks) are declared here. Also compares the two languages of the README.
  */
 import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises'
@@ -161,4 +161,20 @@ test('every block of code in the pages compiles, and a method or an option that 
     ['option.ts', 'fails'],
     ['verb.ts', 'retryAll'],
   ])
+})
+
+test('both READMEs have the same commands, numbers and sections', async () => {
+  const facts = async (page: string, decimal: string) => {
+    const text = await readFile(join(root, page), 'utf8')
+    return {
+      commands: (text.match(/^(?:curl|npm) .*$/gm) ?? []).map(line => line.split(' # ')[0]!.trim()),
+      sections: text.match(/^## /gm)?.length,
+      numbers: [...text.replace(/```[\s\S]*?```/g, '').matchAll(/\d+(?:[.,]\d+)+/g)]
+        .map(([number]) => number)
+        // Versions have points in both languages.
+        .filter(number => !['0.1.0', '20.12', '0.18', '127.0.0.1'].includes(number))
+        .map(number => (decimal === ',' ? number.replace(/[.,]/g, mark => (mark === ',' ? '.' : ',')) : number)),
+    }
+  }
+  expect(await facts('README.pt-BR.md', ',')).toEqual(await facts('README.md', '.'))
 })
