@@ -282,7 +282,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
   })
   const batchMoved = (batch: string) => completion.check([batch])
   const appTransactions = createAppTransactions({ db })
-  const { jobs, job, wait, jobAsText, jobListed, resultOf } = createJobActions({
+  const { jobs, job, wait, jobAsText, jobAsShortText, checkpointAsText, jobListed, resultOf } = createJobActions({
     db,
     clock,
     settleListeners,
@@ -293,7 +293,11 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     closing: closing.signal,
   })
   const eraser = createEraser({ db, clock })
-  const { schedules: scheduleActions, runScheduleOnce } = createScheduleActions({
+  const {
+    schedules: scheduleActions,
+    runScheduleOnce,
+    scheduleRuns,
+  } = createScheduleActions({
     db,
     clock,
     schedules,
@@ -337,7 +341,10 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     }),
     ...createIdempotentRequests({ db, clock, transaction: appTransactions.transaction }),
     runScheduleOnce,
+    scheduleRuns,
     jobAsText,
+    jobAsShortText,
+    checkpointAsText,
     jobListed,
     peekLimit,
     ...guessThrottle,

@@ -22,15 +22,18 @@ import { applyJobAction, type JobActionName, type JobActionRequest } from './sql
 import { type JobFilter, listJobs } from './sql/job-list.ts'
 import { viewJobLogs } from './sql/job-log-view.ts'
 import {
+  type CheckpointValue,
   type CheckpointView,
   type FailureView,
   type JobEventView,
   type JobView,
+  viewCheckpoint,
   viewCheckpoints,
   viewFailures,
   viewJob,
   viewJobEvents,
   viewJobListed,
+  viewJobShortText,
   viewJobText,
 } from './sql/job-view.ts'
 
@@ -74,6 +77,10 @@ export interface JobResults {
 export interface JobReadsOfHttp {
   /** The same as `job`, with input, result and progress as JSON texts, which HTTP forwards unchanged. */
   jobAsText(id: string): Promise<JobDetail | null>
+  /** The same without input, result and progress that are too large for a list; `omitted` has their sizes. */
+  jobAsShortText(id: string): Promise<JobDetail | null>
+  /** The value of a saved step; null: no such job or step. */
+  checkpointAsText(id: string, name: string): Promise<CheckpointValue | null>
   /** The job as `jobs.list` lists jobs: without the large fields. */
   jobListed(id: string): Promise<JobView | null>
 }
@@ -251,6 +258,8 @@ export function createJobActions(given: {
   return {
     job: job as JobReads['job'],
     jobAsText: id => detailOf(id, viewJobText),
+    jobAsShortText: id => detailOf(id, viewJobShortText),
+    checkpointAsText: async (id, name) => (isId(id) ? ((await viewCheckpoint(db, id, name)) ?? null) : null),
     jobListed: async id => (isId(id) ? ((await viewJobListed(db, id)) ?? null) : null),
 
     wait: ((what: { job: string | JobHandle } | { batch: string }, { signal }: WaitOptions = {}) =>

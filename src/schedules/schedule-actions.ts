@@ -12,11 +12,19 @@ import { refuseOption } from '../errors/invalid-option.ts'
 import { exactlyOnce, type Replayable } from '../idempotency/idempotent-request.ts'
 import type { IdempotencyKey, StoredResponse } from '../idempotency/stored-response.sql.ts'
 import { type ActedBy, checkActor } from '../jobs/model/actor.ts'
+import type { JobView } from '../jobs/sql/job-view.ts'
 import type { Clock } from '../lib/clock.ts'
 import { occurrenceAfter, type Recurrence } from './model/recurrence.ts'
 import { recurrenceWords } from './model/recurrence-words.ts'
 import { inputFor, type Schedule } from './model/schedule.ts'
-import { bringIntoForce, fireByHand, pauseSchedule, type ScheduleView, viewSchedules } from './schedule.sql.ts'
+import {
+  bringIntoForce,
+  fireByHand,
+  pauseSchedule,
+  type ScheduleView,
+  viewScheduleRuns,
+  viewSchedules,
+} from './schedule.sql.ts'
 import { jobFor } from './scheduler.ts'
 
 /** The namespace `engine.schedules`. */
@@ -68,6 +76,8 @@ export interface IdempotentSchedules {
     answer: (made: ScheduleRun) => StoredResponse,
     options?: ActedBy,
   ): Promise<Replayable<ScheduleRun>>
+  /** The last jobs of a schedule of any process, by recurrence or by hand, the newest first. Throws `unknown_schedule`. */
+  scheduleRuns(name: string): Promise<JobView[]>
 }
 
 /** The job of a schedule that was run by hand. */
@@ -155,6 +165,12 @@ export function createScheduleActions(given: {
         announce(name, made)
         return made
       },
+    },
+
+    async scheduleRuns(name) {
+      const { lastJob } = await find(name)
+      const ref = defined.find(each => each.name === name)?.options.ref
+      return viewScheduleRuns(db, { name, ref: ref ?? null, lastJob })
     },
 
     async runScheduleOnce(name, once, answer, options) {

@@ -15,6 +15,7 @@
 import { type Db, type Run, runOn } from '../database/db.ts'
 import { nowParameter } from '../database/now-parameter.ts'
 import { enqueueJobs, type NewJob } from '../enqueue/enqueue.sql.ts'
+import { type JobView, jobColumns, listColumns, withValues } from '../jobs/sql/job-view.ts'
 import { noteEvents } from '../jobs/sql/transition.ts'
 import type { CatchUp } from './model/catch-up.ts'
 import type { Recurrence } from './model/recurrence.ts'
@@ -231,6 +232,39 @@ const view = {
 }
 
 export const viewSchedules = (db: Db, now: Date | null): Promise<ScheduleView[]> => db.run<ScheduleView>(view, [now])
+
+/** The number of listed runs. */
+const shownRuns = 10
+
+const byRef = (ref: string, order: string) => `
+  select id from retoma.job where ref is not null and id > 0 and ${ref} order by ${order} limit ${shownRuns}`
+
+// The ref of a run is `name@instant`, unless the options of the schedule have a ref: the index of refs has the runs in the order of their
+// instants. No name has an '@', and 'A' is the character after '@'.
+const runs = {
+  name: 'schedule_runs',
+  text: `
+    select ${listColumns('j')}
+    from (
+      select ${jobColumns} from retoma.job
+      where id = any (array(
+        (${byRef(`ref >= $1 || '@' and ref < $1 || 'A'`, 'ref desc, id desc')})
+        union (${byRef('ref = $2', 'id desc')})
+        union select $3::bigint
+      ))
+    ) j
+    order by j.id desc
+    limit ${shownRuns}`,
+}
+
+/** Reads the last jobs of a schedule, the newest first. `ref`: from the options of the schedule. */
+export async function viewScheduleRuns(
+  db: Db,
+  { name, ref, lastJob }: { name: string; ref: string | null; lastJob: string | null },
+): Promise<JobView[]> {
+  const rows = await db.run<JobView>(runs, [name, ref, lastJob])
+  return rows.map(withValues)
+}
 
 const scheduleAction = `jsonb_build_object('who', $5::text, 'what', case when $3 then 'pause schedule' else 'resume schedule' end, 'schedule', m.name)`
 

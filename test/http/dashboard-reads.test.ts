@@ -217,3 +217,54 @@ test('a paused schedule lets its occurrences pass without a job, and goes on wit
   expect((await ask('GET', '/api/v1/schedules')).body.items).toMatchObject([{ name: 'often', paused: false }])
   expect((await ask('POST', '/api/v1/schedules/none/pause')).status).toBe(404)
 })
+
+test('the last jobs of a schedule are its own, by recurrence and by hand, the newest first', async () => {
+  const job = defineJob({ kind: 'tidy', run: () => {} })
+  const often = defineSchedule({ name: 'often', job, every: minutes(5) })
+  const similar = defineSchedule({ name: 'often.home', job, every: minutes(5) })
+  const named = defineSchedule({ name: 'named', job, every: minutes(5), options: { ref: 'T-1' } })
+  const { ask, engine, clock, schedule } = await doorWith([], { schedules: [often, similar, named] })
+  for (let n = 0; n < 2; n++) {
+    await schedule()
+    await clock.advance(minutes(5))
+  }
+  const { id } = await engine.schedules.run('often')
+  await engine.enqueue(job, undefined, { ref: 'oftener' })
+  const refs = async (name: string) =>
+    (await ask('GET', `/api/v1/schedules/${name}/runs`)).body.items.map((each: { ref: string }) => each.ref)
+  expect(await refs('often')).toEqual(['often@2030-01-01T12:10:00Z', 'often@2030-01-01T12:05:00Z'])
+  expect((await ask('GET', '/api/v1/schedules/often/runs')).body.items[0].id).toBe(id)
+  expect(await refs('often.home')).toEqual(['often.home@2030-01-01T12:05:00Z'])
+  expect(await refs('named')).toEqual(['T-1'])
+  expect((await ask('GET', '/api/v1/schedules/none/runs')).status).toBe(404)
+})
+
+test('a job is read without its large values, and each saved step by its name', async () => {
+  const page = 'x'.repeat(5000)
+  const read = defineJob({
+    kind: 'read',
+    async run(ctx, _: { page: string }) {
+      await ctx.step('pages/1 <b>', () => ({ page, at: new Date('2030-01-01T00:00:00Z') }))
+      return { short: 'ok' }
+    },
+  })
+  const { ask, engine, run } = await doorWith([read])
+  const { id } = await engine.enqueue(read, { page })
+  await run()
+  const { body } = await ask('GET', `/api/v1/jobs/${id}?values=short`)
+  expect(body).toMatchObject({
+    input: null,
+    result: { short: 'ok' },
+    omitted: { input: { href: `/api/v1/jobs/${id}` } },
+  })
+  const { body: whole } = await ask('GET', `/api/v1/jobs/${id}`)
+  expect([whole.input, 'omitted' in whole]).toEqual([{ page }, false])
+  const step = await ask('GET', `/api/v1/jobs/${id}/checkpoints/${encodeURIComponent('pages/1 <b>')}`)
+  expect(step.body).toMatchObject({
+    name: 'pages/1 <b>',
+    attempt: 1,
+    value: { page, at: '2030-01-01T00:00:00.000Z' },
+  })
+  for (const path of [`${id}/checkpoints/none`, 'x/checkpoints/none'])
+    expect((await ask('GET', `/api/v1/jobs/${path}`)).status, path).toBe(404)
+})

@@ -1,13 +1,15 @@
-/** Routes of schedules: list the schedules, and enqueue the job of a schedule now. */
+/** Routes of schedules: list the schedules, their next times and last jobs; pause, resume and run a schedule. */
 
 import { z } from 'zod'
 import type { Engine, StoredResponse } from '../../engine/create-engine.ts'
 import { internalsOf } from '../../engine/internals.ts'
-import { scheduleWire } from '../../json-views.ts'
+import { jobWire, scheduleWire } from '../../json-views.ts'
 import { answerExactly } from '../request/idempotency-key.ts'
 import { paged } from '../response/page-of-list.ts'
 import { type Route, route } from '../route.ts'
+import { redactForRole } from '../security/redact-for-role.ts'
 import { instant, pageOf, pageQuery } from '../shared-schemas.ts'
+import { job } from './jobs/job-schemas.ts'
 
 const schedule = z
   .object({
@@ -78,6 +80,21 @@ export const scheduleRoutes: readonly Route[] = [
       const { name, words, recurrence, times } = await engine.schedules.occurrences(params.name, query)
       const timeZone = 'timeZone' in recurrence ? recurrence.timeZone : null
       return { name, words: words[language], time_zone: timeZone, items: times, next: null }
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/api/v1/schedules/{name}/runs',
+    name: 'listScheduleRuns',
+    tag: 'schedules',
+    summary: 'Lists the last ten jobs of a schedule, by recurrence or by hand, the newest first',
+    role: 'viewer',
+    params: z.object({ name: z.string() }),
+    answer: z.object({ items: z.array(job), next: z.null() }),
+    errors: ['unknown_schedule'],
+    async run({ engine, params, who }) {
+      const runs = await internalsOf(engine).scheduleRuns(params.name)
+      return { items: redactForRole(who, runs.map(jobWire)), next: null }
     },
   }),
   pauseRoute('pause', 'pauseSchedule', 'Pauses a schedule: its occurrences pass without a job, in every process'),

@@ -149,6 +149,14 @@ export async function viewJobText(db: Db, id: string): Promise<JobView | undefin
   return { ...row, input: readableText(input), result: readableText(result), progress: readableText(progress) }
 }
 
+/** Reads the same without input, result and progress that are larger than a list shows: `omitted` has their sizes. */
+export async function viewJobShortText(db: Db, id: string): Promise<JobView | undefined> {
+  const found = await viewJobListed(db, id)
+  if (found === undefined) return undefined
+  const text = (value: unknown) => (value === null || value === undefined ? null : JSON.stringify(readableValue(value)))
+  return { ...found, input: text(found.input), result: text(found.result), progress: text(found.progress) }
+}
+
 /** Only a text with the codec's marker contains values that JSON lacks. */
 const readableText = (text: unknown): unknown =>
   typeof text === 'string' && text.includes(mark) ? JSON.stringify(readableValue(viewValue(JSON.parse(text)))) : text
@@ -204,6 +212,26 @@ const checkpoints = {
 /** Returns the first 1000 checkpoints. */
 export const viewCheckpoints = (db: Db, id: string): Promise<CheckpointView[]> =>
   db.run<CheckpointView>(checkpoints, [id])
+
+/** A finished step with its value. */
+export interface CheckpointValue {
+  name: string
+  attempt: number
+  at: Date
+  /** JSON text. */
+  value: string
+}
+
+const checkpoint = {
+  name: 'view_checkpoint',
+  text: `select name, attempt, at, value::text as value from retoma.checkpoint where job_id = $1 and name = $2`,
+}
+
+/** Reads the value of one step as a JSON text: up to 8 MB that are only passed on. */
+export async function viewCheckpoint(db: Db, id: string, name: string): Promise<CheckpointValue | undefined> {
+  const [row] = await db.run<CheckpointValue>(checkpoint, [id, name])
+  return row && { ...row, value: readableText(row.value) as string }
+}
 
 /** A stored event: a job action, a failure or a warning. */
 export interface JobEventView {

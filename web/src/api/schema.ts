@@ -140,6 +140,33 @@ export type JobDetail = {
   created_at: string
   started_at: string | null
   finished_at: string | null
+  /** with `values=short`: what is left out because it is large */
+  omitted?: {
+    input?: {
+      /** that it takes in the table, where a large value is compressed */
+      bytes: number
+      /** where the whole of it is, below where this API is mounted */
+      href: string
+    }
+    result?: {
+      /** that it takes in the table, where a large value is compressed */
+      bytes: number
+      /** where the whole of it is, below where this API is mounted */
+      href: string
+    }
+    progress?: {
+      /** that it takes in the table, where a large value is compressed */
+      bytes: number
+      /** where the whole of it is, below where this API is mounted */
+      href: string
+    }
+    error?: {
+      /** that it takes in the table, where a large value is compressed */
+      bytes: number
+      /** where the whole of it is, below where this API is mounted */
+      href: string
+    }
+  } | null
   /** the last thousand */
   attempts: ({
     attempt: number
@@ -185,6 +212,14 @@ export type JobDetail = {
     attempt: number | null
     type: string
   })[]
+}
+
+export type CheckpointValue = {
+  name: string
+  attempt: number
+  /** ISO 8601, UTC */
+  at: string
+  value: unknown
 }
 
 export type JobLogLine = {
@@ -1473,6 +1508,7 @@ export interface Operations {
   'GET /api/v1/jobs/{id}': {
     role: 'viewer'
     params: { id: string }
+    query: { values?: "all" | "short" }
     answer: JobDetail
   }
   /** Changes the earliest start, the priority or the input of a waiting job; 409 if the job has started */
@@ -1487,6 +1523,12 @@ export interface Operations {
       input?: unknown
     }
     answer: JobActionResult
+  }
+  /** Reads the saved value of a step of a job */
+  'GET /api/v1/jobs/{id}/checkpoints/{step}': {
+    role: 'operator'
+    params: { id: string; step: string }
+    answer: CheckpointValue
   }
   /** Lists the last log lines of a job (`ctx.log`), the oldest first */
   'GET /api/v1/jobs/{id}/logs': {
@@ -2045,6 +2087,15 @@ export interface Operations {
       words: string
       time_zone: string | null
       items: (string)[]
+      next: null
+    }
+  }
+  /** Lists the last ten jobs of a schedule, by recurrence or by hand, the newest first */
+  'GET /api/v1/schedules/{name}/runs': {
+    role: 'viewer'
+    params: { name: string }
+    answer: {
+      items: (Job)[]
       next: null
     }
   }

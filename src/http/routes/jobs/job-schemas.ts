@@ -114,6 +114,11 @@ const checkpoint = z.object({
   sleep_until: instant.nullable(),
 })
 
+export const checkpointValue = checkpoint
+  .omit({ bytes: true, sleep_until: true })
+  .extend({ value: z.unknown() })
+  .meta({ id: 'CheckpointValue' })
+
 export const logLine = z
   .object({
     attempt: z.number().int(),
@@ -128,6 +133,7 @@ export const logLine = z
 export const jobDetail = job
   .omit({ omitted: true })
   .extend({
+    omitted: omitted.optional().meta({ description: 'with `values=short`: what is left out because it is large' }),
     attempts: z.array(attempt).meta({ description: 'the last thousand' }),
     history: z.array(failure).meta({ description: 'the last thousand failures, the last hundred with their stacks' }),
     checkpoints: z.array(checkpoint),

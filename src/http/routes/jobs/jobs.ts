@@ -5,13 +5,13 @@ import type { Engine } from '../../../engine/create-engine.ts'
 import { internalsOf } from '../../../engine/internals.ts'
 import { localized, RetomaError } from '../../../errors/errors.ts'
 import type { JobDetail, JobView, ListPage } from '../../../index.ts'
-import { jobDetailWire, jobWire, logLineWire } from '../../../json-views.ts'
+import { jobDetailWire, jobWire, logLineWire, omittedWire } from '../../../json-views.ts'
 import { jsonText } from '../../response/json-response.ts'
 import { type Principal, type Route, route } from '../../route.ts'
 import { redactForRole } from '../../security/redact-for-role.ts'
 import { anyInstant, idParams, pageOf, pageQuery } from '../../shared-schemas.ts'
 import { explainRoutes } from '../explain.ts'
-import { job, jobDetail, jobState, logLine } from './job-schemas.ts'
+import { checkpointValue, job, jobDetail, jobState, logLine } from './job-schemas.ts'
 
 const text = z.string().min(1).max(500)
 
@@ -41,8 +41,11 @@ function known<T>(found: T | null, id: string): T {
 }
 
 /** Input, result and progress are already JSON texts: each may have megabytes and is passed on unparsed. */
-function detailText(who: Principal, { input, result, progress, ...job }: JobDetail): string {
-  const wire: Record<string, unknown> = jobDetailWire({ ...job, input: null, result: null, progress: null })
+function detailText(who: Principal, { input, result, progress, ...job }: JobDetail, isShort: boolean): string {
+  const wire: Record<string, unknown> = {
+    ...jobDetailWire({ ...job, input: null, result: null, progress: null }),
+    ...(isShort ? { omitted: omittedWire(job.id, job.omitted) } : {}),
+  }
   const { input: _, result: __, progress: ___, ...others } = wire
   const fields = Object.entries({ input, result, progress }).map(([name, text]) => `,"${name}":${text ?? 'null'}`)
   return `${JSON.stringify(redactForRole(who, others)).slice(0, -1)}${fields.join('')}}`
@@ -95,10 +98,38 @@ export const jobRoutes: readonly Route[] = [
     role: 'viewer',
     heavy: true,
     params: idParams,
+    query: z.strictObject({
+      values: z.enum(['all', 'short']).default('all').meta({
+        description:
+          'short: input, result and progress of more than 2,000 bytes are null, and `omitted` has their sizes',
+      }),
+    }),
     answer: jobDetail,
     errors: ['not_found'],
-    async run({ engine, params: { id }, who, headers }) {
-      return jsonText(detailText(who, known(await internalsOf(engine).jobAsText(id), id)), 200, headers)
+    async run({ engine, params: { id }, query: { values }, who, headers }) {
+      const isShort = values === 'short'
+      const { jobAsText, jobAsShortText } = internalsOf(engine)
+      const found = await (isShort ? jobAsShortText(id) : jobAsText(id))
+      return jsonText(detailText(who, known(found, id), isShort), 200, headers)
+    },
+  }),
+  route({
+    method: 'get',
+    path: '/api/v1/jobs/{id}/checkpoints/{step}',
+    name: 'getCheckpoint',
+    tag: 'jobs',
+    summary: 'Reads the saved value of a step of a job',
+    // A step may have saved what was not meant to be read, such as an answer that was refused.
+    role: 'operator',
+    heavy: true,
+    params: z.object({ id: z.string(), step: z.string() }),
+    answer: checkpointValue,
+    errors: ['not_found'],
+    async run({ engine, params: { id, step }, headers }) {
+      const found = await internalsOf(engine).checkpointAsText(id, step)
+      if (found === null) throw new RetomaError('not_found', { what: 'checkpoint', id: `${id}/${step}` })
+      const { value, ...others } = found
+      return jsonText(`${JSON.stringify(others).slice(0, -1)},"value":${value}}`, 200, headers)
     },
   }),
   route({
