@@ -37,6 +37,8 @@ const watch = defineGuard({
   status: { column: 'status', running: ['PROCESSING'] },
   signal: 'updated_at',
   after: minutes(10),
+  // No sweep of its own between the dry run and the button.
+  every: minutes(60),
   set: { status: 'FAILED' },
 })
 
@@ -120,11 +122,42 @@ test('workers, schedules and providers are shown as they are, and their buttons 
   await page.getByText(/Job \d+ na fila/).waitFor()
   expect(await violations(page)).toEqual([])
   expect(await screenshots(page, 'schedules')).toEqual([])
+
+  await page.getByRole('link', { name: 'report' }).click()
+  await page.getByText('todo dia às 04:00 (America/Sao_Paulo)').waitFor()
+  const times = page.getByRole('list', { name: 'Próximas 10 vezes' }).getByRole('listitem')
+  await expect.poll(() => times.count()).toBe(10)
+  expect(await times.first().textContent()).toMatch(/04:00/)
+  await page.getByRole('table', { name: 'Últimas execuções' }).getByText('Concluído').waitFor()
+  expect(await violations(page)).toEqual([])
+  expect(await screenshots(page, 'schedule-one')).toEqual([])
+  await page.getByRole('button', { name: 'Pausar: report' }).click()
+  await page.getByRole('dialog').getByText('Os horários passam sem criar um job').waitFor()
+  await page.getByRole('dialog').getByRole('button', { name: 'Pausar' }).click()
+  await page.getByText('Agenda report pausada.').waitFor()
+  expect((await engine.schedules.list()).find(each => each.name === 'report')?.paused).toBe(true)
+  await page.getByRole('button', { name: 'Desfazer' }).click()
+  await page.getByRole('button', { name: 'Pausar: report' }).waitFor()
+  expect((await engine.schedules.list()).find(each => each.name === 'report')?.paused).toBe(false)
+
+  await engine.queues.setLimits('classifier', { perGroup: { rate: { limit: 1, per: minutes(60) } } })
+  const { id } = await engine.enqueue(classify, undefined, { groupKey: '<b>ana</b>' })
+  await engine.wait({ job: id })
+  await page.goto(`${url}queues/classifier`)
+  const group = page.getByRole('table', { name: 'Grupos' }).getByRole('row', { name: '<b>ana</b>' })
+  await group.getByText('Cheio').waitFor()
+  await group.getByText('1 / 1 por 1 h').waitFor()
+  expect(await violations(page)).toEqual([])
   expect(problems).toEqual([])
 })
 
 test('a guard lists the lost rows without a change, and marks them when a person says so', async () => {
   const { url, engine } = await operated()
+  await expect
+    .poll(async () =>
+      (await engine.guards.list()).some(each => each.lastSweepAt !== null || each.failingSince !== null),
+    )
+    .toBe(true)
   await engine.query(
     "insert into web_documents (status, updated_at) select 'PROCESSING', now() - interval '1 hour' from generate_series(1, 3)",
   )

@@ -48,6 +48,7 @@ const Queues = page(() => import('./pages/queues/queues-page.tsx'))
 const Queue = page(() => import('./pages/queues/queue-page.tsx'))
 const Workers = page(() => import('./pages/workers/workers-page.tsx'))
 const Schedules = page(() => import('./pages/schedules/schedules-page.tsx'))
+const Schedule = page(() => import('./pages/schedules/schedule-page.tsx'))
 const Guards = page(() => import('./pages/guards/guards-page.tsx'))
 const Providers = page(() => import('./pages/providers/providers-page.tsx'))
 const Incidents = page(() => import('./pages/incidents/incidents-page.tsx'))
@@ -69,7 +70,10 @@ const pagesBelow: Readonly<Record<Exclude<PagePath, 'login'>, readonly PageRoute
     { path: '/queues/:name', Page: Queue },
   ],
   workers: [{ path: '/workers', Page: Workers }],
-  schedules: [{ path: '/schedules', Page: Schedules }],
+  schedules: [
+    { path: '/schedules', Page: Schedules },
+    { path: '/schedules/:name', Page: Schedule },
+  ],
   guards: [{ path: '/guards', Page: Guards }],
   providers: [{ path: '/providers', Page: Providers }],
   incidents: [{ path: '/incidents', Page: Incidents }],

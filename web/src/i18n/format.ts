@@ -15,6 +15,8 @@ export interface Format {
   /** Hours, minutes and seconds. */
   time(instant: Instant): string
   dateTime(instant: Instant): string
+  /** Day of the week, date, hours and minutes: for times to come. */
+  weekdayTime(instant: Instant): string
   /** 1 h 12 min, 45 s, 320 ms: at most two units. */
   duration(milliseconds: number): string
   /** há 5 min, em 2 h. */
@@ -38,6 +40,13 @@ function createFormat(language: Language): Format {
   const date = new Intl.DateTimeFormat(language, { dateStyle: 'medium' })
   const time = new Intl.DateTimeFormat(language, { timeStyle: 'medium' })
   const dateTime = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'medium' })
+  const weekdayTime = new Intl.DateTimeFormat(language, {
+    weekday: 'short',
+    day: '2-digit',
+    month: 'short',
+    hour: '2-digit',
+    minute: '2-digit',
+  })
   const relative = new Intl.RelativeTimeFormat(language, { numeric: 'auto', style: 'short' })
   const isValid = (instant: Instant) => Number.isFinite(new Date(instant).getTime())
   const show = (format: Intl.DateTimeFormat, instant: Instant) =>
@@ -54,6 +63,7 @@ function createFormat(language: Language): Format {
     date: instant => show(date, instant),
     time: instant => show(time, instant),
     dateTime: instant => show(dateTime, instant),
+    weekdayTime: instant => show(weekdayTime, instant),
     duration: ms => durationText(ms, number),
     relative(instant, now) {
       if (!isValid(instant)) return '–'

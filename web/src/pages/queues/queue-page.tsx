@@ -1,4 +1,4 @@
-/** One queue: counts, the explanation of why nothing is taken, limits, actions. */
+/** One queue: counts, the explanation of why nothing is taken, limits, groups that are full, actions. */
 import { ListChecks, Rows3, SlidersHorizontal } from 'lucide-react'
 import { useState } from 'react'
 import { Link, useLocation, useParams } from 'wouter'
@@ -17,6 +17,7 @@ import { LimitsDialog } from './limits-dialog.tsx'
 import { limitTexts, type Queue } from './limits-text.ts'
 import { queuesMessages } from './messages.ts'
 import { ClearButton, PauseButton } from './queue-actions.tsx'
+import { QueueGroups } from './queue-groups.tsx'
 
 const refreshMs = 3000
 
@@ -71,8 +72,9 @@ function OneQueue({ queue }: { queue: Queue }) {
       <div class="flex flex-col gap-4">
         <Explained name={name} />
         <Card>
-          <div class="grid grid-cols-2 gap-4 sm:grid-cols-4">
+          <div class="grid grid-cols-2 gap-4 sm:grid-cols-5">
             <Stat label={words.ready} value={format.number(queue.ready)} />
+            <Stat label={words.oldest} value={<Oldest name={name} />} />
             <Stat
               label={words.running}
               value={format.number(queue.running)}
@@ -106,10 +108,19 @@ function OneQueue({ queue }: { queue: Queue }) {
             </ul>
           )}
         </Card>
+        <QueueGroups queue={name} limits={limits} />
       </div>
       {edits && <LimitsDialog queue={queue} onClose={() => setEdits(false)} />}
     </>
   )
+}
+
+/** The wait of the oldest job that may start. */
+function Oldest({ name }: { name: string }) {
+  const format = useFormat()
+  const { data } = useApi('GET /api/v1/stats', {}, { every: refreshMs })
+  const seconds = data?.queues.find(each => each.queue === name)?.oldest_ready_seconds ?? null
+  return <>{seconds === null ? '–' : format.duration(seconds * 1000)}</>
 }
 
 function Explained({ name }: { name: string }) {

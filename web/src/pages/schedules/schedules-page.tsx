@@ -1,22 +1,19 @@
-/** The schedules: recurrence, next and last time, and a button that runs one now. */
-import { CalendarClock, CircleOff, Play } from 'lucide-react'
-import { Link, useLocation } from 'wouter'
-import { type ItemOf, useAction, useApiList } from '../../api/query.ts'
+/** The schedules: recurrence, next and last time, and the buttons that run and pause one. */
+import { CalendarClock } from 'lucide-react'
+import { Link } from 'wouter'
+import { useApiList } from '../../api/query.ts'
 import { useCan } from '../../api/session.ts'
-import { Badge } from '../../components/badge.tsx'
-import { Button } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
 import { CodeBlock } from '../../components/code-block.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
 import { EmptyState, Loading } from '../../components/states.tsx'
 import { type Column, Table } from '../../components/table.tsx'
-import { useToast } from '../../components/toast.tsx'
 import { useFormat } from '../../i18n/format.ts'
 import { useMessages } from '../../i18n/messages.ts'
 import { PageHeader } from '../../layout/page-header.tsx'
 import { schedulesMessages } from './messages.ts'
-
-type Schedule = ItemOf<'GET /api/v1/schedules'>
+import { PauseSchedule, RunNow, type Schedule } from './schedule-actions.tsx'
+import { ScheduleMarks } from './schedule-marks.tsx'
 
 const refreshMs = 10_000
 const example = "defineSchedule({ name: 'report', cron: '0 8 * * 1', timeZone: 'America/Sao_Paulo', job: report })"
@@ -34,6 +31,8 @@ export default function SchedulesPage() {
   )
 }
 
+const fires = ({ active, paused }: Schedule) => active && !paused
+
 function Schedules({ rows }: { rows: readonly Schedule[] }) {
   const words = useMessages(schedulesMessages)
   const format = useFormat()
@@ -42,21 +41,19 @@ function Schedules({ rows }: { rows: readonly Schedule[] }) {
     {
       id: 'name',
       header: words.schedule,
-      cell: ({ name, kind, active, next_at }) => (
+      cell: schedule => (
         <div class="min-w-0">
-          <div class="flex min-w-0 items-center gap-2">
-            <span class="truncate font-medium">{name}</span>
-            {!active && (
-              <Badge tone="warn" icon={CircleOff} title={words.inactiveHint}>
-                {words.inactive}
-              </Badge>
-            )}
+          <div class="flex min-w-0 flex-wrap items-center gap-x-2">
+            <Link href={`/schedules/${encodeURIComponent(schedule.name)}`} class="truncate font-medium hover:underline">
+              {schedule.name}
+            </Link>
+            <ScheduleMarks schedule={schedule} />
           </div>
           <div class="truncate text-sm text-muted">
-            {kind}
-            {active && (
+            {schedule.kind}
+            {fires(schedule) && (
               <span class="sm:hidden">
-                , <RelativeTime at={next_at} />
+                , <RelativeTime at={schedule.next_at} />
               </span>
             )}
           </div>
@@ -81,11 +78,11 @@ function Schedules({ rows }: { rows: readonly Schedule[] }) {
       header: words.next,
       width: '11rem',
       hide: 'sm',
-      cell: ({ next_at, active }) =>
-        active ? (
+      cell: schedule =>
+        fires(schedule) ? (
           <div>
-            <RelativeTime at={next_at} />
-            <div class="text-sm text-muted">{format.dateTime(next_at)}</div>
+            <RelativeTime at={schedule.next_at} />
+            <div class="text-sm text-muted">{format.dateTime(schedule.next_at)}</div>
           </div>
         ) : (
           '–'
@@ -114,9 +111,15 @@ function Schedules({ rows }: { rows: readonly Schedule[] }) {
           {
             id: 'run',
             header: <span class="sr-only">{words.run}</span>,
-            width: '9.5rem',
+            width: '17rem',
             align: 'right' as const,
-            cell: (schedule: Schedule) => <RunNow schedule={schedule} />,
+            hide: 'sm' as const,
+            cell: (schedule: Schedule) => (
+              <span class="flex justify-end gap-2">
+                <RunNow schedule={schedule} size="sm" />
+                <PauseSchedule schedule={schedule} size="sm" />
+              </span>
+            ),
           },
         ]
       : []),
@@ -134,29 +137,5 @@ function Schedules({ rows }: { rows: readonly Schedule[] }) {
         </EmptyState>
       }
     />
-  )
-}
-
-function RunNow({ schedule: { name } }: { schedule: Schedule }) {
-  const words = useMessages(schedulesMessages)
-  const toast = useToast()
-  const [, navigate] = useLocation()
-  const run = useAction('POST /api/v1/schedules/{name}/run')
-  const start = () =>
-    run.mutate(
-      { params: { name } },
-      {
-        onSuccess: ({ id, created }) =>
-          toast.show('good', created ? words.ran(id) : words.joined(id), {
-            label: words.open,
-            run: () => navigate(`/jobs/${encodeURIComponent(id)}`),
-          }),
-        onError: error => toast.show('bad', error.message),
-      },
-    )
-  return (
-    <Button size="sm" icon={Play} busy={run.isPending} onClick={start} aria-label={`${words.run}: ${name}`}>
-      {words.run}
-    </Button>
   )
 }
