@@ -1,7 +1,7 @@
 /** The pages of jobs in a real browser. */
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { defineJob, doNotRetry, type Engine, seconds } from '../../src/index.ts'
+import { defineJob, doNotRetry, type Engine, minutes, providerWait, seconds } from '../../src/index.ts'
 import { until } from '../support/engine.ts'
 import { webApp } from './support/app.ts'
 import { openPage, screenshots, violations } from './support/browser.ts'
@@ -92,5 +92,57 @@ test('an action on a filter says how many jobs it moves before it is confirmed',
   await page.getByRole('dialog').getByRole('button', { name: 'Cancelar jobs' }).click()
   await page.getByText('2 jobs mudaram').waitFor()
   expect((await engine.jobs.list({ state: 'cancelled' })).items.map(job => job.ref)).toEqual(['loja-1', 'loja-0'])
+  expect(problems).toEqual([])
+})
+
+test('saved steps, large values and log lines are read when somebody opens them; a wait for a provider is on the timeline', async () => {
+  const text = `${markup}${'x'.repeat(5000)}`
+  const read = defineJob({
+    kind: 'read',
+    queue: 'pages',
+    maxAttempts: 2,
+    backoff: { first: seconds(0.01), factor: 1, max: seconds(1), jitter: 0 },
+    input: z.object({ text: z.string() }),
+    async run(ctx, _) {
+      for (let n = 1; n <= 210; n++) ctx.log.info({ n }, `linha ${n} da tentativa ${ctx.attempt}`)
+      await ctx.step('páginas/1', () => ({ title: markup, pages: [{ n: 1 }] }))
+      if (ctx.attempt === 1) throw new Error('papel preso')
+      return ctx.provider('openrouter', () => {
+        throw providerWait({ retryAfter: minutes(10), code: '429', message: 'rate limit' })
+      })
+    },
+  })
+  const { engine, url } = await webApp({ jobs: [read] })
+  const { id } = await engine.enqueue(read, { text })
+  await using _ = await engine.work({ queues: { pages: 1 } })
+  await until(async () => (await engine.providers.list()).length > 0)
+  await until(async () => (await engine.job(id))?.state === 'waiting')
+  const { page, problems } = await openPage(`${url}jobs/${id}?tab=data`)
+  await page.getByText('Espera por openrouter', { exact: true }).waitFor()
+  await page.getByRole('link', { name: 'Ver o provedor' }).waitFor()
+  expect(await page.getByText('xxxxx').count()).toBe(0)
+  await page.getByRole('button', { name: /^Carregar \(/ }).click()
+  await page.getByText(`"${markup}xxxx`).waitFor()
+
+  await page.getByRole('tab', { name: /Checkpoints/ }).click()
+  await page.getByRole('button', { name: 'Ver o valor de páginas/1' }).click()
+  await page.getByText(`"${markup}"`).waitFor()
+  expect(await violations(page)).toEqual([])
+  expect(await screenshots(page, 'job-checkpoints')).toEqual([])
+
+  await page.getByRole('tab', { name: 'Logs' }).click()
+  const lines = page.getByRole('list', { name: 'Logs' }).getByRole('listitem')
+  await expect.poll(() => lines.count()).toBe(200)
+  expect(await lines.last().textContent()).toContain('linha 210 da tentativa 2')
+  expect(await violations(page)).toEqual([])
+  expect(await screenshots(page, 'job-logs')).toEqual([])
+  await page.getByLabel('Tentativa').selectOption('1')
+  await page.getByText('linha 11 da tentativa 1').waitFor()
+
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+  await page.getByRole('button', { name: 'Mais ações' }).click()
+  await page.getByRole('menuitem', { name: 'Copiar como curl' }).click()
+  await page.getByText('Copiado').waitFor()
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toContain(`/api/v1/jobs/${id}'`)
   expect(problems).toEqual([])
 })

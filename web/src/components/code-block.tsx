@@ -2,6 +2,7 @@
 import { Check, Copy } from 'lucide-react'
 import { useState } from 'react'
 import { useMessages } from '../i18n/messages.ts'
+import { copyText } from '../lib/copy-text.ts'
 import { IconButton } from './button.tsx'
 import { componentMessages } from './messages.ts'
 
@@ -10,7 +11,7 @@ export function CopyButton({ text, label }: { text: string; label?: string }) {
   const words = useMessages(componentMessages)
   const [copied, setCopied] = useState(false)
   const copy = async () => {
-    await navigator.clipboard.writeText(text)
+    await copyText(text)
     setCopied(true)
     setTimeout(() => setCopied(false), 2000)
   }

@@ -10,6 +10,7 @@ import { useToast } from '../../components/toast.tsx'
 import { useMessages } from '../../i18n/messages.ts'
 import { PageHeader } from '../../layout/page-header.tsx'
 import { withBase } from '../../lib/base-path.ts'
+import { copyText } from '../../lib/copy-text.ts'
 import { type Asked, possible } from './batch-dialogs.tsx'
 import type { BatchView } from './batch-model.ts'
 import { useExport } from './export-items.ts'
@@ -87,7 +88,7 @@ function MoreMenu({ batch, onAsk }: { batch: BatchView; onAsk(asked: Asked): voi
   const can = possible(batch)
   const toast = useToast()
   const exportAs = useExport(batch)
-  const copy = (text: string) => void navigator.clipboard.writeText(text).then(() => toast.show('info', words.copied))
+  const copy = (text: string) => void copyText(text).then(() => toast.show('info', words.copied))
   const address = `${location.origin}${withBase(`/api/v1/batches/${batch.id}`)}`
   const items: MenuItem[] = [
     { label: words.exportCsv, icon: FileSpreadsheet, onSelect: () => void exportAs('csv') },

@@ -1,10 +1,10 @@
 /**
- * Bars of the timeline of a job: time in the queue, attempts with their steps and sleeps, waits in between. The start is kept of the last
+ * Bars of the timeline of a job: time in the queue, attempts with their steps and sleeps, waits in between, the wait for a provider. The start is kept of the last
  * attempt only; an earlier attempt gets the earliest instant that is known of it, and says so.
  */
 import type { JobDetail } from './job-model.ts'
 
-type BarKind = 'queue' | 'attempt' | 'step' | 'sleep' | 'wait'
+type BarKind = 'queue' | 'attempt' | 'step' | 'sleep' | 'wait' | 'provider'
 
 export interface Bar {
   kind: BarKind
@@ -15,6 +15,7 @@ export interface Bar {
   /** The start is not kept. */
   unknownStart: boolean
   attempt: number | null
+  /** Of a step or a sleep: its name; of a wait for a provider: the name of the provider. */
   step: string | null
   /** Of an attempt: succeeded, error, timeout, crash … */
   outcome: string | null
@@ -41,7 +42,8 @@ const bar = (kind: BarKind, from: number, to: number, more: Partial<Bar> = {}): 
 
 const mostAttempts = 50
 
-export function lanesOf(job: JobDetail, now: number): Lane[] {
+/** `provider`: the provider that the explanation of the job names, which waits or has stopped. */
+export function lanesOf(job: JobDetail, now: number, provider: string | null = null): Lane[] {
   const created = Date.parse(job.created_at)
   const lanes: Lane[] = []
   let before = created
@@ -63,7 +65,7 @@ export function lanesOf(job: JobDetail, now: number): Lane[] {
     lanes.push(...stepLanes(attempt, start, own))
     before = Math.max(before, end, ...own.map(step => time(step.sleep_until) ?? 0))
   }
-  if (job.state === 'waiting') lanes.push(waitLane(job, before, now, attempts.length === 0))
+  if (job.state === 'waiting') lanes.push(waitLane(job, before, now, provider))
   return lanes
 }
 
@@ -83,10 +85,15 @@ function stepLanes(attempt: number, start: number, steps: readonly Saved[]): Lan
 
 type Saved = Omit<JobDetail['checkpoints'][number], 'at'> & { at: number }
 
-function waitLane(job: JobDetail, before: number, now: number, isFirst: boolean): Lane {
+function waitLane(job: JobDetail, before: number, now: number, provider: string | null): Lane {
   const due = Math.max(Date.parse(job.run_at), before)
   const isDue = due <= now
-  return { id: 'due', bars: [bar(isFirst && isDue ? 'queue' : 'wait', before, isDue ? now : due, { open: isDue })] }
+  const last = job.attempts.at(-1)
+  const span = [before, isDue ? now : due] as const
+  // An attempt that met a waiting provider is released without an outcome.
+  const isForProvider = provider !== null && (isDue || last?.outcome === null)
+  if (isForProvider) return { id: 'due', bars: [bar('provider', ...span, { open: isDue, step: provider })] }
+  return { id: 'due', bars: [bar(last === undefined && isDue ? 'queue' : 'wait', ...span, { open: isDue })] }
 }
 
 /** The first and the last instant of all bars; at least a second apart. */

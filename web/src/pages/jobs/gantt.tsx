@@ -14,6 +14,7 @@ const ticks = 4
 const looks: Readonly<Record<Bar['kind'], string>> = {
   queue: 'h-2 rounded-sm border border-dashed border-idle-fill',
   wait: 'h-2 rounded-sm border border-dashed border-idle-fill',
+  provider: 'h-2.5 rounded-sm border border-dashed border-warn-fill bg-warn-soft',
   attempt: 'h-4 rounded-sm',
   step: 'h-2.5 rounded-sm bg-accent-fill',
   sleep: 'h-2.5 rounded-sm border border-warn-fill bg-warn-soft stripes text-warn-fill',
@@ -38,14 +39,16 @@ function nameOf(bar: Bar, words: JobWords): string {
       return words.stepBar(bar.step ?? '')
     case 'sleep':
       return words.sleepBar(bar.step ?? '')
+    case 'provider':
+      return words.providerBar(bar.step ?? '')
   }
 }
 
-export function Gantt({ job }: { job: JobDetail }) {
+export function Gantt({ job, provider }: { job: JobDetail; provider: string | null }) {
   const words = useMessages(jobMessages)
   const format = useFormat()
   const now = useNow()
-  const lanes = lanesOf(job, now)
+  const lanes = lanesOf(job, now, provider)
   const [from, to] = spanOf(lanes, job, now)
   const marks = Array.from({ length: ticks + 1 }, (_, index) => from + ((to - from) * index) / ticks)
   return (

@@ -13,6 +13,7 @@ import { useToast } from '../../components/toast.tsx'
 import { useMessages } from '../../i18n/messages.ts'
 import { PageHeader } from '../../layout/page-header.tsx'
 import { withBase } from '../../lib/base-path.ts'
+import { copyText } from '../../lib/copy-text.ts'
 import { actionsOf, type JobActionName, type JobDetail } from './job-model.ts'
 import { jobMessages } from './messages.ts'
 
@@ -103,7 +104,7 @@ function Facts({ job }: { job: JobDetail }) {
 function MoreMenu({ job, actions, onAsk }: Omit<JobHeaderProps, 'advised'> & { actions: readonly JobActionName[] }) {
   const words = useMessages(jobMessages)
   const toast = useToast()
-  const copy = (text: string) => void navigator.clipboard.writeText(text).then(() => toast.show('info', words.copied))
+  const copy = (text: string) => void copyText(text).then(() => toast.show('info', words.copied))
   const address = `${location.origin}${withBase(`/api/v1/jobs/${job.id}`)}`
   const items: MenuItem[] = [
     ...actions.map(action => ({

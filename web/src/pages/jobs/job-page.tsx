@@ -2,11 +2,12 @@
 import { ListChecks, Play, RotateCw } from 'lucide-react'
 import { useState } from 'react'
 import { Link, useParams } from 'wouter'
+import type { Answer } from '../../api/client.ts'
 import { useApi } from '../../api/query.ts'
 import { useCan } from '../../api/session.ts'
 import { Button } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
-import { Explanation, type ExplanationData } from '../../components/explanation.tsx'
+import { Explanation } from '../../components/explanation.tsx'
 import { EmptyState, ErrorState, Skeleton } from '../../components/states.tsx'
 import { type Tab, Tabs } from '../../components/tabs.tsx'
 import { useMessages } from '../../i18n/messages.ts'
@@ -73,7 +74,7 @@ function Found({ job }: { job: JobDetail }) {
         <JobHeader job={job} advised={explanation?.advice.action} onAsk={ask} />
       </div>
       <JobExplanation job={job} explanation={explanation} onAsk={ask} onFailures={() => change({ tab: 'failures' })} />
-      <Gantt job={job} />
+      <Gantt job={job} provider={providerOf(explanation)} />
       <Card>
         <Tabs label={words.details} tabs={all} selected={selected} onSelect={next => change({ tab: next })}>
           {selected === 'data' && <JobData job={job} />}
@@ -88,9 +89,17 @@ function Found({ job }: { job: JobDetail }) {
   )
 }
 
+type JobExplanationData = Answer<'GET /api/v1/jobs/{id}/explain'>
+
+/** The provider that waits or has stopped, as the explanation of a job names it. */
+function providerOf(explanation: JobExplanationData | undefined): string | null {
+  const provider = explanation?.facts.provider as { name?: unknown } | null | undefined
+  return typeof provider?.name === 'string' ? provider.name : null
+}
+
 interface JobExplanationProps {
   job: JobDetail
-  explanation: ExplanationData | undefined
+  explanation: JobExplanationData | undefined
   onAsk(action: JobActionName): void
   onFailures(): void
 }
@@ -110,6 +119,10 @@ function JobExplanation({ job, explanation: data, onAsk, onFailures }: JobExplan
       ) : undefined
     ) : action === 'look_at_failures' ? (
       <Button onClick={onFailures}>{words.seeFailures}</Button>
+    ) : data.verdict === 'waiting' && providerOf(data) !== null ? (
+      <Link href="/providers" class="font-medium text-accent hover:underline">
+        {words.seeProvider}
+      </Link>
     ) : undefined
   return <Explanation of={data} {...(button === undefined ? {} : { action: button })} />
 }
