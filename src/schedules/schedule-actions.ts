@@ -12,7 +12,6 @@ import { refuseOption } from '../errors/invalid-option.ts'
 import { exactlyOnce, type Replayable } from '../idempotency/idempotent-request.ts'
 import type { IdempotencyKey, StoredResponse } from '../idempotency/stored-response.sql.ts'
 import { type ActedBy, checkActor } from '../jobs/model/actor.ts'
-import type { JobView } from '../jobs/sql/job-view.ts'
 import type { Clock } from '../lib/clock.ts'
 import { occurrenceAfter, type Recurrence } from './model/recurrence.ts'
 import { recurrenceWords } from './model/recurrence-words.ts'
@@ -21,6 +20,7 @@ import {
   bringIntoForce,
   fireByHand,
   pauseSchedule,
+  type ScheduledJob,
   type ScheduleView,
   viewScheduleRuns,
   viewSchedules,
@@ -77,7 +77,7 @@ export interface IdempotentSchedules {
     options?: ActedBy,
   ): Promise<Replayable<ScheduleRun>>
   /** The last jobs of a schedule of any process, by recurrence or by hand, the newest first. Throws `unknown_schedule`. */
-  scheduleRuns(name: string): Promise<JobView[]>
+  scheduleRuns(name: string): Promise<ScheduledJob[]>
 }
 
 /** The job of a schedule that was run by hand. */

@@ -233,6 +233,9 @@ const view = {
 
 export const viewSchedules = (db: Db, now: Date | null): Promise<ScheduleView[]> => db.run<ScheduleView>(view, [now])
 
+/** A job of a schedule, as a list shows jobs. */
+export type ScheduledJob = JobView
+
 /** The number of listed runs. */
 const shownRuns = 10
 
@@ -261,7 +264,7 @@ const runs = {
 export async function viewScheduleRuns(
   db: Db,
   { name, ref, lastJob }: { name: string; ref: string | null; lastJob: string | null },
-): Promise<JobView[]> {
+): Promise<ScheduledJob[]> {
   const rows = await db.run<JobView>(runs, [name, ref, lastJob])
   return rows.map(withValues)
 }
