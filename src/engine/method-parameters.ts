@@ -447,7 +447,10 @@ const namespaces: { readonly [Name in Namespace]: ParametersOf<Engine[Name]> } =
     include: [value('source', fn)],
   },
   files: {
-    put: [list('source'), object<FileOptions>('options', { name: left, type: left, most: left }, { required: true })],
+    put: [
+      list('source'),
+      object<FileOptions>('options', { name: left, type: left, most: left, job: text }, { required: true }),
+    ],
     open: [id],
     keep: [
       ids,

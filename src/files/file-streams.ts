@@ -23,7 +23,7 @@ export type FileHome = {
 
 /** The namespace `engine.files`. */
 export interface FilesApi {
-  /** Resolves once the whole file is stored. A file without an owner is removed after a day. */
+  /** Resolves once the whole file is stored. A file without an owner is removed after a day. Throws `not_found` for an unknown `job`. */
   put(source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, options: FileOptions): Promise<FileView>
   /** null: the file does not exist or is erased. */
   open(id: string): Promise<OpenFile | null>
@@ -47,21 +47,23 @@ export interface FilesApi {
 export function createFiles({ db, clock, closing }: { db: Db; clock: Clock; closing: AbortSignal }): FilesApi {
   return {
     async put(source, options) {
-      const { name, type, most } = checkFileOptions(options)
+      const { most, ...about } = checkFileOptions(options)
+      const { job } = about
+      if (job !== null && !isId(job)) throw noSuchHome(undefined, job)
       let id: string | undefined
       try {
         const { sha256, size, last } = await takeIn(source, most, async (n, piece) => {
-          id ??= await beginFile(db, name, type, clock.instant())
+          id ??= await beginFile(db, about, clock.instant())
           await addPiece(db, id, n, piece)
         })
-        if (id === undefined) return await addWhole(db, { name, type, sha256, bytes: last.bytes }, clock.instant())
+        if (id === undefined) return await addWhole(db, { ...about, sha256, bytes: last.bytes }, clock.instant())
         await addPiece(db, id, last.n, last.bytes)
         const view = await endFile(db, id, { size, sha256 })
         if (view === undefined) throw new RetomaError('file_gone', { id })
         return view
       } catch (error) {
         if (id !== undefined) await removeFile(db, id).catch(() => {}) // the janitor removes the leftover
-        throw error
+        throw id === undefined && isMissing(error) ? noSuchHome(undefined, job ?? undefined) : error
       }
     },
 

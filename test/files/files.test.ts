@@ -159,6 +159,34 @@ test('files are kept all together or not at all, also in a transaction of the ca
   })
 })
 
+test('a file with a job from its first byte on goes with the job, also one that is still coming in', async () => {
+  const { engine, sql } = await withSql()
+  const owned = async () => {
+    const { id } = await engine.enqueue(job, undefined)
+    await engine.jobs.cancel(id)
+    return id
+  }
+  const [home, other] = [await owned(), await owned()]
+  for (const size of [1, mb + 1]) await engine.files.put(bytes(size), { ...pdf, job: home })
+  expect(await sql('select job_id::text as job from retoma.file')).toEqual([{ job: home }, { job: home }])
+  async function* slow() {
+    yield* bytes(2 * mb)
+    await until(async () => (await sql('select from retoma.file where job_id = $1', [other])).length > 0)
+    await engine.jobs.erase(other)
+    yield* bytes(2 * mb)
+  }
+  await expect(engine.files.put(slow(), { ...pdf, job: other })).rejects.toThrow()
+  await engine.jobs.erase(home)
+  expect(await sql('select id from retoma.file')).toEqual([])
+  for (const size of [1, mb + 1])
+    for (const nowhere of [home, '777', 'x'])
+      await expect(engine.files.put(bytes(size), { ...pdf, job: nowhere })).rejects.toMatchObject({
+        code: 'not_found',
+        facts: { id: nowhere },
+      })
+  expect(await sql('select id from retoma.file')).toEqual([])
+})
+
 test.each([
   { name: '' },
   { name: 'a/b.pdf' },

@@ -45,6 +45,8 @@ export interface FileOptions {
   type: string
   /** Largest size in bytes; a larger file fails with `file_too_large`. Default: no limit. */
   most?: number
+  /** The job that owns the file from its first byte on: erasing the job removes the file. Default: no owner until `keep`. */
+  job?: string
 }
 
 /** Size of a piece in bytes; at most two pieces are in memory at the same time. */
@@ -53,9 +55,14 @@ export const pieceBytes = 1024 * 1024
 const longestName = 255
 const longestType = 127
 
-export function checkFileOptions(given: FileOptions): { name: string; type: string; most: number } {
-  refuseUnknownOptions(given, ['name', 'type', 'most'])
-  const { name, type, most = Number.POSITIVE_INFINITY } = given
+export function checkFileOptions(given: FileOptions): {
+  name: string
+  type: string
+  most: number
+  job: string | null
+} {
+  refuseUnknownOptions(given, ['name', 'type', 'most', 'job'])
+  const { name, type, most = Number.POSITIVE_INFINITY, job = null } = given
   if (!isFileName(name))
     refuseOption(
       'name',
@@ -64,7 +71,7 @@ export function checkFileOptions(given: FileOptions): { name: string; type: stri
     )
   if (!isFileType(type)) refuseOption('type', 'it is a type such as application/pdf', 'é um tipo, como application/pdf')
   if (!(most >= 0)) refuseOption('most', 'it is a number of bytes', 'é um número de bytes')
-  return { name, type, most }
+  return { name, type, most, job }
 }
 
 export const isFileType = (type: unknown): type is string =>

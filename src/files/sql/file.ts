@@ -17,13 +17,21 @@ const pieceDeadlineMs = 60_000
 const begin = {
   name: 'file_begin',
   text: `
-    insert into retoma.file (name, type, size, created_at)
-    values ($1, $2, 0, coalesce($3::timestamptz, now()))
+    insert into retoma.file (name, type, size, created_at, job_id)
+    values ($1, $2, 0, coalesce($3::timestamptz, now()), $4)
     returning id::text as id`,
 }
 
-export async function beginFile(db: Db, name: string, type: string, now: Date | null): Promise<string> {
-  const [row] = await db.run<{ id: string }>(begin, [name, type, now])
+/** What is known of a new file before its bytes. */
+export interface NewFile {
+  name: string
+  type: string
+  /** The owner; null: none. */
+  job: string | null
+}
+
+export async function beginFile(db: Db, { name, type, job }: NewFile, now: Date | null): Promise<string> {
+  const [row] = await db.run<{ id: string }>(begin, [name, type, now, job])
   return row!.id
 }
 
@@ -64,8 +72,8 @@ const whole = {
   name: 'file_whole',
   text: `
     with made as (
-      insert into retoma.file (name, type, size, sha256, created_at)
-      values ($1, $2, octet_length($4::bytea), $3, coalesce($5::timestamptz, now()))
+      insert into retoma.file (name, type, size, sha256, created_at, job_id)
+      values ($1, $2, octet_length($4::bytea), $3, coalesce($5::timestamptz, now()), $6)
       returning id, name, type, size, sha256, created_at
     ), piece as (
       insert into retoma.file_chunk (file_id, n, bytes)
@@ -77,10 +85,10 @@ const whole = {
 /** Stores a file of a single piece: begins, fills and completes the file in one statement. */
 export async function addWhole(
   db: Db,
-  file: { name: string; type: string; sha256: Uint8Array; bytes: Uint8Array },
+  { name, type, job, sha256, bytes }: NewFile & { sha256: Uint8Array; bytes: Uint8Array },
   now: Date | null,
 ): Promise<FileView> {
-  const [row] = await db.run<Row>(whole, [file.name, file.type, file.sha256, file.bytes, now], pieceDeadlineMs)
+  const [row] = await db.run<Row>(whole, [name, type, sha256, bytes, now, job], pieceDeadlineMs)
   return asView(row!)
 }
 
