@@ -1,5 +1,5 @@
 /** Creates, shows, cancels and erases batches of quotes. */
-import { RetomaError } from 'retoma'
+import { isRetomaError } from 'retoma'
 import { type Call, once, type Route, route, tooLong } from 'retoma/http'
 import { z } from 'zod'
 import { csvHead, csvRow } from '../csv.ts'
@@ -9,7 +9,7 @@ import { batchStatusOf } from '../status.ts'
 import { type BatchResult, readBatch, readBatchResults } from '../store/batches.ts'
 import { batchStatus, count, simulado } from '../wire.ts'
 import { newQuote } from './quotes.ts'
-import { batchOf, idParams, isId, noBatch, submittedBatchOf, tag } from './shared.ts'
+import { batchOf, idParams, isId, noBatch, submittedBatchOf, tag, wrongBatchState } from './shared.ts'
 
 const mostQuotes = 10_000
 const largestBatch = 32 * 1024 * 1024
@@ -102,9 +102,15 @@ export const batchRoutes = (quotes: Quotes): readonly Route[] => [
     answer: z.object({ id: z.string(), status: batchStatus }),
     errors: ['not_found', 'batch_state'],
     async run(call) {
-      const batch = await submittedBatchOf(call, quotes, call.params.id)
-      const { state } = await call.engine.batches.cancel(batch, { by: call.who.user })
-      return { id: call.params.id, status: batchStatusOf[state] }
+      const { engine, who, params } = call
+      const batch = await submittedBatchOf(call, quotes, params.id, 'cancel')
+      try {
+        const { state } = await engine.batches.cancel(batch, { by: who.user })
+        return { id: params.id, status: batchStatusOf[state] }
+      } catch (error) {
+        const state = isRetomaError(error, 'batch_state') ? (await engine.batch(batch))?.state : undefined
+        throw state === undefined ? error : wrongBatchState(params.id, state, 'cancel')
+      }
     },
   }),
   route({
@@ -116,12 +122,13 @@ export const batchRoutes = (quotes: Quotes): readonly Route[] => [
     role: 'operator',
     params: idParams,
     status: 204,
-    errors: ['not_found', errors.quote_state],
+    errors: ['not_found', 'batch_state'],
     async run({ engine, params: { id } }) {
       if (isId(id) && (await eraseBatch(engine, id))) return
       const found = isId(id) ? await readBatch(engine, id) : undefined
       if (found === undefined) throw noBatch(id)
-      throw new RetomaError(errors.quote_state, { id, status: 'PROCESSING', action: 'DELETE' })
+      const view = found.batch === null ? null : await engine.batch(found.batch)
+      throw wrongBatchState(id, view?.state ?? 'submitting', 'DELETE')
     },
   }),
 ]

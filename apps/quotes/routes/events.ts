@@ -2,11 +2,11 @@
  * Streams the events of a quote and of a batch, in the seed's words. The content and the order are those of the engine's own streams
  * (docs/events.md).
  */
-import { type EngineEvent, RetomaError } from 'retoma'
+import type { EngineEvent } from 'retoma'
 import { eventsQuery, follow, type Route, route, type SseMessage } from 'retoma/http'
 import type { Quotes } from '../quotes.ts'
 import { batchStatusOf, statusOf } from '../status.ts'
-import { batchOf, idParams, quoteOf, tag } from './shared.ts'
+import { batchOf, idParams, quoteOf, tag, wrongBatchState } from './shared.ts'
 
 const wordOf = (words: Readonly<Record<string, string>>, state: unknown): unknown => words[state as string] ?? state
 
@@ -81,7 +81,7 @@ export const eventRoutes = (quotes: Quotes): readonly Route[] => [
       if (job === null) {
         // The submit of the batch is under way.
         await batchOf(call, quotes, batch ?? '')
-        throw new RetomaError('batch_state', { id: batch ?? '', state: 'submitting', action: 'events' })
+        throw wrongBatchState(batch ?? '', 'submitting', 'events')
       }
       return follow(call, { job }, event => tell(event, statusOf, simulated))
     },
@@ -99,7 +99,7 @@ export const eventRoutes = (quotes: Quotes): readonly Route[] => [
     errors: ['not_found', 'queue_full', 'batch_state'],
     async run(call) {
       const { batch, simulated, id } = await batchOf(call, quotes, call.params.id)
-      if (batch === null) throw new RetomaError('batch_state', { id, state: 'submitting', action: 'events' })
+      if (batch === null) throw wrongBatchState(id, 'submitting', 'events')
       return follow(call, { batch }, event => tell(event, batchStatusOf, simulated))
     },
   }),

@@ -1,8 +1,9 @@
 /** Shared parts of the routes of the quotes: ids, pages, and the lookup of a quote or a batch. */
-import { type Engine, isRetomaError, localized, RetomaError } from 'retoma'
+import { type BatchState, type Engine, isRetomaError, localized, RetomaError } from 'retoma'
 import type { Call } from 'retoma/http'
 import { z } from 'zod'
 import { type Quotes, submitBatch } from '../quotes.ts'
+import { batchStatusOf } from '../status.ts'
 import { type BatchRow, readBatch } from '../store/batches.ts'
 import { type QuoteRow, readQuote } from '../store/quotes.ts'
 
@@ -48,6 +49,10 @@ export const noQuote = (id: string) => new RetomaError('not_found', { what: loca
 export const noBatch = (id: string) =>
   new RetomaError('not_found', { what: localized('quote batch', 'lote de cotações'), id })
 
+/** 409, in the words of the quotes. */
+export const wrongBatchState = (id: string, state: BatchState, action: string) =>
+  new RetomaError('batch_state', { id, state: batchStatusOf[state], action })
+
 /** 404 for an unknown id. A batch that is not submitted yet is submitted first. */
 export async function batchOf(
   { engine, log }: Pick<Call, 'engine' | 'log'>,
@@ -70,8 +75,9 @@ export async function submittedBatchOf(
   call: Pick<Call, 'engine' | 'log'>,
   quotes: Quotes,
   id: string,
+  action: string,
 ): Promise<string> {
   const { batch } = await batchOf(call, quotes, id)
-  if (batch === null) throw new RetomaError('batch_state', { id, state: 'submitting', action: 'resume' })
+  if (batch === null) throw wrongBatchState(id, 'submitting', action)
   return batch
 }

@@ -100,7 +100,7 @@ export const systemRoutes = (quotes: Quotes): readonly Route[] => [
     errors: ['not_found', 'batch_state'],
     async run(call) {
       const { engine, who, params } = call
-      const batch = await submittedBatchOf(call, quotes, params.id)
+      const batch = await submittedBatchOf(call, quotes, params.id, 'resume-batch')
       const stuck = await recoverStuck(engine, who.user, batch)
       const { changed, resumed } = await engine.batches.resume(batch, { by: who.user }).catch(unlessOver)
       return { id: params.id, resumed: changed ? resumed : stuck.length }
