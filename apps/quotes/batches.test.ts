@@ -95,13 +95,18 @@ test('a batch is cancelled, resumed and erased, each in the states where that is
   const { ask, batch, batchStatus, engine } = door
   const sql = await sqlOn(door)
   const id = await batch(['a', 'b'])
-  expect((await ask('DELETE', `/api/quotes/batch/${id}`)).body.error).toMatchObject({ code: 'quote_state' })
+  const refused = async (method: string, path: string) => {
+    const { status, body } = await ask(method, `/api/quotes/batch/${path}`)
+    return [status, body.error.message]
+  }
+  expect(await refused('DELETE', id)).toEqual([409, `batch ${id} is PENDING; DELETE is not possible then`])
   expect((await ask('POST', `/api/system/resume-batch/${id}`)).body).toEqual({ id, resumed: 0 })
   const [{ batch_id: own }] = (await sql<{ batch_id: string }>(`select batch_id from quotes.batch`)) as [
     { batch_id: string },
   ]
   await engine.batches.pause(own)
   expect(await batchStatus(id)).toMatchObject({ status: 'PAUSED', pending: 2 })
+  expect((await refused('DELETE', id))[1]).toContain('PAUSED')
   expect((await ask('POST', `/api/system/resume-batch/${id}`)).body).toEqual({ id, resumed: 2 })
   expect((await ask('POST', `/api/quotes/batch/${id}/cancel`)).body).toEqual({ id, status: 'CANCELLED' })
   expect(await batchStatus(id)).toMatchObject({ status: 'CANCELLED', cancelled: 2, percent: 100 })
@@ -115,6 +120,18 @@ test('a batch is cancelled, resumed and erased, each in the states where that is
     expect((await ask('GET', path)).status).toBe(404)
   for (const table of ['quotes.batch', 'quotes.quote', 'retoma.batch', 'retoma.job', 'retoma.event'])
     expect(await sql(`select count(*)::int as n from ${table}`), table).toEqual([{ n: 0 }])
+})
+
+test('a batch that is done refuses to be cancelled, by its own id and in the words of the quotes', async () => {
+  const { ask, batch, engine, run } = await quotesDoor()
+  // The engine numbers its batches otherwise.
+  await engine.query(`select setval(pg_get_serial_sequence('retoma.batch', 'id'), 700)`)
+  const id = await batch(['a'])
+  await run()
+  expect(await ask('POST', `/api/quotes/batch/${id}/cancel`)).toMatchObject({
+    status: 409,
+    body: { error: { code: 'batch_state', id, state: 'DONE' } },
+  })
 })
 
 test('what the janitor has removed goes from our tables, too', async () => {
@@ -175,7 +192,9 @@ test('an entry that cannot be erased keeps no other entry from its erasure, and 
   const ids = [await quote('a'), await quote('b'), await quote('c')]
   await run()
   await sql(`update quotes.quote set deleted_at = now()`)
-  await sql(`insert into quotes.turn values ('host:x', 1, 'dead', '2000-01-01'), ('host:x', 2, 'alive', '2999-01-01')`)
+  await sql(
+    `insert into quotes.turn values ('host:x', 1, 'dead', '2000-01-01', 1, 1), ('host:x', 2, 'alive', '2999-01-01', 1, 1)`,
+  )
   const { erase } = engine.jobs
   const stuck = (await sql<{ job_id: string }>(`select job_id from quotes.quote where id = $1`, [ids[0]]))[0]!.job_id
   vi.spyOn(engine.jobs, 'erase').mockImplementation(async job => {

@@ -109,8 +109,9 @@ function realPages({ allow }: QuotesSettings['pages'], engine: () => Engine): Qu
   const fetcher = createPageFetcher({
     allow,
     now: () => clockOf(engine()).now(),
-    turns: hostTurns(engine, milliseconds(longestTurn)),
   })
-  return (ctx: JobContext, name, link, signal) =>
-    readLink(fetcher, page => ctx.isolated(name, priceModule, page, priceLimits), link, signal)
+  return (ctx: JobContext, name, link, signal) => {
+    const turns = hostTurns(engine(), ctx, milliseconds(longestTurn))
+    return readLink(fetcher, page => ctx.isolated(name, priceModule, page, priceLimits), link, signal, turns)
+  }
 }

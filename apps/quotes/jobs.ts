@@ -200,6 +200,7 @@ class QuoteRun {
       findVehicle(
         {
           engine: this.#engine,
+          owner: this.#ctx,
           provider,
           signal,
           ask: request => this.#ask('fipe', provider.simulated, signal, request),
@@ -298,11 +299,7 @@ class QuoteRun {
         { concurrency: pagesAtOnce },
       )
       const readings = read.map((each, at) => ({ n: first + at, ...each }))
-      await this.#ctx.transaction(`save product ${index + 1}`, async tx => {
-        await saveReadings(tx, this.#id, readings)
-        const files = readings.flatMap(({ file, screenshot }) => [file, screenshot]).filter(each => each !== null)
-        if (files.length > 0) await this.#engine.files.keep(files, { job: this.#ctx.id, tx })
-      })
+      await this.#ctx.transaction(`save product ${index + 1}`, tx => saveReadings(tx, this.#id, readings))
       all.push(...readings)
       const prices = readings.filter(each => each.price !== null).length
       tested.push({ product: product.title, pages: readings.length, prices, reason: found.reason })
@@ -370,9 +367,9 @@ class QuoteRun {
     return this.#keep(picture, about, signal)
   }
 
-  /** The janitor removes the file if the process dies before the reading is saved, and a file whose answer was lost. */
+  /** The job owns the file at once, so that erasing a quote in the middle of its pages leaves no page behind. */
   async #keep(bytes: Uint8Array, about: FileOptions, signal: AbortSignal): Promise<string> {
-    const put = () => this.#engine.files.put([bytes], about)
+    const put = () => this.#engine.files.put([bytes], { ...about, job: this.#ctx.id })
     return (await retryWhileDatabaseAway(this.#engine, put, signal)).id
   }
 
@@ -401,7 +398,7 @@ class QuoteRun {
   ): Promise<T> {
     if (isSimulated) return request(signal)
     const { concurrency, requestsPerMinute } = this.#options.limits[name]
-    const turn = { limit: concurrency, longest: longestRequest, signal }
+    const turn = { limit: concurrency, owner: this.#ctx, longest: longestRequest, signal }
     return withTurn(this.#engine, `provider:${name}`, turn, () =>
       this.#ctx.provider(name, async () => {
         if (requestsPerMinute !== undefined) await takeHit(this.#engine, name, requestsPerMinute, signal)

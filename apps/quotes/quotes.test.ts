@@ -4,8 +4,9 @@ import { doNotRetry, seconds } from 'retoma'
 import { expect, test } from 'vitest'
 import { states } from '../../src/jobs/model/state.ts'
 import { sqlOn } from '../../test/support/application.ts'
+import { gate, until } from '../../test/support/engine.ts'
 import { simulatedAnalysis } from './providers/simulated/analysis.ts'
-import { simulatedShopping } from './providers/simulated/shopping.ts'
+import { simulatedPages, simulatedShopping } from './providers/simulated/shopping.ts'
 import { simulatedVehicles } from './providers/simulated/vehicles.ts'
 import { statusOf } from './status.ts'
 import { heard, quotesDoor } from './test/door.ts'
@@ -236,6 +237,37 @@ test('DELETE erases every row and file of a quote, and the same request then nam
   expect((await ask('GET', `/api/quotes/${id}`)).status).toBe(404)
   expect((await ask('DELETE', `/api/quotes/${id}`)).status).toBe(404)
   expect((await ask('POST', '/api/quotes', { body, headers })).body.error).toMatchObject({ code: 'not_found' })
+})
+
+test('DELETE in the middle of the pages of a product leaves no page behind', async () => {
+  const [first, second] = [gate(), gate()]
+  const pages = simulatedPages(
+    async () => {},
+    () => new Date(0),
+  )
+  let read = 0
+  const door = await quotesDoor({
+    providers: {
+      readPage: async (_ctx, _name, link, signal) => {
+        if (++read === 2) {
+          first.open()
+          await second.passed
+        }
+        return pages(link, signal)
+      },
+    },
+  })
+  const sql = await sqlOn(door)
+  const files = () => sql(`select job_id from retoma.file`)
+  const id = await door.quote(product)
+  const running = door.run()
+  await first.passed
+  await until(async () => (await files()).length > 0)
+  expect((await door.ask('DELETE', `/api/quotes/${id}`)).status).toBe(204)
+  second.open()
+  await running
+  expect(await files()).toEqual([])
+  expect(await sql(`select from retoma.file_chunk`)).toEqual([])
 })
 
 test('a bad request names its field; an id that names nothing is 404 whatever its form', async () => {

@@ -5,13 +5,34 @@ import { sqlOn } from '../../test/support/application.ts'
 import { until } from '../../test/support/engine.ts'
 import { simulatedAnalysis } from './providers/simulated/analysis.ts'
 import { readQuotesSettings } from './settings.ts'
+import { takeTurn } from './store/turns.ts'
 import { quotesDoor } from './test/door.ts'
 import { enterTurn, hostTurns, withTurn } from './turns.ts'
 
 const never = new AbortController().signal
 
+type Door = Awaited<ReturnType<typeof quotesDoor>>
+
+/** An attempt of a quote, which runs in another process. */
+async function attemptOn(door: Door) {
+  const quote = await door.quote('mesa')
+  const sql = await sqlOn(door)
+  const become = (state: string, attempt: number) =>
+    sql(`update retoma.job set state = $2, attempt = $3, worker_id = $4 where ref = $1`, [
+      quote,
+      state,
+      attempt,
+      state === 'running' ? 'w' : null,
+    ])
+  await become('running', 1)
+  const [job] = await sql<{ id: string }>(`select id::text as id from retoma.job where ref = $1`, [quote])
+  return { owner: { id: job!.id, attempt: 1 }, become, sql }
+}
+
 test('at most the limit at once, whoever asks, and each gets a turn', async () => {
-  const { engine, clock } = await quotesDoor()
+  const door = await quotesDoor()
+  const { engine, clock } = door
+  const { owner } = await attemptOn(door)
   let [inside, most, ended] = [0, 0, 0]
   const work = async () => {
     most = Math.max(most, ++inside)
@@ -20,7 +41,7 @@ test('at most the limit at once, whoever asks, and each gets a turn', async () =
     ended++
   }
   const all = Array.from({ length: 12 }, () =>
-    withTurn(engine, 'provider:x', { limit: 3, longest: seconds(60), signal: never }, work),
+    withTurn(engine, 'provider:x', { limit: 3, owner, longest: seconds(60), signal: never }, work),
   )
   while (ended < 12) await clock.advance(seconds(0.1))
   await Promise.all(all)
@@ -30,7 +51,8 @@ test('at most the limit at once, whoever asks, and each gets a turn', async () =
 test('the turn of a process that died ends by itself; a turn that is given back is free at once', async () => {
   const door = await quotesDoor()
   const { engine, clock } = door
-  const turns = hostTurns(() => engine, seconds(30))
+  const { owner, sql } = await attemptOn(door)
+  const turns = hostTurns(engine, owner, seconds(30))
   const first = await turns.enter('loja.example', never)
   await turns.enter('loja.example', never)
   let third = false
@@ -49,8 +71,31 @@ test('the turn of a process that died ends by itself; a turn that is given back 
     fourth = true
   })
   while (!fourth) await clock.advance(seconds(1))
-  const sql = await sqlOn(door)
   expect(await sql(`select count(*)::int as n from quotes.turn where name = 'host:loja.example'`)).toEqual([{ n: 2 }])
+})
+
+test('a process that died keeps no turn once its quote is put back or runs again, and one of many requests gets the turn', async () => {
+  const door = await quotesDoor()
+  const { engine } = door
+  const dead = await attemptOn(door)
+  const { owner } = await attemptOn(door)
+  const options = { limit: 1, longest: minutes(2), signal: never }
+  const taken = async () => {
+    const holders = Array.from({ length: 5 }, (_, n) => `${crypto.randomUUID()} ${n}`)
+    const take = (holder: string) => takeTurn(engine, 'x', { limit: 1, holder, longestMs: minutes(2), owner })
+    return (await Promise.all(holders.map(take))).filter(slot => slot !== undefined)
+  }
+  await enterTurn(engine, 'x', { ...options, owner: dead.owner })
+  expect(await taken()).toEqual([])
+  await dead.become('waiting', 1)
+  expect(await taken()).toEqual([1])
+  expect(await taken()).toEqual([])
+  await dead.become('running', 2)
+  const leave = await enterTurn(engine, 'z', { ...options, owner: dead.owner })
+  await enterTurn(engine, 'z', { ...options, owner })
+  // Whoever has lost the turn takes nothing away from the next holder.
+  await leave()
+  expect(await dead.sql(`select job_id::text as id from quotes.turn where name = 'z'`)).toEqual([{ id: owner.id }])
 })
 
 test('a quote that waits too long for a turn is deferred before it counts as stuck, and no attempt is charged', async () => {
@@ -59,7 +104,8 @@ test('a quote that waits too long for a turn is deferred before it counts as stu
     providers: { analysis: { ...simulatedAnalysis(async () => {}), simulated: false } },
   })
   const { engine, clock, quote, read, run } = door
-  const leave = await enterTurn(engine, 'provider:anthropic', { limit: 1, longest: minutes(20), signal: never })
+  const { owner } = await attemptOn(door)
+  const leave = await enterTurn(engine, 'provider:anthropic', { limit: 1, owner, longest: minutes(20), signal: never })
   const id = await quote('mesa')
   let over = false
   const running = run().finally(() => {
@@ -75,9 +121,11 @@ test('a quote that waits too long for a turn is deferred before it counts as stu
 })
 
 test('an aborted signal ends the wait', async () => {
-  const { engine, clock } = await quotesDoor()
+  const door = await quotesDoor()
+  const { engine, clock } = door
   const abort = new AbortController()
-  const options = { limit: 1, longest: seconds(30), signal: never }
+  const { owner } = await attemptOn(door)
+  const options = { limit: 1, owner, longest: seconds(30), signal: never }
   await enterTurn(engine, 'provider:y', options)
   const waiting = enterTurn(engine, 'provider:y', { ...options, signal: abort.signal })
   abort.abort(new Error('over'))

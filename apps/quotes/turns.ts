@@ -1,12 +1,13 @@
 /**
- * Limits the requests at the same time to a provider or to a host, over all workers. A process that dies in the middle loses its turn after
- * `longest`. While the database is away, nobody gets a turn, and the wait costs no attempt.
+ * Limits the requests at the same time to a provider or to a host, over all workers. A process that dies in the middle loses its turns as
+ * soon as another worker has the job, and after `longest` at the latest. While the database is away, nobody gets a turn, and the wait costs no
+ * attempt.
  */
 import { randomUUID } from 'node:crypto'
 import { type Duration, type Engine, minutes, providerWait, retryWhileDatabaseAway, seconds } from 'retoma'
 import { clockOf } from 'retoma/http'
 import type { HostTurns } from './providers/types.ts'
-import { leaveTurn, takeTurn } from './store/turns.ts'
+import { leaveTurn, type TurnOwner, takeTurn } from './store/turns.ts'
 
 /** Less than the ten minutes after which a quote without progress is stuck. */
 const longestWait = minutes(5)
@@ -15,6 +16,8 @@ const slowestLook = 500
 
 export interface TurnOptions {
   limit: number
+  /** The attempt that sends the request, such as `ctx`. */
+  owner: TurnOwner
   /** Longer than any request. */
   longest: Duration
   signal: AbortSignal
@@ -27,14 +30,14 @@ export interface TurnOptions {
 export async function enterTurn(
   engine: Engine,
   name: string,
-  { limit, longest, signal }: TurnOptions,
+  { limit, owner, longest, signal }: TurnOptions,
 ): Promise<() => Promise<void>> {
   const holder = randomUUID()
   const clock = clockOf(engine)
   const began = clock.elapsed()
   for (let pause = firstLook; ; pause = Math.min(pause * 2, slowestLook)) {
     signal.throwIfAborted()
-    const take = () => takeTurn(engine, name, { limit, holder, longestMs: longest })
+    const take = () => takeTurn(engine, name, { limit, holder, longestMs: longest, owner })
     const slot = await retryWhileDatabaseAway(engine, take, signal)
     // A turn that cannot be given back ends by itself.
     if (slot !== undefined) return () => leaveTurn(engine, name, { slot, holder }).catch(() => {})
@@ -59,6 +62,6 @@ export async function withTurn<T>(
 }
 
 /** At most two requests at once to each host. */
-export const hostTurns = (engine: () => Engine, longest: Duration): HostTurns => ({
-  enter: (host, signal) => enterTurn(engine(), `host:${host}`.slice(0, 200), { limit: 2, longest, signal }),
+export const hostTurns = (engine: Engine, owner: TurnOwner, longest: Duration): HostTurns => ({
+  enter: (host, signal) => enterTurn(engine, `host:${host}`.slice(0, 200), { limit: 2, owner, longest, signal }),
 })

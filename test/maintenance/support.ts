@@ -125,7 +125,7 @@ export const oddRows = `
   select id, 1, E'a\\n"b"', 'loja', 'https://loja.example', 3499.90, 'BRL', now() from quotes.quote;
   insert into quotes.fipe (reference, path, answer, answered_at) values ('331', 'cars/brands', '[{"code": "1"}]', now());
   insert into planner.job (job_id, kind, created_by, created_at) values (1, 'extract-demand', 'ana', now());
-  insert into quotes.turn (name, slot, holder, until) values ('provider:fipe', 1, 'h', 'infinity');
+  insert into quotes.turn (name, slot, holder, until, job_id, attempt) values ('provider:fipe', 1, 'h', 'infinity', 1, 1);
   insert into documents.documents (id, user_id, filename, size, sha256, file_id, status, job_id, text, search, created_at, updated_at)
   values ('01890000-0000-7000-8000-000000000001', 'ana', E'ação "1"\\n.pdf', 3, '\\x00ff', 1, 'DONE', 1, E'linha\\n2', to_tsvector('portuguese', 'ação'), now(), now());
   insert into documents.bank_user (user_id, group_key) values ('ana', '01890000-0000-7000-8000-000000000002');

@@ -157,6 +157,31 @@ test('robots.txt is obeyed, is fetched once an hour, and allows nothing while th
   expect(await ask('/p/other')).toMatchObject({ found: true })
 })
 
+test('pages of a shop that come at once share one robots.txt; without an answer each page asks', async () => {
+  const own = await shopServer()
+  const links = Array.from({ length: 6 }, (_, n) => `${own.origin}/p/${n}`)
+  const shared = () => createPriceReader({ now: () => seenAt, allow: [own.allow] })
+  const readAll = async (by = shared()) => Promise.all(links.map(link => by.read(link, signal())))
+  expect((await readAll()).every(each => each.found)).toBe(true)
+  expect(own.of('/robots.txt')).toHaveLength(1)
+  own.behave(({ about, nth }) => (about === '/robots.txt' && nth === 2 ? refuses(503) : null))
+  expect((await readAll()).filter(each => each.found)).toHaveLength(5)
+  await own.close()
+})
+
+test('a page whose request for robots.txt is aborted leaves the request to the others', async () => {
+  const by = reader()
+  const [first, second] = [new AbortController(), new AbortController()]
+  const started = shop.calls.length
+  shop.behave(({ n }) => (n === started + 1 ? never() : null))
+  const one = by.read(`${shop.origin}/p/1`, first.signal)
+  await shop.called(started + 1)
+  const two = by.read(`${shop.origin}/p/2`, second.signal)
+  first.abort(new Error('enough'))
+  await expect(one).rejects.toThrow('enough')
+  expect(await two).toMatchObject({ found: true })
+})
+
 test('a host has at most two requests at once, and every page is read', async () => {
   const own = await shopServer()
   const turns = localTurns(2)

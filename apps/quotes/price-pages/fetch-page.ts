@@ -25,7 +25,7 @@ export interface FetchOptions {
   now: () => Date
   /** Entries of RETOMA_FETCH_ALLOW: `127.0.0.1:8080`. */
   allow?: readonly string[] | undefined
-  /** Default: two at once per host in this process only. Give turns over all workers here. */
+  /** For a fetch without turns of its own. Default: two at once per host in this process only. */
   turns?: HostTurns | undefined
   /** Network time of a page with all redirects. Default 20 s, at most `longestTurn`. */
   timeoutMs?: number | undefined
@@ -50,8 +50,8 @@ export type Fetched =
     }
 
 export interface PageFetcher {
-  /** Rejects only with the reason of `signal` and with an error of the turns. */
-  fetch(link: string, signal: AbortSignal): Promise<Fetched>
+  /** Rejects only with the reason of `signal` and with an error of the turns. `turns`: the turns of the caller, over all workers. */
+  fetch(link: string, signal: AbortSignal, turns?: HostTurns): Promise<Fetched>
 }
 
 const mostRedirects = 5
@@ -61,13 +61,16 @@ const robotsKept = 60 * 60 * 1000
 const mostHosts = 500
 
 export function createPageFetcher(options: FetchOptions): PageFetcher {
-  const { now, turns = localTurns(2), timeoutMs = 20_000, mostBytes = 5 * megabyte } = options
+  const { now, turns: usualTurns = localTurns(2), timeoutMs = 20_000, mostBytes = 5 * megabyte } = options
   const allow = (options.allow ?? []).map(entry => entry.toLowerCase())
   const resolve = options.resolve ?? resolveBySystem
   const robots = new Map<string, { rules: RobotsRules; until: number }>()
+  /** The requests for a robots.txt that are under way, by origin. */
+  const underWay = new Map<string, Promise<unknown>>()
 
-  async function fetch(link: string, signal: AbortSignal): Promise<Fetched> {
+  async function fetch(link: string, signal: AbortSignal, turns = usualTurns): Promise<Fetched> {
     const budget = new Budget(timeoutMs, signal)
+    const visit: Visit = { budget, signal, turns }
     let at: URL | undefined
     try {
       let next = link
@@ -75,9 +78,9 @@ export function createPageFetcher(options: FetchOptions): PageFetcher {
         const checked = checkedLink(next, at)
         at = checked.url
         const target = await budget.spend(within => targetOf(checked, within))
-        const rules = await robotsOf(target, budget, signal)
+        const rules = await robotsOf(target, visit)
         if (!isAllowedBy(rules, at)) throw new Refused('robots')
-        const received = await request(target, pageRead, budget, signal)
+        const received = await request(target, pageRead, visit)
         const location = redirectOf(received)
         if (location === null) return arrived(received, at)
         next = location
@@ -99,7 +102,7 @@ export function createPageFetcher(options: FetchOptions): PageFetcher {
   }
 
   /** One request, in a turn of its host. Nobody has two turns at once, so no two requests wait for each other. */
-  async function request(target: Target, read: Read, budget: Budget, signal: AbortSignal): Promise<Received> {
+  async function request(target: Target, read: Read, { budget, signal, turns }: Visit): Promise<Received> {
     const leave = await turns.enter(target.host, signal).catch(error => {
       throw new TurnError(error)
     })
@@ -119,28 +122,51 @@ export function createPageFetcher(options: FetchOptions): PageFetcher {
     return { url, host, port, isSecure, addresses }
   }
 
-  /** The rules of the origin. An unreachable robots.txt allows nothing for now; an absent one allows everything (RFC 9309). */
-  async function robotsOf(target: Target, budget: Budget, signal: AbortSignal): Promise<RobotsRules> {
+  /**
+   * The rules of the origin. An unreachable robots.txt allows nothing for now; an absent one allows everything (RFC 9309). Pages that come
+   * while another page fetches the robots.txt of their origin wait for that answer; if there is none, each page asks.
+   */
+  async function robotsOf(target: Target, visit: Visit): Promise<RobotsRules> {
     const { origin } = target.url
-    const known = robots.get(origin)
-    if (known !== undefined && known.until > now().getTime()) return known.rules
-    const rules = await fetchRobots(target, budget, signal)
+    const known = () => {
+      const kept = robots.get(origin)
+      return kept !== undefined && kept.until > now().getTime() ? kept.rules : undefined
+    }
+    const asked = known() === undefined ? underWay.get(origin) : undefined
+    if (asked !== undefined) await withSignal(asked, visit.signal)
+    const rules = known()
+    if (rules !== undefined) return rules
+    const asking = keepRobots(target, visit)
+    const over = asking.then(
+      () => {},
+      () => {},
+    )
+    underWay.set(origin, over)
+    void over.then(() => {
+      if (underWay.get(origin) === over) underWay.delete(origin)
+    })
+    return asking
+  }
+
+  async function keepRobots(target: Target, visit: Visit): Promise<RobotsRules> {
+    const { origin } = target.url
+    const rules = await fetchRobots(target, visit)
     if (robots.size >= mostHosts) robots.delete(robots.keys().next().value!)
     robots.delete(origin)
     robots.set(origin, { rules, until: now().getTime() + robotsKept })
     return rules
   }
 
-  async function fetchRobots(from: Target, budget: Budget, signal: AbortSignal): Promise<RobotsRules> {
+  async function fetchRobots(from: Target, visit: Visit): Promise<RobotsRules> {
     let at: Target = { ...from, url: new URL('/robots.txt', from.url) }
     for (let hop = 0; hop <= mostRedirects; hop++) {
-      const received = await request(at, robotsRead, budget, signal)
+      const received = await request(at, robotsRead, visit)
       const location = redirectOf(received)
       if (location !== null) {
         const checked = checkLink(location, allow, at.url)
         // A robots.txt that leads nowhere is absent.
         if (typeof checked === 'string') return []
-        at = await budget.spend(within => targetOf(checked, within))
+        at = await visit.budget.spend(within => targetOf(checked, within))
         continue
       }
       const { status, body } = received
@@ -201,6 +227,13 @@ class TurnError extends Error {
     super('turn')
     this.cause = cause
   }
+}
+
+/** One fetch of a page, with all its requests. */
+interface Visit {
+  budget: Budget
+  signal: AbortSignal
+  turns: HostTurns
 }
 
 /** Counts the time on the network; waits for a turn do not count. */

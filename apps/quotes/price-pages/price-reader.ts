@@ -6,7 +6,7 @@
  * process. An error of `parse` about a limit is the reason `unreadable`.
  */
 import { isRetomaError, megabytes, seconds } from 'retoma'
-import type { NoPrice, PageReading, PriceReader } from '../providers/types.ts'
+import type { HostTurns, NoPrice, PageReading, PriceReader } from '../providers/types.ts'
 import { createPageFetcher, type Fetched, type FetchOptions, type PageFetcher } from './fetch-page.ts'
 import { type PageBytes, type ReadPrice, readPrice } from './read-price.ts'
 import { sentenceOf } from './reasons.ts'
@@ -38,8 +38,9 @@ export async function readLink(
   parse: Parse,
   link: string,
   signal: AbortSignal,
+  turns?: HostTurns,
 ): Promise<PageReading> {
-  const fetched = await fetcher.fetch(link, signal)
+  const fetched = await fetcher.fetch(link, signal, turns)
   if (!fetched.ok) return notFetched(fetched)
   const { page, contentType, finalUrl, seenAt } = fetched
   const read = await within(async () => parse({ page, contentType, finalUrl }))

@@ -70,12 +70,14 @@ create table quotes.fipe (
   primary key (reference, path)
 );
 
--- Turns at a provider or at a host, over all workers. A turn of a process that died ends by itself.
+-- Turns at a provider or at a host, over all workers. A turn of a process that died ends with its attempt, or by itself.
 create table quotes.turn (
   name text collate "C" not null,         -- such as provider:serpapi or host:loja.example
   slot integer not null,                  -- 1 to the limit
   holder text collate "C" not null,       -- random for each turn
   until timestamptz not null,             -- end of the turn, if the holder does not give the turn back earlier
+  job_id bigint not null,                 -- job of the request
+  attempt integer not null,               -- attempt of the job; the turn ends with the attempt
   primary key (name, slot)
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
 

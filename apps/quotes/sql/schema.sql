@@ -75,6 +75,8 @@ create table quotes.turn (
   slot integer not null,
   holder text collate "C" not null,
   until timestamp with time zone not null,
+  job_id bigint not null,
+  attempt integer not null,
   constraint turn_pkey PRIMARY KEY (name, slot)
 );
 

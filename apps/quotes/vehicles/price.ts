@@ -8,12 +8,15 @@ import { type Engine, hours, minutes, retryWhileDatabaseAway } from 'retoma'
 import type { Analysis, JsonValue, VehicleEntry, VehiclePrice, VehicleProvider } from '../providers/types.ts'
 import { leastScore, matchVehicle, matchYear, type VehicleMatch } from '../providers/vehicle-match.ts'
 import { readFipe, writeFipe } from '../store/fipe.ts'
+import type { TurnOwner } from '../store/turns.ts'
 import { withTurn } from '../turns.ts'
 
 type Vehicle = Extract<Analysis, { kind: 'vehicle' }>
 
 export interface VehicleLookup {
   engine: Engine
+  /** The attempt that looks. */
+  owner: TurnOwner
   provider: VehicleProvider
   /** Sends one request to the provider, within its limits. */
   ask<T>(request: (signal: AbortSignal) => Promise<T>): Promise<T>
@@ -30,7 +33,7 @@ export type VehicleFound = {
 
 /** FIPE publishes a month on its first days; a list of the months is good for some hours. */
 const monthsFor = hours(6)
-/** Longer than a request. If the process dies in the middle, another worker asks after this time. */
+/** Longer than a request. If the process dies in the middle, another worker asks after this time, or as soon as the job runs again. */
 const longestTurn = minutes(2)
 /** The code of a new vehicle begins with this number. */
 const newYear = 32_000
@@ -83,7 +86,7 @@ function noYear({ year }: Vehicle, model: VehicleEntry, years: readonly VehicleE
 
 /** The kept answer; otherwise the provider's answer, which is kept. `seconds`: how long the answer is good; null: for ever. */
 async function kept<T extends VehicleEntry[] | VehiclePrice>(
-  { engine, ask, signal }: VehicleLookup,
+  { engine, owner, ask, signal }: VehicleLookup,
   month: string,
   path: string,
   goodFor: number | null,
@@ -93,7 +96,7 @@ async function kept<T extends VehicleEntry[] | VehiclePrice>(
   const read = () => patiently(() => readFipe(engine, month, path, goodFor) as Promise<JsonValue | undefined>)
   const before = await read()
   if (before !== undefined) return before as unknown as T
-  const turn = { limit: 1, longest: longestTurn, signal }
+  const turn = { limit: 1, owner, longest: longestTurn, signal }
   return withTurn(engine, `fipe:${month}/${path}`.slice(0, 300), turn, async () => {
     const meanwhile = await read()
     if (meanwhile !== undefined) return meanwhile as unknown as T
