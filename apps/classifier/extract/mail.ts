@@ -7,6 +7,7 @@ import PostalMime from 'postal-mime'
 import { TextCollector } from './collect.ts'
 import type { Parts } from './excerpt.ts'
 import { addHtml } from './markup.ts'
+import { decode, withWindowsLetters } from './plain.ts'
 
 // A CommonJS module with a default export, which Node and test runners import differently.
 const msgreader = createRequire(import.meta.url)('@kenjiuno/msgreader') as typeof import('@kenjiuno/msgreader')
@@ -43,7 +44,8 @@ export async function readEml(bytes: Uint8Array): Promise<Parts> {
 export function readMsg(bytes: Uint8Array): Parts {
   const data = new msgreader.default(new Uint8Array(bytes).buffer).getFileData()
   if (data.error !== undefined) throw new Error(data.error)
-  const html = data.bodyHtml ?? (data.html === undefined ? undefined : Buffer.from(data.html).toString('utf8'))
+  const decoded = data.html === undefined ? undefined : decode(data.html)
+  const html = data.bodyHtml ?? (decoded !== undefined && 'text' in decoded ? decoded.text : undefined)
   return written({
     subject: data.subject,
     from: [data.senderName, data.senderSmtpAddress ?? data.senderEmail].filter(Boolean).join(' '),
@@ -60,7 +62,9 @@ export function readMsg(bytes: Uint8Array): Parts {
 function written({ subject, from, to, date, text: plain, html, attachments }: Message): Parts {
   const text = new TextCollector()
   const line = (name: string, value: string | undefined) => {
-    const shown = (value ?? '').replace(/\s+/g, ' ').trim()
+    const shown = withWindowsLetters(value ?? '')
+      .replace(/\s+/g, ' ')
+      .trim()
     if (shown !== '') text.add(`${name}: ${shown}\n`)
   }
   line('Assunto', subject)
@@ -69,7 +73,8 @@ function written({ subject, from, to, date, text: plain, html, attachments }: Me
   line('Data', date)
   line('Anexos', attachments.slice(0, mostNames).join(', '))
   text.add('\n')
-  if (plain?.trim()) text.add(plain)
-  else if (html !== undefined) addHtml(html, text)
+  // TextDecoder of Node 20 decodes Windows-1252 as ISO-8859-1.
+  if (plain?.trim()) text.add(withWindowsLetters(plain))
+  else if (html !== undefined) addHtml(withWindowsLetters(html), text)
   return text.parts()
 }

@@ -8,6 +8,14 @@ import { TextCollector } from './collect.ts'
 import type { Parts } from './excerpt.ts'
 
 const unseen = new Set(['script', 'style', 'template', 'noscript', 'svg', 'math', 'object', 'iframe'])
+/** Text that a program writes and a person does not see, such as instructions for a reader that is no person. */
+const unseenStyle =
+  /(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden|mso-hide\s*:\s*all|font-size\s*:\s*0(?:px|pt|em|rem|%)?\s*(?:;|!|$))/i
+const longestStyle = 1000
+
+const isUnseen = (tag: string, { hidden, style = '' }: Record<string, string>): boolean =>
+  unseen.has(tag) || hidden !== undefined || unseenStyle.test(style.slice(0, longestStyle))
+
 const blocks = new Set([
   ...[
     'address',
@@ -35,23 +43,26 @@ export function readHtml(html: string): Parts {
 }
 
 export function addHtml(html: string, text: TextCollector): void {
-  let hidden = 0
+  let depth = 0
+  /** The depth of the element that is not seen, with all inside it. */
+  let unseenFrom = Number.POSITIVE_INFINITY
   let isSpaced = true
   const newLine = () => {
     text.line()
     isSpaced = true
   }
   const parser = new Parser({
-    onopentagname(tag) {
-      if (unseen.has(tag)) hidden++
+    onopentag(tag, attributes) {
+      depth++
+      if (depth < unseenFrom && isUnseen(tag, attributes)) unseenFrom = depth
       if (blocks.has(tag)) newLine()
-      if (tag === 'td' || tag === 'th') {
+      if ((tag === 'td' || tag === 'th') && depth < unseenFrom) {
         text.add('\t')
         isSpaced = true
       }
     },
     ontext(given) {
-      if (hidden > 0) return
+      if (depth >= unseenFrom) return
       const words = given.replace(/\s+/g, ' ')
       const shown = isSpaced ? words.trimStart() : words
       if (shown === '') return
@@ -59,7 +70,8 @@ export function addHtml(html: string, text: TextCollector): void {
       isSpaced = shown.endsWith(' ')
     },
     onclosetag(tag) {
-      if (unseen.has(tag)) hidden--
+      if (depth === unseenFrom) unseenFrom = Number.POSITIVE_INFINITY
+      depth--
       if (blocks.has(tag)) newLine()
     },
   })
@@ -120,7 +132,11 @@ export function readXmlText(xml: string): Parts {
   }
   const parser = xmlParser({
     open(tag, attributes) {
-      if (isRoot) addRoot(tag, text)
+      if (isRoot) {
+        // The rest of a document type with entities is no text.
+        value = ''
+        addRoot(tag, text)
+      }
       isRoot = false
       if (unread.has(tag)) hidden++
       if (hidden > 0) return

@@ -1,5 +1,5 @@
 /**
- * Reads the text of the ZIP formats of Office programs: DOCX, ODT (and ODS, ODP), XLSX. Runs in a separate process (read.ts). The XML is read
+ * Reads the text of the ZIP formats of Office programs: DOCX, PPTX, XLSX, ODT (and ODS, ODP). Runs in a separate process (read.ts). The XML is read
  * as a stream, so that neither a deep nor a long document needs memory.
  */
 import { type Cell, FileTrouble, openWorkbook, openZip, readXml, type Zip } from '@retoma/office-files'
@@ -11,7 +11,7 @@ const limits = { entries: 10_000, unpackedBytes: 512 * 1024 * 1024 }
 /** null: a ZIP that is none of these formats. Throws FileTrouble. */
 export async function readOffice(path: string): Promise<Parts | null> {
   const zip = await openZip(path, limits)
-  const read = readerOf(zip)
+  const read = await readerOf(zip)
   if (read === undefined) {
     if (zip.entries.some(({ isEncrypted }) => isEncrypted)) throw new FileTrouble({ trouble: 'encrypted' })
     return null
@@ -21,64 +21,135 @@ export async function readOffice(path: string): Promise<Parts | null> {
   return text.parts()
 }
 
-function readerOf(zip: Zip): ((zip: Zip, text: TextCollector) => Promise<void>) | undefined {
-  if (zip.has('word/document.xml')) return readWord
+type Read = (zip: Zip, text: TextCollector) => Promise<void>
+
+async function readerOf(zip: Zip): Promise<Read | undefined> {
+  const main = await mainPart(zip)
+  if (/^word\//i.test(main) && zip.has(main)) return (given, text) => readWord(given, main, text)
   if (zip.has('xl/workbook.xml')) return readSheets
-  return zip.has('content.xml') && zip.has('mimetype') ? readOpenDocument : undefined
+  if (/^ppt\//i.test(main)) return readSlides
+  if (!zip.has('mimetype')) return undefined
+  if (await isLocked(zip)) throw new FileTrouble({ trouble: 'encrypted' })
+  return zip.has('content.xml') ? readOpenDocument : undefined
 }
+
+/** The part that the package names as its document: Word on the web writes word/document2.xml. */
+async function mainPart(zip: Zip): Promise<string> {
+  let main: string | undefined
+  if (zip.has('_rels/.rels'))
+    await readXml(zip, '_rels/.rels', {
+      open(tag, { Type, Target }) {
+        if (tag === 'Relationship' && Type?.endsWith('/officeDocument')) main ??= Target?.replace(/^\//, '')
+      },
+    })
+  return main ?? 'word/document.xml'
+}
+
+/** An OpenDocument file with a password has ordinary entries, with encrypted bytes. */
+async function isLocked(zip: Zip): Promise<boolean> {
+  const manifest = 'META-INF/manifest.xml'
+  let isFound = false
+  if (zip.has(manifest))
+    await readXml(zip, manifest, {
+      open(tag) {
+        isFound ||= tag === 'encryption-data'
+      },
+    })
+  return isFound
+}
+
+const namesIn = (zip: Zip, pattern: RegExp): string[] =>
+  zip.entries.map(({ name }) => name).filter(name => pattern.test(name))
 
 /** A letterhead is in a header, so headers come first. */
-async function readWord(zip: Zip, text: TextCollector): Promise<void> {
-  const named = (pattern: RegExp) => zip.entries.map(({ name }) => name).filter(name => pattern.test(name))
-  const before = named(/^word\/header\d*\.xml$/i)
-  const after = named(/^word\/(?:footnotes|endnotes|footer\d*)\.xml$/i)
-  for (const name of [...before, 'word/document.xml', ...after]) await readWordPart(zip, name, text)
+async function readWord(zip: Zip, main: string, text: TextCollector): Promise<void> {
+  const before = namesIn(zip, /^word\/header\d*\.xml$/i)
+  const after = namesIn(zip, /^word\/(?:footnotes|endnotes|footer\d*)\.xml$/i)
+  for (const name of [...before, main, ...after]) await readParagraphs(zip, name, text)
 }
 
-async function readWordPart(zip: Zip, name: string, text: TextCollector): Promise<void> {
+async function readSlides(zip: Zip, text: TextCollector): Promise<void> {
+  const number = (name: string) => Number(/\d+/.exec(name)?.[0])
+  const slides = namesIn(zip, /^ppt\/slides\/slide\d+\.xml$/i)
+  for (const name of slides.sort((one, other) => number(one) - number(other))) await readParagraphs(zip, name, text)
+}
+
+/** Deleted and moved text, tab stops, and `Fallback`: the text of a drawing once more, for old programs. */
+const unread = new Set(['del', 'moveFrom', 'tabs', 'Fallback'])
+const isOn = (value: string | undefined): boolean => value === undefined || !/^(?:0|false|off)$/.test(value)
+
+async function readParagraphs(zip: Zip, name: string, text: TextCollector): Promise<void> {
   let isText = false
-  // A drawing has its text twice: `Fallback` is for old programs.
-  let fallbacks = 0
+  let isRun = false
+  let isHidden = false
+  let skipped = 0
   await readXml(zip, name, {
-    open(tag) {
-      if (tag === 'Fallback') fallbacks++
+    open(tag, attributes) {
+      if (unread.has(tag)) skipped++
       isText = tag === 't'
-      if (fallbacks > 0) return
+      if (tag === 'r') {
+        isRun = true
+        isHidden = false
+      }
+      // The mark of a paragraph may be hidden too; the mark is no text.
+      if (tag === 'vanish' && isRun) isHidden = isOn(attributes['w:val'])
+      if (skipped > 0 || isHidden) return
       if (tag === 'tab') text.add('\t')
       if (tag === 'br' || tag === 'cr') text.add('\n')
+      if (tag === 'noBreakHyphen') text.add('-')
     },
     text(given) {
-      if (isText && fallbacks === 0) text.add(given)
+      if (isText && !isHidden && skipped === 0) text.add(given)
     },
     close(tag) {
       isText = false
-      if (tag === 'Fallback') fallbacks--
-      else if (tag === 'p' && fallbacks === 0) text.line()
+      if (unread.has(tag)) skipped--
+      if (tag === 'r') {
+        isRun = false
+        isHidden = false
+      }
+      if (tag === 'p' && skipped === 0) text.line()
     },
   })
 }
 
 const mostSpaces = 100
 
+/** Headers and footers are in the styles. */
 async function readOpenDocument(zip: Zip, text: TextCollector): Promise<void> {
+  const styles = 'styles.xml'
+  if (zip.has(styles)) await readOpenPart(zip, styles, text, /^header/)
+  await readOpenPart(zip, 'content.xml', text)
+  if (zip.has(styles)) await readOpenPart(zip, styles, text, /^footer/)
+}
+
+/** `within`: only the text inside elements with such a name. */
+async function readOpenPart(zip: Zip, name: string, text: TextCollector, within?: RegExp): Promise<void> {
   let depth = 0
   // Deleted text of tracked changes.
   let deleted = 0
-  await readXml(zip, 'content.xml', {
+  let inside = within === undefined ? 1 : 0
+  await readXml(zip, name, {
     open(tag, attributes) {
+      if (within?.test(tag)) inside++
       if (tag === 'tracked-changes') deleted++
-      if (deleted > 0) return
-      if (tag === 'p' || tag === 'h') depth++
+      if (deleted > 0 || inside === 0) return
+      if (tag === 'p' || tag === 'h') {
+        // The paragraph of a note is inside the paragraph with its mark.
+        if (depth > 0) text.line()
+        depth++
+      }
       if (tag === 'tab' || tag === 'table-cell') text.add('\t')
       if (tag === 'line-break') text.add('\n')
       if (tag === 's') text.add(' '.repeat(Math.min(Number(attributes['text:c'] ?? 1) || 1, mostSpaces)))
     },
     text(given) {
-      if (depth > 0 && deleted === 0) text.add(given)
+      if (depth > 0 && deleted === 0 && inside > 0) text.add(given)
     },
     close(tag) {
+      if (within?.test(tag)) inside--
       if (tag === 'tracked-changes') deleted--
-      if (deleted > 0 || (tag !== 'p' && tag !== 'h')) return
+      if (deleted > 0 || inside === 0 || (tag !== 'p' && tag !== 'h')) return
       depth--
       text.line()
     },

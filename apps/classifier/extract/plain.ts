@@ -47,10 +47,11 @@ const isContinuation = (byte: number): boolean => (byte & 0xc0) === 0x80
 const windows = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ'
 
 /** Windows-1252: ISO-8859-1 with letters from 0x80 to 0x9F. TextDecoder of Node 20 decodes Windows-1252 as ISO-8859-1. */
-export const fromWindows = (bytes: Uint8Array): string =>
-  Buffer.from(bytes)
-    .toString('latin1')
-    .replace(/[\x80-\x9f]/g, letter => windows[letter.charCodeAt(0) - 0x80]!)
+export const fromWindows = (bytes: Uint8Array): string => withWindowsLetters(Buffer.from(bytes).toString('latin1'))
+
+/** Quotation marks and dashes of Windows-1252 in a text that was decoded as ISO-8859-1. */
+export const withWindowsLetters = (text: string): string =>
+  text.replace(/[\x80-\x9f]/g, letter => windows[letter.charCodeAt(0) - 0x80]!)
 
 /** The byte order mark of a file, which is no part of the text. */
 export function markOf([first, second, third]: Uint8Array): Encoding | undefined {

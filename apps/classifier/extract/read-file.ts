@@ -54,7 +54,9 @@ async function readText(path: string, read: (text: string) => Promise<Parts>): P
 async function readZip(path: string): Promise<ReadFile> {
   const [{ readOffice }, { FileTrouble }] = await Promise.all([import('./office.ts'), import('@retoma/office-files')])
   try {
-    return (await readOffice(path)) ?? { foreign: 'é um ZIP vazio ou dentro de outro ZIP, que não é aberto' }
+    return (
+      (await readOffice(path)) ?? { foreign: 'é um ZIP vazio, dentro de outro ZIP ou de um programa, que não é aberto' }
+    )
   } catch (error) {
     if (!(error instanceof FileTrouble)) throw error
     const { of } = error

@@ -54,6 +54,8 @@ const mostGroups = 100_000
 
 interface Group {
   isHidden: boolean
+  /** Hidden or deleted characters. */
+  isVanished: boolean
   /** Characters after `\u` that stand for the same character in old programs. */
   skip: number
 }
@@ -64,11 +66,11 @@ export function readRtf(bytes: Buffer): Parts | null {
   if (!rtf.startsWith('{\\rtf')) return null
   const text = new TextCollector()
   const groups: Group[] = []
-  let group: Group = { isHidden: false, skip: 1 }
+  let group: Group = { isHidden: false, isVanished: false, skip: 1 }
   let isStart = false
   let skipped = 0
   const add = (some: string) => {
-    if (group.isHidden) return
+    if (group.isHidden || group.isVanished) return
     const shown = some.slice(skipped)
     skipped = Math.max(skipped - some.length, 0)
     if (shown !== '') text.add(shown)
@@ -86,11 +88,13 @@ export function readRtf(bytes: Buffer): Parts | null {
     if (brace === '}') group = groups.pop() ?? group
     else if (word !== undefined) {
       if (isStart && unread.has(word)) group.isHidden = true
-      if (word === 'bin') token.lastIndex += Math.max(Number(parameter ?? 0), 0)
+      if (word === 'v' || word === 'deleted') group.isVanished = parameter !== '0'
+      else if (word === 'plain') group.isVanished = false
+      else if (word === 'bin') token.lastIndex += Math.max(Number(parameter ?? 0), 0)
       else if (word === 'uc') group.skip = Math.min(Math.max(Number(parameter ?? 1), 0), 10)
       else if (word === 'u' && parameter !== undefined) {
         add(String.fromCharCode(Number(parameter) & 0xffff))
-        if (!group.isHidden) skipped = group.skip
+        if (!group.isHidden && !group.isVanished) skipped = group.skip
       } else if (breaks[word] !== undefined) add(breaks[word])
     } else if (hex !== undefined) add(fromWindows(Buffer.from(hex, 'hex')))
     else if (symbol === '*') group.isHidden = true

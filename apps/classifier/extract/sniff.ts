@@ -1,5 +1,6 @@
 /** Detects the type of a file by the first and last bytes and by the name. Reads only a bounded part of the file. */
 import { open } from 'node:fs/promises'
+import { markOf } from './plain.ts'
 
 /** The parts in which PDF readers look for the header and the end. */
 const headBytes = 1024
@@ -46,7 +47,7 @@ export const likenessOf = (ends: Ends) =>
 
 /** By the first bytes; undefined: the bytes do not show the type. */
 export function knownAs({ head }: Ends) {
-  const start = head.toString('latin1').trimStart().slice(0, 200).toLowerCase()
+  const start = startOf(head)
   if (isHtml(start)) return { en: 'it seems to be a web page', pt: 'parece ser uma página da web' }
   if (start.startsWith('pk\x03\x04'))
     return { en: 'it seems to be a ZIP or an Office file', pt: 'parece ser um ZIP ou um arquivo do Office' }
@@ -54,6 +55,13 @@ export function knownAs({ head }: Ends) {
     return { en: 'it seems to be an archive', pt: 'parece ser um arquivo compactado' }
   if (isImage(head)) return { en: 'it seems to be an image', pt: 'parece ser uma imagem' }
   return undefined
+}
+
+/** The first letters without the byte order mark; a text in UTF-16 has such a mark. */
+function startOf(head: Buffer): string {
+  const mark = markOf(head)
+  const text = mark === undefined ? head.toString('latin1') : new TextDecoder(mark).decode(head)
+  return text.trimStart().slice(0, 200).toLowerCase()
 }
 
 const isHtml = (start: string): boolean => /^(<!doctype html|<html|<head|<body)/.test(start)
@@ -76,11 +84,7 @@ export function kindOf({ head }: Ends, name: string, type: string): Exclude<Kind
   if (bytes.startsWith('{\\rtf')) return 'rtf'
   if (isImage(head)) return 'image'
   if (/\.(?:txt|md|csv|tsv)$/i.test(name)) return 'plain'
-  const start = bytes
-    .replace(/^\xef\xbb\xbf/, '')
-    .trimStart()
-    .slice(0, 200)
-    .toLowerCase()
+  const start = startOf(head)
   if (/\.eml$/i.test(name) || /^message\/rfc822\b/i.test(type)) return 'eml'
   if (/\.(?:x?html?)$/i.test(name) || /^text\/html\b|^application\/xhtml/i.test(type) || isHtml(start)) return 'html'
   if (start.startsWith('<?xml') || (/\.xml$/i.test(name) && start.startsWith('<'))) return 'xml'

@@ -23,13 +23,14 @@ export const wordPart = (name: string, content: string): ZipEntry => ({
   bytes: word(content),
 })
 
-export const odtOf = (content: string): Buffer =>
+export const odtOf = (content: string, more: readonly ZipEntry[] = []): Buffer =>
   zipOf([
     { name: 'mimetype', bytes: 'application/vnd.oasis.opendocument.text', method: 0 },
     {
       name: 'content.xml',
       bytes: `<?xml version="1.0"?><office:document-content><office:body><office:text>${content}</office:text></office:body></office:document-content>`,
     },
+    ...more,
   ])
 
 /** A message of Outlook: properties by their tag, texts in UTF-16. */
