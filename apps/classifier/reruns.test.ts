@@ -114,9 +114,9 @@ test('only the chosen documents run again: errors, a category, a low confidence,
   expect((await act('999', 'nova')).status).toBe(404)
 })
 
-test('other categories and instructions are those of the new execution alone; other settings stay', async () => {
+test('other categories and instructions are those of the new execution alone; the rest of the question stays, and a change of the project counts for the rest', async () => {
   const door = await realDoor()
-  const { act, run, server, status } = door
+  const { act, ask, run, server, status } = door
   const first = await sendFiles(door, 1, { modelo: 'a/um', instrucoes: 'velhas', max_retries_execucao: 7 })
   await run()
   const body = { categorias: ['Locação', 'Resto'], instrucoes: 'novas' }
@@ -129,6 +129,14 @@ test('other categories and instructions are those of the new execution alone; ot
   expect(server.calls[1]!.model).toBe('a/um')
   expect(await status(id)).toMatchObject({ status: 'CONCLUIDO', max_retries: 7 })
   expect(await act(first, 'nova', { body: { categorias: ['A', 'a'] } })).toMatchObject({ status: 400 })
+  const { projeto_id: project } = (await ask('GET', `/execucoes/${first}`)).body
+  const change = { instrucoes: 'do projeto', max_retries_execucao: 5, revisar_abaixo_de: 0.99, peso: 3, ocr: false }
+  await ask('PATCH', `/projetos/${project}`, { body: change })
+  const later = (await act(first, 'nova')).body.id
+  await run()
+  expect(server.calls[2]!.asked).toEqual(server.calls[0]!.asked)
+  expect(await status(later)).toMatchObject({ status: 'CONCLUIDO', max_retries: 5, peso: 3 })
+  expect((await ask('GET', `/execucoes/${later}/documentos?revisar=true`)).body.items).toHaveLength(1)
 })
 
 test('an answer is used again only where asked, and never the answer of another model', async () => {

@@ -127,23 +127,17 @@ const openAfter = seconds(10)
 export async function makeRun(engine: Engine, tx: JobTransaction, runs: Runs, asked: Asked): Promise<string> {
   const project = await readProject(tx, asked.project)
   if (project === undefined) throw noProject(asked.project)
-  const { name, categories, instructions, maxResumes, maxRetries, costLimitUsd, weight, reviewBelow, ocr, ocrPages } =
-    project
-  const model = project.model ?? runs.model ?? null
+  const { name, categories, instructions, costLimitUsd, several } = project
   const settings: Settings = {
     name,
     categories,
     instructions,
-    model,
-    max_resumes: maxResumes,
-    max_retries: maxRetries,
+    model: project.model ?? runs.model ?? null,
     cost_limit_usd: costLimitUsd,
     priority: asked.priority ?? defaultPriority,
-    weight,
-    review_below: reviewBelow,
-    several: project.several,
+    several,
+    ...beyondQuestion(project),
     examples: await examplesFor(tx, project, categories),
-    ocr_pages: ocr ? ocrPages : 0,
   }
   const { reuse, by: createdBy } = asked
   const documents = withSample(withDuplicates(asked.documents), asked.sample)
@@ -163,6 +157,15 @@ export async function makeRun(engine: Engine, tx: JobTransaction, runs: Runs, as
     insert: made => insertSent(tx, made, documents),
   })
 }
+
+/** The settings of a project that count for an execution that runs documents again, too: a person changes them for the next execution. */
+const beyondQuestion = ({ maxResumes, maxRetries, weight, reviewBelow, ocr, ocrPages }: ProjectRow) => ({
+  max_resumes: maxResumes,
+  max_retries: maxRetries,
+  weight,
+  review_below: reviewBelow,
+  ocr_pages: ocr ? ocrPages : 0,
+})
 
 /** The latest corrections of the project, at most as many as the project says, and as even over the categories as possible. */
 export async function examplesFor(
@@ -221,7 +224,7 @@ export async function remakeRun(
   if (chosen.length === 0) throw new RetomaError(errors.no_documents_chosen, { id: asked.source })
   const project = await readProject(tx, source.project)
   if (project === undefined) throw noProject(source.project)
-  const kept = { ...source.settings, ...asked.change }
+  const kept = { ...source.settings, ...beyondQuestion(project), ...asked.change }
   const settings: Settings = { ...kept, examples: await examplesFor(tx, project, kept.categories) }
   const documents = withSample(withDuplicates(chosen), asked.sample)
   const originals = documents.flatMap(({ file }) => (file === null ? [] : [file]))
