@@ -40,7 +40,7 @@ function noticeOf(
 ): WebhookNotice {
   const { id, total, concluidos, erros, pulados } = found
   const failed = erros === 0 ? '' : `, ${erros} com erro`
-  const skipped = pulados === 0 ? '' : `, ${pulados} pulados`
+  const skipped = pulados === 0 ? '' : `, ${pulados} ${pulados === 1 ? 'pulado' : 'pulados'}`
   return {
     event: 'execucao.concluida',
     severity: erros === 0 ? 'info' : 'warning',

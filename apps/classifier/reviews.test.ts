@@ -80,6 +80,7 @@ test('answers below the threshold of the project are the review list, until a pe
   expect(await codes('revisao=ACEITO')).toEqual(['doc-1'])
   expect(await codes('revisao=CORRIGIDO')).toEqual(['doc-2'])
   expect(await codes('categoria=Outros&revisar=false')).toEqual(['doc-2', 'doc-9', 'doc-10'])
+  expect(await codes('categoria=OUTROS&revisar=false')).toEqual(['doc-2', 'doc-9', 'doc-10'])
   expect(await codes('confianca_abaixo_de=0.3')).toEqual(['doc-1', 'doc-2'])
   expect((await ask('GET', `/execucoes/${id}/documentos?revisar=talvez`)).status).toBe(400)
   expect((await act(id, 'aceitar', { body: { codigos: ['doc-3'] } })).body).toMatchObject({ id, aceitos: 1 })

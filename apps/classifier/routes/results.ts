@@ -33,7 +33,7 @@ async function pageOfResults({ engine, params, query }: Asked, only: ResultFilte
 
 const filterQuery = {
   status: documentStatus.optional(),
-  categoria: z.string().max(100).optional().meta({ description: 'as the project spells it' }),
+  categoria: z.string().max(100).optional().meta({ description: 'without case and accents' }),
   revisar: z.string().max(10).pipe(z.stringbool()).optional().meta({ description: 'only those that ask for a review' }),
   revisao: reviewKind.optional(),
   busca: z

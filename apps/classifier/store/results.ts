@@ -59,7 +59,8 @@ export interface ResultFilter {
 
 const list = `
   select ${columns} from classifier.resultados_classificacao v
-  where execucao_id = $1 and n > $2::bigint and ($3::text is null or status = $3) and ($5::text is null or $5 = any (categorias))
+  where execucao_id = $1 and n > $2::bigint and ($3::text is null or status = $3)
+    and ($5::text is null or exists (select from unnest(categorias) c where classifier.folded(c) = classifier.folded($5)))
     and ($6::boolean is null or revisar = $6) and ($7::text is null or revisao = $7)
     and ($8::numeric is null or status = 'CONCLUIDO' and coalesce(confianca, 0) < $8)
     and ($9::text is null or position(classifier.folded($9) in classifier.folded(codigo)) > 0 or exists (
