@@ -9,7 +9,7 @@ import { type GreyPicture, withPdf } from '@retoma/pdf-page/pages'
 import sharp from 'sharp'
 import { headLength } from './excerpt.ts'
 import { tidy } from './plain.ts'
-import { loadRecogniser, type Recognise } from './recognise.ts'
+import { loadRecogniser, type Recognise, type Recogniser } from './recognise.ts'
 
 export interface OcrInput {
   path: string
@@ -52,15 +52,20 @@ const spentSeconds = (since: NodeJS.CpuUsage): number => {
 }
 
 /** Keeps the recogniser for further documents of the same process. */
-export function createOcr(load: () => Promise<Recognise> = loadRecogniser): (input: OcrInput) => Promise<OcrRead> {
-  let loading: Promise<Recognise> | undefined
-  const recognise: Recognise = async picture => {
-    loading ??= load()
-    return (await loading)(picture)
-  }
+export function createOcr(load: () => Promise<Recogniser> = loadRecogniser): (input: OcrInput) => Promise<OcrRead> {
+  let loading: Promise<Recogniser> | undefined
   return async ({ path, scans, most }) => {
     const began = process.cpuUsage()
-    const reading = new Reading(recognise, most, began)
+    let recognise: Recognise | undefined
+    const reading = new Reading(
+      async picture => {
+        loading ??= load()
+        recognise ??= (await loading)()
+        return recognise(picture)
+      },
+      most,
+      began,
+    )
     const trouble = scans === null ? await readImage(path, reading) : await readPages(path, scans, reading)
     if (reading.failure !== undefined) throw reading.failure
     return trouble ?? reading.end()

@@ -25,7 +25,7 @@ interface Api {
   /** 0: done. `engine` 1: LSTM. */
   Init(folder: null, languages: string, engine: number): number
   SetVariable(name: string, value: string): void
-  /** Reads /input; `radians` turns the picture. 0: done. */
+  /** Reads /input; `orientation` is that of EXIF, and `radians` turns the picture further. 0: done. */
   SetImageFile(orientation: number, radians: number): number
   FindLines(): void
   GetGradient(): number
@@ -43,8 +43,11 @@ interface Recognised {
 
 export type Recognise = (picture: GreyPicture) => Promise<Recognised>
 
+/** Begins a document: its pages often lie alike. */
+export type Recogniser = () => Recognise
+
 /** Loads the core and the languages: about 0.5 s. */
-export async function loadRecogniser(): Promise<Recognise> {
+export async function loadRecogniser(): Promise<Recogniser> {
   const silent = () => {}
   const load = require('tesseract.js-core/tesseract-core-simd-lstm') as (options: object) => Promise<Core>
   const core = await load({ TesseractProgress: silent, print: silent, printErr: silent })
@@ -55,18 +58,45 @@ export async function loadRecogniser(): Promise<Recognise> {
     throw new Error('the data of the languages cannot be loaded')
   // A page with columns and blocks, without the detection of other scripts.
   api.SetVariable('tessedit_pageseg_mode', '3')
-  return async picture => recognised(core, api, await withoutSpecks(picture))
+  return () => {
+    const read = createReading(core, api)
+    return async picture => read(await withoutSpecks(picture))
+  }
 }
 
 /** Below this angle, in radians, turning the picture costs more than it helps. */
 const leastTurn = 0.005
+/** Of a page that lies on its head about half is believed, and of a good page nine tenths. */
+const unsure = 0.7
 
-function recognised(core: Core, api: Api, { width, height, grey }: GreyPicture): Recognised {
-  core.FS.writeFile('/input', Buffer.concat([Buffer.from(`P5\n${width} ${height}\n255\n`), grey]))
-  if (api.SetImageFile(1, 0) !== 0) throw new Error('the picture cannot be loaded')
+/** Orientations of EXIF. */
+type Side = typeof upright | typeof onItsHead
+const upright = 1
+const onItsHead = 3
+
+/**
+ * Tesseract reads a page that lies on one side, and not a page that lies on its head or on the other side: an unsure page is read once more
+ * after half a turn, and the surer text counts. The next page of the document begins with the side of the last.
+ */
+function createReading(core: Core, api: Api): (picture: GreyPicture) => Recognised {
+  let side: Side = upright
+  return ({ width, height, grey }) => {
+    core.FS.writeFile('/input', Buffer.concat([Buffer.from(`P5\n${width} ${height}\n255\n`), grey]))
+    const first = recognised(api, side)
+    if (first.confidence >= unsure || first.text === '') return first
+    const other = side === upright ? onItsHead : upright
+    const second = recognised(api, other)
+    if (second.confidence <= first.confidence) return first
+    side = other
+    return second
+  }
+}
+
+function recognised(api: Api, side: Side): Recognised {
+  if (api.SetImageFile(side, 0) !== 0) throw new Error('the picture cannot be loaded')
   api.FindLines()
   const turn = api.GetGradient()
-  if (Math.abs(turn) > leastTurn) api.SetImageFile(1, turn)
+  if (Math.abs(turn) > leastTurn) api.SetImageFile(side, turn)
   api.Recognize(null)
   const text = api.GetUTF8Text()
   const confidence = Math.min(Math.max(api.MeanTextConf() / 100, 0), 1)

@@ -6,17 +6,18 @@ import { linesOf, scannedPdf, scanOf, wordsRight } from '../../pdf-page/test/sca
 import { classifier } from './executions.ts'
 import { goodPdf } from './pdfs.ts'
 
-test('a scanned page and an image are read by OCR and marked; a page with text, and a project without OCR, cost nothing', async () => {
+test('a scanned page and an image that lies on its head are read by OCR and marked; a page with text, and a project without OCR, cost nothing', async () => {
   const { server, engine, execute, run, seen, sql } = await classifier()
   const lines = ['D-1 contrato de locação residencial', ...linesOf(1, 1)]
   const scan = scanOf(lines, { isWhole: false })
   const put = async (bytes: Buffer, name: string, type: string) => ({
     file: (await engine.files.put([bytes], { name, type })).id,
   })
+  const onItsHead = scanOf(lines, { isWhole: false, degrees: 182 })
   const scanned = scannedPdf([scan], 'Processo 123, folha 1')
   const documents = [
     await put(scanned, 'um.pdf', 'application/pdf'),
-    await put(scan.png, 'dois.png', 'image/png'),
+    await put(onItsHead.png, 'dois.png', 'image/png'),
     await put(goodPdf('D-3 é um contrato de locação'), 'tres.pdf', 'application/pdf'),
     await put(Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), 'quatro.png', 'image/png'),
   ]

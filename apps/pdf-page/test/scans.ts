@@ -42,8 +42,8 @@ export interface Scan {
 const [width, pageHeight] = [2480, 3508]
 const [left, top, lineHeight] = [230, 300, 72]
 
-/** A page of A4, or as high as the lines need. */
-export function scanOf(lines: readonly string[], { page = 1, isWhole = true } = {}): Scan {
+/** A page of A4, or as high as the lines need. `degrees`: 182 is a page that lies on its head. */
+export function scanOf(lines: readonly string[], { page = 1, isWhole = true, degrees = 2 } = {}): Scan {
   if (!GlobalFonts.has(font)) GlobalFonts.registerFromPath(join(fonts, 'LiberationSans-Regular.ttf'), font)
   const random = randomOf(page)
   const height = isWhole ? pageHeight : 2 * top + lines.length * lineHeight
@@ -52,7 +52,7 @@ export function scanOf(lines: readonly string[], { page = 1, isWhole = true } = 
   context.fillStyle = '#fdfcf8'
   context.fillRect(0, 0, width, height)
   context.translate(width / 2, height / 2)
-  context.rotate((2 * Math.PI) / 180)
+  context.rotate((degrees * Math.PI) / 180)
   context.translate(-width / 2, -height / 2)
   context.fillStyle = '#222222'
   context.font = `46px ${font}`
