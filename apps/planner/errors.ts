@@ -65,8 +65,8 @@ export const errors = defineErrors({
   },
   table_without_visits: {
     status: 422,
-    en: 'no row has a usable visit; {dropped} rows were dropped: {why}',
-    pt: 'nenhuma linha tem uma visita que sirva; {dropped} linhas foram descartadas: {why}',
+    en: 'no row has a usable visit; dropped rows: {dropped}; {why}',
+    pt: 'nenhuma linha tem uma visita que sirva; linhas descartadas: {dropped}; {why}',
   },
   table_too_large: {
     status: 413,

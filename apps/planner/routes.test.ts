@@ -7,8 +7,12 @@ import { plannerDoor, smallProblem } from './test/door.ts'
 test('the three jobs run from the request to the result, and each has the fields of the contract', async () => {
   const t = await plannerDoor()
   const csv = Buffer.from('Data;Hora;Visitas\r\n04/03/2030;09:15;3\r\n31/02/2030;10:00;1\r\n05/03/2030;14h;1.200\r\n')
-  const photo = await sharp({ create: { width: 1600, height: 800, channels: 3, background: '#c03' } })
-    .withExif({ IFD0: { Copyright: 'segredo' }, IFD3: { GPSLatitude: '23/1 33/1 0/1' } })
+  // The left half is red; shown as the orientation of EXIF asks, the upper half is.
+  const right = { create: { width: 800, height: 800, channels: 3, background: '#00f' } } as const
+  const photo = await sharp({ create: { width: 1600, height: 800, channels: 3, background: '#f00' } })
+    .composite([{ input: right, left: 800, top: 0 }])
+    .withMetadata({ orientation: 6 })
+    .withExif({ IFD0: { Copyright: 'segredo', Orientation: '6' }, IFD3: { GPSLatitude: '23/1 33/1 0/1' } })
     .jpeg()
     .toBuffer()
   const ids = [
@@ -56,11 +60,11 @@ test('the three jobs run from the request to the result, and each has the fields
   })
   expect((await t.ask('GET', `/api/planner/jobs/${ids[1]}/result.csv`)).body).toContain('terça;14;1200;1200\r\n')
 
-  expect(image.result.source).toEqual({ type: 'image/jpeg', width: 1600, height: 800, pages: null })
+  expect(image.result.source).toEqual({ type: 'image/jpeg', width: 800, height: 1600, pages: null })
   expect(pdf.result.source).toMatchObject({ type: 'application/pdf', pages: 1 })
   for (const [id, size, width] of [
-    [ids[2], 'small', 256],
-    [ids[2], 'large', 1024],
+    [ids[2], 'small', 128],
+    [ids[2], 'large', 512],
     [ids[3], 'small', 181],
     [ids[3], 'large', 724],
   ] as const) {
@@ -70,6 +74,11 @@ test('the three jobs run from the request to the result, and each has the fields
     expect(metadata).toMatchObject({ format: 'webp', width })
     expect(metadata.exif).toBeUndefined()
     expect(bytes.includes('segredo')).toBe(false)
+    if (id !== ids[2]) continue
+    const { dominant: top } = await sharp(
+      await sharp(bytes).extract({ left: 0, top: 0, width, height: width }).toBuffer(),
+    ).stats()
+    expect(top.r).toBeGreaterThan(top.b)
   }
   expect((await t.ask('GET', `/api/planner/jobs/${ids[2]}/thumbnails/huge`)).status).toBe(409)
   expect((await t.ask('GET', `/api/planner/jobs/${ids[2]}/result.csv`)).body.error.code).toBe('planner_result_missing')
@@ -79,6 +88,22 @@ test('the three jobs run from the request to the result, and each has the fields
   expect((await t.ask('DELETE', `/api/planner/jobs/${ids[2]}`)).status).toBe(204)
   expect((await t.ask('GET', `/api/planner/jobs/${ids[2]}`)).status).toBe(404)
   expect(await t.engine.job(ids[2]!)).toBeNull()
+})
+
+test('an SVG and a HEIC photo are refused in words', async () => {
+  const t = await plannerDoor()
+  const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><image href="file:///etc/passwd"/></svg>'
+  const heic = '\0\0\0\x18ftypheic\0\0\0\0mif1heic\0\0\0\x08meta'
+  const ids = [
+    await t.upload('generate-thumbnail', Buffer.from(svg), 'a.svg'),
+    await t.upload('generate-thumbnail', Buffer.from(heic, 'latin1'), 'a.heic'),
+  ]
+  await t.run()
+  const wanted = 'envie JPEG, PNG, WebP, GIF, AVIF, TIFF ou PDF'
+  expect((await Promise.all(ids.map(t.read))).map(({ error_message }) => error_message)).toEqual([
+    `o arquivo não pode ser lido: não é uma imagem conhecida; ${wanted}`,
+    `o arquivo não pode ser lido: é uma foto HEIC; ${wanted}`,
+  ])
 })
 
 test('a request that cannot be is a 400 with the field, and creates nothing', async () => {

@@ -11,14 +11,19 @@ const limits = { entries: 10_000, unpackedBytes: 512 * 1024 * 1024 }
 /** null: a ZIP that is none of these formats. Throws FileTrouble. */
 export async function readOffice(path: string): Promise<Parts | null> {
   const zip = await openZip(path, limits)
-  const read = await readerOf(zip)
-  if (read === undefined) {
+  try {
+    const read = await readerOf(zip)
+    if (read !== undefined) {
+      const text = new TextCollector()
+      await read(zip, text)
+      return text.parts()
+    }
     if (zip.entries.some(({ isEncrypted }) => isEncrypted)) throw new FileTrouble({ trouble: 'encrypted' })
     return null
+  } finally {
+    // The process reads further files: an open file would stay on the disk after its removal.
+    zip.close()
   }
-  const text = new TextCollector()
-  await read(zip, text)
-  return text.parts()
 }
 
 type Read = (zip: Zip, text: TextCollector) => Promise<void>

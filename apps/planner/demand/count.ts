@@ -5,7 +5,7 @@
  */
 import { type Columns, columnsOf } from './columns.ts'
 import { type Cell, type Row, type Table, TableTrouble } from './table.ts'
-import { type LocalDate, readDate, readHour, readInstant, readNumber, readSerial } from './values.ts'
+import { type DateOrder, type LocalDate, readDate, readHour, readInstant, readNumber, readSerial } from './values.ts'
 
 export type DropReason = 'no_date' | 'bad_date' | 'no_hour' | 'bad_hour' | 'bad_count' | 'negative_count'
 
@@ -14,6 +14,8 @@ export interface Demand {
   encoding: string | null
   delimiter: string | null
   sheet: string | null
+  /** How dates such as 03/04/2026 were read: with the day first, unless only the other order fits all dates. */
+  date_order: DateOrder
   rows: number
   visits: number
   /** First and last day with a visit. */
@@ -38,27 +40,38 @@ class Counter {
   rows = 0
   first = Number.POSITIVE_INFINITY
   last = Number.NEGATIVE_INFINITY
+  readonly order: DateOrder
   readonly #columns: Columns
   readonly #from1904: boolean
+  #lost = 0
 
-  constructor(columns: Columns, from1904: boolean) {
+  constructor(columns: Columns, { from1904, order }: { from1904: boolean; order: DateOrder }) {
+    this.order = order
     this.#columns = columns
     this.#from1904 = from1904
   }
 
-  add({ number, cells }: Row): void {
+  /** The number of dropped rows. */
+  get lost(): number {
+    return this.#lost
+  }
+
+  /** Returns false if the row is dropped. */
+  add({ number, cells }: Row): boolean {
     this.rows++
     const read = this.#read(cells)
     if ('reason' in read) {
+      this.#lost++
       const before = this.dropped.get(read.reason)
       if (before !== undefined) before.rows++
       else this.dropped.set(read.reason, { rows: 1, example: `${number}: ${JSON.stringify(read.text.slice(0, 60))}` })
-      return
+      return false
     }
     const { day, hour, count } = read
     this.first = Math.min(this.first, day)
     this.last = Math.max(this.last, day)
     this.visits[weekdayOf(day)]![hour]! += count
+    return true
   }
 
   #read(cells: readonly Cell[]): { day: number; hour: number; count: number } | { reason: DropReason; text: string } {
@@ -79,9 +92,9 @@ class Counter {
     const text = shown(cell)
     if (text === '') return { reason: 'no_date', text }
     const serial = serialOf(cell)
-    const at = serial === undefined ? readInstant(text) : readSerial(serial, this.#from1904)
+    const at = serial === undefined ? readInstant(text, this.order) : readSerial(serial, this.#from1904)
     if (at !== undefined) return { day: dayOf(at.date), hour: at.hour }
-    return { reason: readDate(text) === undefined ? 'bad_date' : 'no_hour', text }
+    return { reason: readDate(text, this.order) === undefined ? 'bad_date' : 'no_hour', text }
   }
 
   #dayOf(cell: Cell | undefined): number | { reason: DropReason; text: string } {
@@ -89,7 +102,9 @@ class Counter {
     if (text === '') return { reason: 'no_date', text }
     const serial = serialOf(cell)
     const date =
-      serial === undefined ? (readDate(text) ?? readInstant(text)?.date) : readSerial(serial, this.#from1904)?.date
+      serial === undefined
+        ? (readDate(text, this.order) ?? readInstant(text, this.order)?.date)
+        : readSerial(serial, this.#from1904)?.date
     return date === undefined ? { reason: 'bad_date', text } : dayOf(date)
   }
 
@@ -100,7 +115,7 @@ class Counter {
     // A time of a spreadsheet is a part of a day; a whole number is an hour.
     const hour =
       serial === undefined
-        ? readHour(text)
+        ? (readHour(text) ?? readInstant(text, this.order)?.hour)
         : Number.isInteger(serial)
           ? readHour(String(serial))
           : Math.floor((Math.round((serial % 1) * 86_400) % 86_400) / 3600)
@@ -134,7 +149,7 @@ function refuseFormulas({ number, cells }: Row, columns: Columns): void {
 
 const isEmpty = ({ cells }: Row): boolean => cells.every(cell => typeof cell === 'string' && cell.trim() === '')
 
-/** Rows above the header, such as a title. */
+/** Rows up to the header: titles above the header are passed by. */
 const mostTitles = 10
 
 export async function countVisits(table: Table): Promise<Demand> {
@@ -143,11 +158,13 @@ export async function countVisits(table: Table): Promise<Demand> {
   return demandOf(table, reader.counter())
 }
 
-/** Finds the header below the titles, and counts the rows after the header. */
+/** Finds the header below the titles, and counts the rows after the header, once for each order of day and month that is still possible. */
 class VisitReader {
   readonly #from1904: boolean
-  #found: { columns: Columns; counter: Counter } | undefined
-  #problem: unknown
+  #columns: Columns | undefined
+  #dayFirst: Counter | undefined
+  #monthFirst: Counter | undefined
+  #problem: { error: unknown; isWide: boolean } | undefined
   #titles = 0
 
   constructor({ from1904 }: Table) {
@@ -155,29 +172,36 @@ class VisitReader {
   }
 
   add(row: Row): void {
-    if (this.#found === undefined) {
+    if (this.#columns === undefined || this.#dayFirst === undefined) {
       this.#findHeader(row)
       return
     }
-    refuseFormulas(row, this.#found.columns)
-    this.#found.counter.add(row)
+    refuseFormulas(row, this.#columns)
+    const isRead = this.#dayFirst.add(row)
+    // A date that exists only with the day first decides for the whole table.
+    if (this.#monthFirst?.add(row) === false && isRead) this.#monthFirst = undefined
   }
 
   /** Throws the trouble of a table without a header. */
   counter(): Counter {
-    if (this.#found === undefined) throw this.#problem ?? new TableTrouble({ trouble: 'empty' })
-    return this.#found.counter
+    if (this.#dayFirst === undefined) throw this.#problem?.error ?? new TableTrouble({ trouble: 'empty' })
+    return this.#monthFirst !== undefined && this.#monthFirst.lost < this.#dayFirst.lost
+      ? this.#monthFirst
+      : this.#dayFirst
   }
 
   #findHeader(row: Row): void {
     try {
-      const columns = columnsOf(row.cells)
-      this.#found = { columns, counter: new Counter(columns, this.#from1904) }
+      this.#columns = columnsOf(row.cells)
     } catch (error) {
-      // A title has a single cell; the first wide row is the header, or the table has none.
-      this.#problem ??= error
-      if (row.cells.filter(cell => shown(cell) !== '').length > 1 || ++this.#titles >= mostTitles) throw error
+      // The first row with several cells is probably meant to be the header.
+      const isWide = row.cells.filter(cell => shown(cell) !== '').length > 1
+      if (this.#problem === undefined || (isWide && !this.#problem.isWide)) this.#problem = { error, isWide }
+      if (++this.#titles >= mostTitles) throw this.#problem.error
+      return
     }
+    this.#dayFirst = new Counter(this.#columns, { from1904: this.#from1904, order: 'day_first' })
+    this.#monthFirst = new Counter(this.#columns, { from1904: this.#from1904, order: 'month_first' })
   }
 }
 
@@ -204,6 +228,7 @@ function demandOf({ format, encoding, delimiter, sheet }: Table, counter: Counte
     encoding,
     delimiter,
     sheet,
+    date_order: counter.order,
     rows,
     visits: rounded(visits.flat().reduce((sum, each) => sum + each, 0)),
     from: dateOf(first),

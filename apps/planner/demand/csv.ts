@@ -3,6 +3,7 @@
  * bounded by the longest row.
  */
 import { createReadStream } from 'node:fs'
+import { columnsOf } from './columns.ts'
 import { longestCell, mostColumns, mostRows, type Row, type Table, TableTrouble, tooLarge } from './table.ts'
 
 /** A chunk of a row is never longer than a cell and a chunk of the file. */
@@ -69,18 +70,41 @@ async function* textOf(path: string, encoding: string): AsyncGenerator<string> {
   yield decoder.decode()
 }
 
-/** Of the first row with text: the most frequent of the three outside of quotes; a semicolon wins, because numbers have commas. */
+const delimiters = [';', '\t', ',', '|'] as const
+/** Rows in which the header may be: titles come before the header. */
+const firstLines = 10
+
+/**
+ * The delimiter that makes a header of one of the first rows. Without a header, of the first row with text: the most frequent delimiter outside
+ * of quotes; a semicolon wins, because numbers have commas.
+ */
 async function delimiterOf(path: string, encoding: string): Promise<string> {
   let start = ''
+  let lines: string[] = []
   for await (const text of textOf(path, encoding)) {
     start += text
-    if (/\S.*[\r\n]/.test(start) || start.length > chunkBytes) break
+    lines = start
+      .replace(/^\ufeff/, '')
+      .split(/[\r\n]+/)
+      .filter(line => line.trim() !== '')
+    if (lines.length > firstLines || start.length > chunkBytes) break
   }
-  const first = start.split(/[\r\n]+/).find(line => line.trim() !== '') ?? ''
-  const plain = first.replace(/"[^"]*"/g, '')
+  for (const line of lines.slice(0, firstLines))
+    for (const delimiter of delimiters) if (isHeader(line, delimiter)) return delimiter
+  const plain = (lines[0] ?? '').replace(/"[^"]*"/g, '')
   const count = (mark: string) => plain.split(mark).length - 1
-  const [most] = [';', '\t', ','].toSorted((a, b) => count(b) - count(a))
+  const [most] = delimiters.toSorted((a, b) => count(b) - count(a))
   return count(most!) === 0 ? ';' : most!
+}
+
+function isHeader(line: string, delimiter: string): boolean {
+  try {
+    columnsOf(line.split(delimiter).map(cell => cell.trim().replace(/^"|"$/g, '')))
+    return true
+  } catch (error) {
+    if (error instanceof TableTrouble) return false
+    throw error
+  }
 }
 
 /**

@@ -1,10 +1,10 @@
 /** Tables of visits as people send them: encodings, delimiters, dates, numbers, workbooks; and what is dropped and why. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
-import { type CellValue, workbookOf } from '../test/zips.ts'
+import { type CellValue, workbookOf, zipOf } from '../test/zips.ts'
 import read, { type ReadDemand } from './read.ts'
 import { readDate, readHour, readInstant, readNumber, readSerial } from './values.ts'
 
@@ -47,6 +47,19 @@ test.each([
   ['no column of counts', 'data;hora\n04/03/2030;9\n04/03/2030;9\n04/03/2030;9:30\n', {}],
   ['a title and empty rows', 'Relatório de visitas\n\n;;\ndata;hora;visitas\n\n04/03/2030;9;3\n', {}],
   ['old line ends', 'data;hora;visitas\r04/03/2030;9;3\r', {}],
+  [
+    'a title, and commas in the table',
+    'Relatório de visitas\n\ndata,hora,visitas\n04/03/2030,9,3\n',
+    { delimiter: ',' },
+  ],
+  [
+    'titles with commas and cells',
+    'Loja 1, Centro\nmarço;2030\ndata;hora;visitas\n04/03/2030;9;3\n',
+    { delimiter: ';' },
+  ],
+  ['bars', 'data|hora|visitas\n04/03/2030|9|3\n', { delimiter: '|' }],
+  ['hours as a range', 'data;hora;visitas\n04/03/2030;09:00 às 10:00;2\n04/03/2030;9h-10h;1\n', {}],
+  ['hours with their date', 'data;hora;visitas\n04/03/2030;04/03/2030 09:10;3\n', {}],
   ['line breaks inside quotes', 'data;hora;visitas;obs\n04/03/2030;9;3;"linha\n2 ""x"""\n', {}],
 ])('%s are understood', async (_, bytes, facts) => {
   expect(await counted(bytes)).toMatchObject({ visits: 3, demand: monday9, dropped: { rows: 0 }, ...facts })
@@ -63,6 +76,50 @@ test('a workbook has dates and times as numbers or as texts', async () => {
   expect(await counted(workbookOf(rows))).toMatchObject({ format: 'xlsx', sheet: 'Visitas', rows: 3, demand: monday9 })
   expect(await counted(workbookOf([['Data e hora'], [serial + 9.99 / 24]]))).toMatchObject({
     demand: [{ weekday: 1, hour: 9, visits: 1 }],
+  })
+})
+
+test('the month comes first only if every date fits so and some date fits only so', async () => {
+  const months = await counted('date,time,visits\n03/04/2030,9:00 AM,1\n03/25/2030,9:30 a.m.,2\n')
+  expect(months).toMatchObject({
+    date_order: 'month_first',
+    from: '2030-03-04',
+    to: '2030-03-25',
+    dropped: { rows: 0 },
+  })
+  expect(months.demand).toEqual([{ weekday: 1, hour: 9, visits: 3, average: 0.75 }])
+  const open = await counted('data;hora\n04/03/2030;9\n')
+  expect(open).toMatchObject({ date_order: 'day_first', from: '2030-03-04' })
+  const both = await counted('data;hora\n25/03/2030;9\n03/25/2030;9\n')
+  expect(both).toMatchObject({ date_order: 'day_first', from: '2030-03-25', dropped: { rows: 1 } })
+})
+
+test('of several sheets the first visible one with the header counts, and the file is closed afterwards', async () => {
+  const sheetXml = (rows: string) => `<worksheet><sheetData>${rows}</sheetData></worksheet>`
+  const texts = (row: number, cells: string[]) =>
+    `<row r="${row}">${cells.map(text => `<c t="inlineStr"><is><t>${text}</t></is></c>`).join('')}</row>`
+  const files = {
+    'xl/workbook.xml': '<workbook><sheets><sheet name="Capa" r:id="a"/><sheet name="Oculta" state="hidden" r:id="b"/><sheet name="Vazia" r:id="c"/><sheet name="Dados" r:id="d"/></sheets></workbook>',
+    'xl/_rels/workbook.xml.rels': `<Relationships>${['a', 'b', 'c', 'd'].map(id => `<Relationship Id="${id}" Target="worksheets/${id}.xml"/>`).join('')}</Relationships>`,
+    'xl/worksheets/a.xml': sheetXml(texts(1, ['Loja', 'Centro'])),
+    'xl/worksheets/b.xml': sheetXml(texts(1, ['data', 'hora']) + texts(2, ['05/03/2030', '8'])),
+    'xl/worksheets/c.xml': sheetXml(''),
+    'xl/worksheets/d.xml': sheetXml(texts(1, ['data', 'hora', 'visitas']) + texts(2, ['04/03/2030', '9', '3'])),
+  } // biome-ignore format: one file a line
+  const book = zipOf(Object.entries(files).map(([name, bytes]) => ({ name, bytes })))
+  const open = () => readdirSync('/dev/fd').length
+  const before = open()
+  for (let n = 0; n < 5; n++) expect(await counted(book)).toMatchObject({ sheet: 'Dados', demand: monday9 })
+  const none = zipOf(
+    Object.entries(files)
+      .slice(0, 5)
+      .map(([name, bytes]) => ({ name, bytes })),
+  )
+  for (let n = 0; n < 5; n++) await demandOf(none)
+  await expect.poll(open).toBeLessThan(before + 5)
+  expect(await demandOf(workbookOf([['nome', 'valor']]))).toMatchObject({
+    trouble: 'header',
+    columns: ['nome', 'valor'],
   })
 })
 
@@ -108,10 +165,24 @@ test('dates, hours and numbers of Brazil are read, and nonsense is not', () => {
   expect(readDate('5.1.30')).toEqual({ year: 2030, month: 1, day: 5 })
   for (const bad of ['30/02/2030', '12/25/2030', '0/1/2030', '1/1/1890', 'ontem', ''])
     expect(readDate(bad)).toBeUndefined()
-  expect(['9', '09:30', '14h', '14h30', '23:59:59', '2:15 PM', '12 am'].map(readHour)).toEqual([
-    9, 9, 14, 14, 23, 14, 0,
-  ])
-  for (const bad of ['24', '9:60', '13 pm', 'h', '-1']) expect(readHour(bad)).toBeUndefined()
+  expect(
+    [
+      '9',
+      '09:30',
+      '14h',
+      '14h30',
+      '23:59:59',
+      '2:15 PM',
+      '12 am',
+      '14:30h',
+      '14h30min',
+      '9 h',
+      '2:15 p.m.',
+      '23h-24h',
+    ].map(readHour),
+  ).toEqual([9, 9, 14, 14, 23, 14, 0, 14, 14, 9, 14, 23])
+  for (const bad of ['24', '9:60', '13 pm', 'h', '-1', '9-', '9-10-11', '9 às tarde'])
+    expect(readHour(bad)).toBeUndefined()
   expect(readInstant('2030-03-04T09:15:00Z')).toMatchObject({ hour: 9 })
   expect(['1.234,5', '1,234.5', '1.234', '12,5', '12.5', '1 000', '7'].map(readNumber)).toEqual([
     1234.5, 1234.5, 1234, 12.5, 12.5, 1000, 7,

@@ -50,6 +50,7 @@ const likenesses = {
   pdf: { en: 'it is a PDF', pt: 'é um PDF' },
   image: { en: 'it is an image', pt: 'é uma imagem' },
   archive: { en: 'it is an archive', pt: 'é um arquivo compactado' },
+  binary_workbook: { en: 'it is a binary workbook (.xlsb)', pt: 'é uma planilha binária (.xlsb)' },
   document: { en: 'it is another kind of Office document', pt: 'é outro tipo de documento do Office' },
 } as const
 const wanted = { en: 'CSV or .xlsx', pt: 'CSV ou .xlsx' }

@@ -17,7 +17,7 @@ export interface Table {
 
 export type Trouble =
   | { trouble: 'empty' | 'macros' | 'old_workbook' }
-  | { trouble: 'type'; likeness: 'binary' | 'pdf' | 'image' | 'archive' | 'document' }
+  | { trouble: 'type'; likeness: 'binary' | 'pdf' | 'image' | 'archive' | 'document' | 'binary_workbook' }
   | { trouble: 'corrupt'; problem: string }
   | { trouble: 'too_large'; en: string; pt: string }
   | { trouble: 'bomb'; megabytes: number; most: number }

@@ -14,19 +14,37 @@ const isDate = ({ year, month, day }: LocalDate): boolean =>
   day >= 1 &&
   day <= new Date(Date.UTC(year, month, 0)).getUTCDate()
 
-/** `25/12/2026`, `25-12-26`, `25.12.2026` and `2026-12-25`. The day comes before the month, as in Brazil. */
-export function readDate(text: string): LocalDate | undefined {
-  const iso = /^(\d{4})-(\d{1,2})-(\d{1,2})$/.exec(text)
+/** The order of day and month in a date such as 03/04/2026. */
+export type DateOrder = 'day_first' | 'month_first'
+
+/** `25/12/2026`, `25-12-26`, `25.12.2026`, `2026-12-25` and `2026/12/25`; with the month first: `12/25/2026`. */
+export function readDate(text: string, order: DateOrder = 'day_first'): LocalDate | undefined {
+  const iso = /^(\d{4})[/.-](\d{1,2})[/.-](\d{1,2})$/.exec(text)
   const own = /^(\d{1,2})[/.-](\d{1,2})[/.-](\d{4}|\d{2})$/.exec(text)
   const [year, month, day] = iso?.slice(1).map(Number) ?? own?.slice(1).reverse().map(Number) ?? []
   if (year === undefined || month === undefined || day === undefined) return undefined
-  const date = { year: year < 100 ? 2000 + year : year, month, day }
+  const isTurned = iso === null && order === 'month_first'
+  const date = {
+    year: year < 100 ? 2000 + year : year,
+    month: isTurned ? day : month,
+    day: isTurned ? month : day,
+  }
   return isDate(date) ? date : undefined
 }
 
-/** The hour, 0 to 23, of `14:30`, `14:30:59`, `14h30`, `14h`, `9`, `2:30 PM`. */
-export function readHour(text: string): number | undefined {
-  const found = /^(\d{1,2})(?:[:h](\d{2})?(?::(\d{2})(?:[.,]\d+)?)?)?\s*(am|pm)?$/i.exec(text)
+const time = /^(\d{1,2})(?:\s*[:h]\s*(\d{2})?(?::(\d{2})(?:[.,]\d+)?)?)?\s*(?:h|hs|hrs|min)?\s*(?:([ap])\.?\s?m\.?)?$/i
+
+/** The hour, 0 to 23, of `14:30`, `14:30:59`, `14h30`, `14:30h`, `14h`, `9`, `2:30 PM`, `2:30 p.m.`; of `9:00 às 10:00` and `9h-10h` the first. */
+export const readHour = (text: string): number | undefined => hourOf(text) ?? startOfRange(text)
+
+function startOfRange(text: string): number | undefined {
+  const [from, to, ...more] = text.split(/\s*(?:[-–]|às|as|até|to)\s*/i)
+  if (from === undefined || to === undefined || more.length > 0) return undefined
+  return hourOf(to) !== undefined || /^24(?::00|h)?$/.test(to) ? hourOf(from) : undefined
+}
+
+function hourOf(text: string): number | undefined {
+  const found = time.exec(text.trim())
   if (found === null) return undefined
   const [hour, minute, second] = [found[1], found[2], found[3]].map(part => Number(part ?? 0)) as [
     number,
@@ -36,13 +54,13 @@ export function readHour(text: string): number | undefined {
   const half = found[4]?.toLowerCase()
   if (minute > 59 || second > 59 || hour > 23 || (half !== undefined && (hour > 12 || hour === 0))) return undefined
   if (half === undefined) return hour
-  return (hour % 12) + (half === 'pm' ? 12 : 0)
+  return (hour % 12) + (half === 'p' ? 12 : 0)
 }
 
 /** Date and hour in one text. A time zone at the end is ignored: the hour is the hour that is written. */
-export function readInstant(text: string): { date: LocalDate; hour: number } | undefined {
+export function readInstant(text: string, order?: DateOrder): { date: LocalDate; hour: number } | undefined {
   const [day = '', time = ''] = text.split(/[T\s]+(.*)/s)
-  const date = readDate(day)
+  const date = readDate(day, order)
   const hour = readHour(time.replace(/(?:Z|[+-]\d{2}:?\d{2})$/, '').trim())
   return date === undefined || hour === undefined ? undefined : { date, hour }
 }

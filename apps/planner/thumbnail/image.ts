@@ -8,6 +8,7 @@ import sharp from 'sharp'
 export type ReadImage =
   | { type: string; width: number; height: number; pictures: { width: number; height: number; webp: Uint8Array }[] }
   | { trouble: 'not_an_image' }
+  | { trouble: 'heic' }
   | { trouble: 'too_large'; width: number; height: number; most: number }
   | { trouble: 'corrupt'; problem: string }
 
@@ -23,6 +24,9 @@ const known: Readonly<Record<string, string>> = {
   tiff: 'image/tiff',
   heif: 'image/avif',
 }
+
+/** By the brand in the first box of the file. */
+const isHeic = (bytes: Buffer): boolean => /^.{4}ftyphe(?:ic|ix|im|is|vc|vx)/s.test(bytes.toString('latin1', 0, 12))
 
 sharp.cache(false)
 sharp.concurrency(1)
@@ -44,10 +48,13 @@ export default async ({ path, sizes }: { path: string; sizes: readonly number[] 
   const open = () => sharp(bytes, { limitInputPixels: mostPixels, failOn: 'error', sequentialRead: true, pages: 1 })
   let size: { width: number; height: number; format: string }
   try {
-    const { width, height, format, autoOrient } = await sharp(bytes, { limitInputPixels: false }).metadata()
+    const header = await sharp(bytes, { limitInputPixels: false }).metadata()
+    const { width, height, format, autoOrient, compression } = header
+    // HEIF with another codec than AV1 is HEIC, whose decoder is not part of sharp.
+    if (format === 'heif' && compression !== 'av1') return { trouble: 'heic' }
     size = { width: autoOrient?.width ?? width, height: autoOrient?.height ?? height, format }
   } catch {
-    return { trouble: 'not_an_image' }
+    return { trouble: isHeic(bytes) ? 'heic' : 'not_an_image' }
   }
   const { width, height, format } = size
   const type = known[format]

@@ -85,8 +85,11 @@ function imageOf(read: ReadImage): Made {
     const { width, height, most } = read
     throw failed(new RetomaError(errors.thumbnail_image_too_large, { width, height, most: most / 1_000_000 }))
   }
-  if (read.trouble === 'not_an_image') {
-    const likeness = { en: 'it is no image that is known', pt: 'não é uma imagem conhecida' }
+  if (read.trouble === 'not_an_image' || read.trouble === 'heic') {
+    const likeness =
+      read.trouble === 'heic'
+        ? { en: 'it is a HEIC photo', pt: 'é uma foto HEIC' }
+        : { en: 'it is no image that is known', pt: 'não é uma imagem conhecida' }
     const wanted = { en: 'JPEG, PNG, WebP, GIF, AVIF, TIFF or PDF', pt: 'JPEG, PNG, WebP, GIF, AVIF, TIFF ou PDF' }
     throw failed(new RetomaError(errors.planner_file_type, { likeness, wanted }))
   }

@@ -55,8 +55,10 @@ export async function analyse(bytes: Uint8Array): Promise<Analysed> {
   const open = (limitInputPixels: number | false) => sharp(bytes, { failOn: 'error', limitInputPixels, pages: 1 })
   // Only the header is read here.
   const header = await open(false).metadata().catch(unreadable)
-  if ('trouble' in header) return header
-  const { width, height, format, autoOrient, exif } = header
+  if ('trouble' in header) return isHeic(bytes) ? { trouble: 'not_an_image' } : header
+  const { width, height, format, compression, autoOrient, exif } = header
+  // HEIF with another codec than AV1 is HEIC, whose decoder is not part of sharp.
+  if (format === 'heif' && compression !== 'av1') return { trouble: 'not_an_image' }
   if (width * height > mostPixels) return { trouble: 'too_many_pixels', width, height }
   const kind = otherKindOf(bytes)
   if (kind !== null) return { trouble: 'polyglot_image', kind }
@@ -66,6 +68,10 @@ export async function analyse(bytes: Uint8Array): Promise<Analysed> {
     facts: { format, ...sizeOf(autoOrient), ...measuresOf(pixels), takenAt: takenAtOf(exif) },
   }
 }
+
+/** By the brand in the first box of the file. */
+const isHeic = (bytes: Uint8Array): boolean =>
+  /^.{4}ftyphe(?:ic|ix|im|is|vc|vx)/s.test(Buffer.from(bytes.subarray(0, 12)).toString('latin1'))
 
 const sizeOf = ({ width, height }: { width: number; height: number }) => ({ width, height })
 
