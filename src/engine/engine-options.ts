@@ -22,7 +22,7 @@ import type { Clock } from '../lib/clock.ts'
 import { createLog, type Log, silentLog } from '../lib/logging/log.ts'
 import { megabytes } from '../lib/values/bytes.ts'
 import { days } from '../lib/values/duration.ts'
-import { asText } from '../lib/values/json.ts'
+import { shownValue } from '../lib/values/json.ts'
 import type { LimitsByQueue } from '../limits/model/queue-limits.ts'
 import type { RateLimits } from '../limits/rate-limiter.ts'
 import { checkUpstash } from '../limits/upstash.ts'
@@ -161,9 +161,15 @@ export function checkEngineOptions(options: EngineOptions): void {
   refuseUnknownOptions(options, known)
   for (const name of ['jobs', 'batches', 'schedules', 'guards', 'systems'] as const)
     if (options[name] !== undefined && !Array.isArray(options[name]))
-      refuseOption(name, `it is a list, not ${asText(options[name])}`, `é uma lista, não ${asText(options[name])}`)
+      refuseOption(name, `it is a list, such as [${name.slice(0, -1)}]`, `é uma lista, como [${name.slice(0, -1)}]`)
   options.jobs?.forEach((job, index) => {
-    if (!isJob(job)) refuseOption(`jobs[${index}]`, 'it is not made by defineJob', 'não foi feito por defineJob')
+    if (isJob(job)) return
+    const isOther = typeof job === 'object' && job !== null && isJob((job as { job?: AnyJob }).job)
+    refuseOption(
+      `jobs[${index}]`,
+      `it is not made by defineJob${isOther ? '; a batch goes to batches, a schedule to schedules' : ''}`,
+      `não foi feito por defineJob${isOther ? '; um lote vai em batches, uma agenda em schedules' : ''}`,
+    )
   })
   checkSystems(options.systems ?? [])
   if (options.databaseUrl !== undefined && options.databaseUrl !== embedded)
@@ -174,8 +180,8 @@ export function checkEngineOptions(options: EngineOptions): void {
   if (connections !== undefined && !(Number.isInteger(connections) && connections >= 1 && connections <= 1000))
     refuseOption(
       'connections',
-      `it is a whole number from 1 to 1000, not ${asText(connections)}`,
-      `é um número inteiro de 1 a 1000, não ${asText(connections)}`,
+      `it is a whole number from 1 to 1000, not ${shownValue(connections)}`,
+      `é um número inteiro de 1 a 1000, não ${shownValue(connections)}`,
     )
   if (migrate !== undefined && typeof migrate !== 'boolean')
     refuseOption('migrate', 'it is true or false', 'é true ou false')
@@ -188,8 +194,8 @@ export function checkEngineOptions(options: EngineOptions): void {
   if (log !== undefined && log !== false && !has(log, 'debug', 'info', 'warn', 'error'))
     refuseOption(
       'log',
-      'it has debug, info, warn and error, as a logger of pino has; or it is false',
-      'tem debug, info, warn e error, como um logger do pino; ou é false',
+      'it has debug, info, warn and error, as a logger of pino has; or it is false. The level is LOG_LEVEL',
+      'tem debug, info, warn e error, como um logger do pino; ou é false. O nível é LOG_LEVEL',
     )
   if (clock !== undefined && !has(clock, 'instant', 'now', 'elapsed', 'sleep'))
     refuseOption(
@@ -217,10 +223,24 @@ function checkConnection(options: EngineOptions): void {
   if (connection !== undefined) checkConfig(connection)
   if (pool !== undefined) checkPool(pool)
   if (schema !== undefined && !isSchemaName(schema))
-    refuseOption('schema', `${schemaRule.en}, not ${asText(schema)}`, `${schemaRule.pt}, não ${asText(schema)}`)
+    refuseOption('schema', `${schemaRule.en}, not ${shownValue(schema)}`, `${schemaRule.pt}, não ${shownValue(schema)}`)
   const taken = options.systems?.find(({ name, migrations }) => migrations !== undefined && name === schema)
   if (taken !== undefined)
     refuseOption('schema', `the system "${taken.name}" has this schema`, `o sistema "${taken.name}" tem esse esquema`)
+}
+
+/** Words of other drivers for options of pg. pg ignores an unknown option, and would connect to this machine. */
+const misnamed = {
+  hostname: 'host',
+  server: 'host',
+  username: 'user',
+  pass: 'password',
+  db: 'database',
+  dbname: 'database',
+  url: 'connectionString',
+  uri: 'connectionString',
+  sslmode: 'ssl',
+  tls: 'ssl',
 }
 
 function checkConfig(connection: unknown): void {
@@ -236,6 +256,13 @@ function checkConfig(connection: unknown): void {
       'it is a client or a pool; give a Pool of pg as pool',
       'é um client ou um pool; passe um Pool do pg em pool',
     )
+  for (const [given, meant] of Object.entries(misnamed))
+    if (given in connection)
+      refuseOption(
+        `connection.${given}`,
+        `pg has no such option, did you mean "${meant}"?`,
+        `o pg não tem essa opção, você quis dizer "${meant}"?`,
+      )
   const { connectionString, password, stream } = connection as ConnectionConfig
   if (Object.values(connection).every(value => value === undefined))
     refuseOption('connection', 'it is empty: give a host, at least', 'está vazia: passe ao menos um host')

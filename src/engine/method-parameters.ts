@@ -17,6 +17,7 @@ import type { SubmitOptions } from '../batches/submit-batch.ts'
 import type { EnqueueManyOptions } from '../enqueue/enqueue.ts'
 import type { EnqueueOptions } from '../enqueue/model/enqueue-options.ts'
 import type { JobUpdate } from '../enqueue/update-job.ts'
+import { localized } from '../errors/errors.ts'
 import { refuseOption, refuseUnknownOptions } from '../errors/invalid-option.ts'
 import type { EventsFilter } from '../events/model/event.ts'
 import type { FileHome } from '../files/file-streams.ts'
@@ -30,7 +31,7 @@ import type { JobHandle, WaitOptions } from '../jobs/model/job-handle.ts'
 import type { JobLogFilter } from '../jobs/model/job-log.ts'
 import { states } from '../jobs/model/state.ts'
 import type { JobFilter } from '../jobs/sql/job-list.ts'
-import { asText, isStorableText } from '../lib/values/json.ts'
+import { isStorableText, shownValue } from '../lib/values/json.ts'
 import type { ListPageOptions } from '../lib/values/page.ts'
 import type { QueueLimits } from '../limits/model/queue-limits.ts'
 import type { LimitOptions } from '../limits/model/rate-window.ts'
@@ -73,14 +74,21 @@ export type FlatMethods = Pick<
 >
 
 const wrong = (value: unknown, at: string, en: string, pt: string): never => {
-  const shown = asText(value).slice(0, 100)
+  const shown = shownValue(value)
   return refuseOption(at, `it is ${en}, not ${shown}`, `é ${pt}, não ${shown}`)
 }
 
 /** The method checks the value. */
 const left: Check = () => {}
 const text: Check = (value, at) => {
-  if (typeof value !== 'string') wrong(value, at, 'a text', 'um texto')
+  if (typeof value === 'string') return
+  if (at === 'id' && typeof (value as { id?: unknown } | null)?.id === 'string')
+    refuseOption(
+      at,
+      'it is a text, not a whole handle: give its id',
+      'é um texto, não um handle inteiro: passe o id dele',
+    )
+  wrong(value, at, 'a text', 'um texto')
 }
 /** A text that PostgreSQL can store; no column contains any other text. */
 const storedText: Check = (value, at) => {
@@ -141,6 +149,12 @@ function object<Options extends object>(name: string, checks: Checks<Options>, r
   const check: Check = value => {
     if (value === undefined && rules.required === undefined) return
     if (!isObject(value)) return refuseOption(name, `it is an object ${shape}`, `é um objeto ${shape}`)
+    if (isJob(value as never))
+      refuseOption(
+        name,
+        `it is an object ${shape}, not a job; the handler of a job is in defineJob({ run })`,
+        `é um objeto ${shape}, não um job; o handler de um job fica em defineJob({ run })`,
+      )
     refuseUnknownOptions(value, known)
     for (const [option, check] of entries) {
       const given = (value as Record<string, unknown>)[option]
@@ -179,7 +193,7 @@ const batch = value('batch', (given, at) => {
   if (typeof name !== 'string' || !isJob(job))
     refuseOption(at, 'it is made by defineBatch({ name, job })', 'é feito por defineBatch({ name, job })')
 })
-const list = (name: string) =>
+const list = (name: string, such = localized('', '')) =>
   value(name, (given, at) => {
     const iterable = Object(given)
     const isList =
@@ -188,10 +202,11 @@ const list = (name: string) =>
     if (!isList)
       refuseOption(
         at,
-        'it is a list or a stream: an array, a generator, any (async) iterable',
-        'é uma lista ou um fluxo: um array, um gerador, qualquer iterável (assíncrono também)',
+        `it is a list or a stream: an array, a generator, any (async) iterable${such.en}`,
+        `é uma lista ou um fluxo: um array, um gerador, qualquer iterável (assíncrono também)${such.pt}`,
       )
   })
+const ofFile = localized(', such as createReadStream(path)', ', como createReadStream(path)')
 const ids = value('ids', (given, at) => {
   if (!(Array.isArray(given) && given.every(each => typeof each === 'string')))
     refuseOption(at, 'it is a list of ids', 'é uma lista de ids')
@@ -448,7 +463,7 @@ const namespaces: { readonly [Name in Namespace]: ParametersOf<Engine[Name]> } =
   },
   files: {
     put: [
-      list('source'),
+      list('source', ofFile),
       object<FileOptions>('options', { name: left, type: left, most: left, job: text }, { required: true }),
     ],
     open: [id],

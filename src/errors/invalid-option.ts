@@ -5,7 +5,7 @@ import { type LocalizedText, localized, RetomaError } from './errors.ts'
 import { peerHint } from './peer-words.ts'
 
 /** The word of a peer first: a name near the word by chance would mislead. */
-const hintForOption = (option: string, known: readonly string[]): LocalizedText =>
+export const hintForOption = (option: string, known: readonly string[]): LocalizedText =>
   peerHint(option, known) ?? suggestion(option, known)
 
 export type Refuse = (en: string, pt: string) => never
@@ -17,6 +17,10 @@ export function refuseOption(option: string, en: string, pt: string): never {
 
 /** `within`: prefix of the option names, such as `limits.`. */
 export function refuseUnknownOptions(given: object, known: readonly string[], within = ''): void {
+  if (typeof given !== 'object' || Array.isArray(given)) {
+    const shape = `{ ${known.join(', ')} }`
+    refuseOption(within.slice(0, -1) || 'options', `it is an object ${shape}`, `é um objeto ${shape}`)
+  }
   for (const option of Object.keys(given)) {
     if (known.includes(option)) continue
     const hint = hintForOption(option, known)

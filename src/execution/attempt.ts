@@ -9,6 +9,7 @@
  * Most jobs use neither signal nor log, so both are built on first use.
  */
 
+import { setMaxListeners } from 'node:events'
 import type { ClaimedJob } from '../claiming/sql/claim.ts'
 import { isRetomaError, RetomaError } from '../errors/errors.ts'
 import type { ChildPool } from '../isolation/child-pool.ts'
@@ -197,6 +198,7 @@ export class Attempt {
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController()
+      setMaxListeners(0, this.#controller.signal) // a handler may listen once in each of a thousand steps
       if (this.#reason !== undefined) this.#controller.abort(this.#reason)
     }
     return this.#controller.signal

@@ -10,9 +10,9 @@ import { isRetomaError, localized, RetomaError } from '../errors/errors.ts'
 import { refuseOption } from '../errors/invalid-option.ts'
 import type { Collected, EachOptions } from '../jobs/model/job-context.ts'
 import { doNotRetry } from '../jobs/model/outcome.ts'
-import { asText } from '../lib/values/json.ts'
+import { asText, shownValue } from '../lib/values/json.ts'
 import { encodeValue } from '../lib/values/value-codec.ts'
-import { checkStepName, checkStepOptions } from './model/step.ts'
+import { checkStepFunction, checkStepName, checkStepOptions } from './model/step.ts'
 import type { Steps } from './steps.ts'
 
 export async function each<Item, Result>(
@@ -23,6 +23,7 @@ export async function each<Item, Result>(
   given: EachOptions<Item> = {},
 ): Promise<(Result | Collected<Result>)[]> {
   checkStepName(name)
+  checkStepFunction(run)
   const options = checkStepOptions(given, ['key', 'concurrency', 'collect'])
   const { key, concurrency = 1, collect = false } = given
   if (key !== undefined && typeof key !== 'function')
@@ -33,8 +34,8 @@ export async function each<Item, Result>(
     throw new RetomaError('bad_option', {
       option: 'concurrency',
       problem: localized(
-        `it is a whole number from 1, not ${asText(concurrency)}`,
-        `é um número inteiro a partir de 1, não ${asText(concurrency)}`,
+        `it is a whole number from 1, not ${shownValue(concurrency)}`,
+        `é um número inteiro a partir de 1, não ${shownValue(concurrency)}`,
       ),
     })
   const items = [...list]

@@ -18,11 +18,11 @@ import type {
 import { doNotRetry } from '../jobs/model/outcome.ts'
 import type { Log } from '../lib/logging/log.ts'
 import { type Duration, longestDuration } from '../lib/values/duration.ts'
-import { asText } from '../lib/values/json.ts'
+import { shownValue } from '../lib/values/json.ts'
 import { decodeText, decodeValue, encodeStored, encodeValue, Sleep } from '../lib/values/value-codec.ts'
 import { askProvider, type ProviderHost } from '../providers/ask-provider.ts'
 import { each } from './each.ts'
-import { checkStepName } from './model/step.ts'
+import { checkStepFunction, checkStepName } from './model/step.ts'
 import type { NestedCallCheck } from './nested-call-check.ts'
 import type { ProgressWriter } from './progress-writer.ts'
 import type { Steps } from './steps.ts'
@@ -123,7 +123,11 @@ export class Context implements JobContext {
     return (name, run, options) => {
       const inside = (tx: JobTransaction, signal: AbortSignal) =>
         this.#running.nestedCalls.runInsideTransaction(this.#running, name, async () => run(tx, signal))
-      return this.#outside('transaction', () => this.#host.steps.transaction(name, inside, options))
+      return this.#outside('transaction', async () => {
+        checkStepName(name)
+        checkStepFunction(run)
+        return this.#host.steps.transaction(name, inside, options)
+      })
     }
   }
 
@@ -166,8 +170,8 @@ export class Context implements JobContext {
   async #sleep(name: string, duration: Duration): Promise<void> {
     if (!(duration >= 0 && duration <= longestDuration)) {
       const problem = localized(
-        `it is a duration from zero to 100 years, such as minutes(5), not ${asText(duration)}`,
-        `é uma duração de zero a 100 anos, como minutes(5), não ${asText(duration)}`,
+        `it is a duration from zero to 100 years, such as minutes(5), not ${shownValue(duration)}`,
+        `é uma duração de zero a 100 anos, como minutes(5), não ${shownValue(duration)}`,
       )
       throw new RetomaError('bad_option', { option: 'sleep', problem })
     }
@@ -221,6 +225,12 @@ function heard<T>(work: Promise<T>): Promise<T> {
 }
 
 function progressText(progress: JobProgress): string {
+  if (typeof progress !== 'object' || progress === null || Array.isArray(progress))
+    refuseOption(
+      'progress',
+      `it is an object, such as { done, total, note }, not ${shownValue(progress)}`,
+      `é um objeto, como { done, total, note }, não ${shownValue(progress)}`,
+    )
   const checked = encodeStored(progress, 'progress')
   if (!checked.ok) throw unkept(localized('the progress', 'o progresso'), checked.problem)
   return checked.text
@@ -237,6 +247,6 @@ export function jobLog(write: (level: LogLevel, facts: Record<string, unknown>, 
   const at =
     (level: LogLevel) =>
     (...line: [facts: Record<string, unknown>, message: string] | [message: string]) =>
-      line.length === 1 ? write(level, {}, line[0]) : write(level, ...line)
+      typeof line[0] === 'string' ? write(level, Object(line[1]), line[0]) : write(level, line[0], line[1] as string)
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }

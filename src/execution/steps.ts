@@ -5,6 +5,7 @@
  * may rely on the step after any crash. An attempt does not end before its steps have ended.
  */
 
+import { setMaxListeners } from 'node:events'
 import { type LocalizedText, localized, RetomaError } from '../errors/errors.ts'
 import { backoffAfter } from '../jobs/model/backoff.ts'
 import { deferralOf } from '../jobs/model/deferral.ts'
@@ -15,7 +16,7 @@ import type { Random } from '../lib/random.ts'
 import { inSpan } from '../lib/trace.ts'
 import { decodeValue, encodeValue } from '../lib/values/value-codec.ts'
 import type { AttemptStorage } from './model/attempt-storage-calls.ts'
-import { type CheckedStep, checkStepName, checkStepOptions } from './model/step.ts'
+import { type CheckedStep, checkStepFunction, checkStepName, checkStepOptions } from './model/step.ts'
 
 /** The attempt, as the steps see it. On a lost lease the attempt's signal has aborted before `save` or `transact` resolves. */
 export interface StepHost extends Pick<AttemptStorage, 'load' | 'save' | 'transact'> {
@@ -39,7 +40,9 @@ export class Steps {
   }
 
   async step<T>(name: string, run: (signal: AbortSignal) => T | Promise<T>, options?: StepOptions): Promise<T> {
-    return this.keep(checkStepName(name), run, checkStepOptions(options))
+    checkStepName(name)
+    checkStepFunction(run)
+    return this.keep(name, run, checkStepOptions(options))
   }
 
   /** Like `step`, with checked arguments. */
@@ -56,8 +59,9 @@ export class Steps {
     run: (tx: JobTransaction, signal: AbortSignal) => T | Promise<T>,
     options?: StepOptions,
   ): Promise<T> {
+    checkStepName(name)
     const checked = checkStepOptions(options)
-    return this.#begin(checkStepName(name), () => this.#tries(checked, () => this.#transact(name, run, checked)))
+    return this.#begin(name, () => this.#tries(checked, () => this.#transact(name, run, checked)))
   }
 
   async #begin<T>(name: string, work: () => Promise<T>): Promise<T> {
@@ -168,8 +172,10 @@ export class Steps {
     })
     late.catch(() => {})
     const end = () => ended?.abort('over')
+    const signal = AbortSignal.any([this.#host.signal, tooLong.signal])
+    setMaxListeners(0, signal)
     return {
-      signal: AbortSignal.any([this.#host.signal, tooLong.signal]),
+      signal,
       late,
       begin: () => {
         end()

@@ -103,6 +103,7 @@ export function createApp(engine: Engine, options: AppOptions = {}): FetchHandle
   if (typeof engine?.enqueue !== 'function' || internalsOf(engine) === undefined)
     refuseOption('engine', 'it is made by await createEngine(…)', 'é feito por await createEngine(…)')
   refuseUnknownOptions(options, known)
+  checkTypes(options)
   const basePath = checkedBasePath(options.basePath)
   const log = options.log === false ? silentLog : (options.log ?? internalsOf(engine).log)
   const authenticator = createAuthenticator(engine, options)
@@ -175,6 +176,19 @@ export function createApp(engine: Engine, options: AppOptions = {}): FetchHandle
   }
   // The second argument that a framework passes is not a `peer`.
   return Object.assign((request: Request) => fetch(request), { fetch, endStreams: () => streams.end() })
+}
+
+function checkTypes({ who, routes, systems }: AppOptions): void {
+  if (who !== undefined && typeof who !== 'function')
+    refuseOption(
+      'who',
+      "it is a function of the request, such as request => ({ user: 'ana', role: 'viewer' })",
+      "é uma função da requisição, como request => ({ user: 'ana', role: 'viewer' })",
+    )
+  if (routes !== undefined && !Array.isArray(routes))
+    refuseOption('routes', 'it is a list of routes, made by route(…)', 'é uma lista de rotas, feitas por route(…)')
+  if (systems !== undefined && !Array.isArray(systems))
+    refuseOption('systems', 'it is a list of systems', 'é uma lista de sistemas')
 }
 
 /** For the log: only the names of the query parameters, because the values may be secrets. */

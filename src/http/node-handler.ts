@@ -4,8 +4,10 @@
  * Invariant: the app sees the whole path, wherever the app is mounted. A body consumed by an earlier parser is rebuilt from the parsed
  * value. When the client disconnects, the signal of the request aborts and a stream to the client ends.
  */
+
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
+import { refuseOption } from '../errors/invalid-option.ts'
 import type { App } from './app.ts'
 import { ResponseBudget } from './response/response-budget.ts'
 
@@ -26,6 +28,8 @@ interface Mounted extends IncomingMessage {
  * express().use('/retoma', toNodeHandler(createApp(engine, { basePath: '/retoma' })))
  */
 export function toNodeHandler(app: App): NodeHandler {
+  if (typeof app?.fetch !== 'function')
+    refuseOption('app', 'it is made by createApp(engine)', 'é feito por createApp(engine)')
   const answers = new ResponseBudget()
   const answer = getRequestListener(
     async (request, { incoming, outgoing }) => {

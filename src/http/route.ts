@@ -3,7 +3,7 @@
  * (openapi.ts) and drives tests, so that nothing is stated twice.
  */
 import type { z } from 'zod'
-import type { TokenRole } from '../auth/model/token.ts'
+import { roles, type TokenRole } from '../auth/model/token.ts'
 import type { Engine, IdempotencyKey } from '../engine/create-engine.ts'
 import { type ErrorName, type Language, localized } from '../errors/errors.ts'
 import { type Refuse, refuseDefinition, refuseUnknown } from '../errors/invalid-option.ts'
@@ -163,6 +163,9 @@ const known = Object.keys({
   run: true,
 } satisfies Record<keyof Route, true>)
 
+const methods: readonly Route['method'][] = ['get', 'post', 'put', 'patch', 'delete']
+const routeRoles: readonly Route['role'][] = [...roles, 'open', 'cron']
+
 const ofUpload = Object.keys({
   fields: true,
   files: true,
@@ -200,6 +203,15 @@ export const route = <
   if (typeof given?.path !== 'string' || typeof given.method !== 'string' || typeof given.run !== 'function')
     refuse('it needs method, path and run', 'faltam method, path ou run')
   refuseUnknown(given, known, refuse)
+  if (!methods.includes(given.method))
+    refuse(`method must be one of ${methods.join(', ')}`, `method deve ser um destes: ${methods.join(', ')}`)
+  if (!given.path.startsWith('/'))
+    refuse('path must begin with a slash, such as /orders/{id}', 'path deve começar com uma barra, como /orders/{id}')
+  const inBraces = given.path.replaceAll(/:(\w+)/g, '{$1}')
+  if (inBraces !== given.path)
+    refuse(`parameters of path are in braces: ${inBraces}`, `os parâmetros de path ficam entre chaves: ${inBraces}`)
+  if (!routeRoles.includes(given.role))
+    refuse(`role must be one of ${routeRoles.join(', ')}`, `role deve ser um destes: ${routeRoles.join(', ')}`)
   if (given.language !== undefined && given.language !== 'en' && given.language !== 'pt')
     refuse('language must be "en" or "pt"', 'language deve ser "en" ou "pt"')
   if (given.upload !== undefined) refuseUnknown(given.upload, ofUpload, refuse, 'upload.')

@@ -11,7 +11,7 @@
 import { refuseOption } from '../errors/invalid-option.ts'
 import { defer, deferralOf } from '../jobs/model/deferral.ts'
 import { isNonRetryable, messageOf } from '../jobs/model/outcome.ts'
-import { asText } from '../lib/values/json.ts'
+import { shownValue } from '../lib/values/json.ts'
 import { namePattern, nameRule } from '../lib/values/name.ts'
 import { withoutSecrets } from '../lib/values/redact.ts'
 import type { ProviderStand, ProviderWord } from './model/provider.ts'
@@ -29,9 +29,11 @@ export async function askProvider<T>(
   if (typeof name !== 'string' || !namePattern.test(name))
     refuseOption(
       'provider',
-      `its name is ${nameRule.en}, not ${asText(name)}`,
-      `o nome é ${nameRule.pt}, não ${asText(name)}`,
+      `its name is ${nameRule.en}, not ${shownValue(name)}`,
+      `o nome é ${nameRule.pt}, não ${shownValue(name)}`,
     )
+  if (typeof ask !== 'function')
+    refuseOption('ask', `it is a function, not ${shownValue(ask)}`, `é uma função, não ${shownValue(ask)}`)
   const stand = await host.tell(name, { how: 'ask' })
   if (stand.how !== 'open') throw deferralUntil(name, stand)
   let answer: T

@@ -7,7 +7,7 @@
 import { refuseOption, refuseUnknownOptions } from '../errors/invalid-option.ts'
 import { megabytes } from '../lib/values/bytes.ts'
 import { type Duration, seconds } from '../lib/values/duration.ts'
-import { asText } from '../lib/values/json.ts'
+import { shownValue } from '../lib/values/json.ts'
 import { type ProviderAnswer, systemCode } from './model/provider-answer.ts'
 
 /** A request to a provider. */
@@ -80,14 +80,14 @@ function check(request: ProviderRequest): void {
   if (timeout !== undefined && !(timeout > 0))
     refuseOption(
       'timeout',
-      `it is a duration, such as seconds(30), not ${asText(timeout)}`,
-      `é uma duração, como seconds(30), não ${asText(timeout)}`,
+      `it is a duration, such as seconds(30), not ${shownValue(timeout)}`,
+      `é uma duração, como seconds(30), não ${shownValue(timeout)}`,
     )
   if (maxBytes !== undefined && !(maxBytes > 0))
     refuseOption(
       'maxBytes',
-      `it is a size, such as megabytes(1), not ${asText(maxBytes)}`,
-      `é um tamanho, como megabytes(1), não ${asText(maxBytes)}`,
+      `it is a size, such as megabytes(1), not ${shownValue(maxBytes)}`,
+      `é um tamanho, como megabytes(1), não ${shownValue(maxBytes)}`,
     )
 }
 

@@ -10,7 +10,7 @@ import type { BatchCompletion } from '../batches/batch-completion-checks.ts'
 import { refuseOption } from '../errors/invalid-option.ts'
 import type { Clock } from '../lib/clock.ts'
 import { longestDuration, milliseconds, seconds } from '../lib/values/duration.ts'
-import { asText } from '../lib/values/json.ts'
+import { shownValue } from '../lib/values/json.ts'
 import type { AttemptTotals } from './attempt-metrics.ts'
 import type { WorkOptions } from './work-options.ts'
 import type { Worker } from './worker.ts'
@@ -49,7 +49,7 @@ const mostGrace = 0.25
 /** Throws `bad_option`. */
 export function checkMaxMs(maxMs: unknown): void {
   if (typeof maxMs === 'number' && maxMs >= 1 && maxMs <= longestDuration) return
-  const shown = asText(maxMs)
+  const shown = shownValue(maxMs)
   refuseOption(
     'maxMs',
     `it is a duration of at least a millisecond, such as seconds(20), not ${shown}`,

@@ -5,6 +5,7 @@ import type { KindRegistry } from '../enqueue/kind-registry.ts'
 import { localized, RetomaError } from '../errors/errors.ts'
 import { defaultPolicy } from '../jobs/model/policy.ts'
 import type { Duration } from '../lib/values/duration.ts'
+import { shownValue } from '../lib/values/json.ts'
 import { defaultMemoryCap, type HeartbeatSettings } from './main-loop-heartbeat.ts'
 
 /** Options of `engine.work`. */
@@ -58,8 +59,8 @@ export function checkQueues(queues: Readonly<Record<string, number>>): Readonly<
   for (const [queue, size] of Object.entries(queues)) {
     if (Number.isInteger(size) && size >= 1 && size <= 10_000) continue
     const problem = localized(
-      `concurrency is a whole number from 1 to 10000, not ${size}`,
-      `a concorrência é um número inteiro de 1 a 10000, não ${size}`,
+      `concurrency is a whole number from 1 to 10000, not ${shownValue(size)}`,
+      `a concorrência é um número inteiro de 1 a 10000, não ${shownValue(size)}`,
     )
     throw new RetomaError('bad_option', { option: `queues.${queue}`, problem })
   }
@@ -69,8 +70,8 @@ export function checkQueues(queues: Readonly<Record<string, number>>): Readonly<
 export function checkMemory(memory: number | undefined): number | undefined {
   if (memory === undefined || (Number.isFinite(memory) && memory >= leastMemory)) return memory
   const problem = localized(
-    `it is a number of bytes from 64 MB on, such as megabytes(512), not ${memory}`,
-    `é um número de bytes a partir de 64 MB, como megabytes(512), não ${memory}`,
+    `it is a number of bytes from 64 MB on, such as megabytes(512), not ${shownValue(memory)}`,
+    `é um número de bytes a partir de 64 MB, como megabytes(512), não ${shownValue(memory)}`,
   )
   throw new RetomaError('bad_option', { option: 'memory', problem })
 }

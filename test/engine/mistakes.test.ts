@@ -5,7 +5,7 @@
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
-import { createApp, route } from '../../src/http/index.ts'
+import { createApp, route, toNodeHandler } from '../../src/http/index.ts'
 import {
   createEngine,
   days,
@@ -14,12 +14,15 @@ import {
   defineGuard,
   defineJob,
   defineSchedule,
+  doNotRetry,
   type Engine,
   isRetomaError,
+  type JobContext,
   minutes,
   providerWait,
   RetomaError,
   seconds,
+  skip,
   snooze,
 } from '../../src/index.ts'
 import { type TestEngine, testEngine } from '../../src/testing/index.ts'
@@ -49,6 +52,7 @@ interface Given {
   closed: Engine & Wrong
   url: string
   pool: pg.Pool
+  clock: Wrong
 }
 
 type Refused = [mistake: string, call: (given: Given) => unknown, code: string, fix: string | RegExp]
@@ -72,7 +76,7 @@ const defining: Refused[] = [
   ['maxRetries (DBOS)', () => job({ kind: 'mail', run, maxRetries: 5 }), 'bad_definition', 'did you mean "maxAttempts"?'],
   ['max_attempts (Oban)', () => job({ kind: 'mail', run, max_attempts: 5 }), 'bad_definition', 'did you mean "maxAttempts"?'],
   ['maximumAttempts (Temporal)', () => job({ kind: 'mail', run, maximumAttempts: 5 }), 'bad_definition', 'did you mean "maxAttempts"?'],
-  ['no attempt at all', () => job({ kind: 'mail', run, maxAttempts: 0 }), 'bad_definition', 'a whole number from 1, not 0'],
+  ['no attempt at all', () => job({ kind: 'mail', run, maxAttempts: 0 }), 'bad_definition', 'a whole number from 1 to 1000000, not 0'],
   ['attempts as a text', () => job({ kind: 'mail', run, maxAttempts: '3' }), 'bad_definition', 'a whole number from 1'],
   ['backoff of BullMQ', () => job({ kind: 'mail', run, backoff: { type: 'exponential', delay: 1000 } }), 'bad_definition', '"backoff.type", did you mean "factor"?'],
   ['the delay of a backoff', () => job({ kind: 'mail', run, backoff: { delay: 1000 } }), 'bad_definition', 'did you mean "first"?'],
@@ -112,6 +116,30 @@ const defining: Refused[] = [
   ['a function for onComplete', () => defineBatch({ name: 'letters', job: mail, onComplete: run as Wrong }), 'bad_definition', 'defineJob'],
   ['a guard without a table', () => defineGuard({ name: 'lost', signal: 'updated_at', after: minutes(1) } as Wrong), 'bad_definition', 'table'],
   ['an error without Portuguese', () => defineErrors({ sold_out: { status: 409, en: 'sold' } as Wrong }), 'bad_definition', 'in Portuguese (pt)'],
+  ['a kind and a function (BullMQ, pg-boss)', () => (defineJob as Wrong)('mail', run), 'bad_definition', 'one object with kind and run'],
+  ['a backoff by a function', () => job({ kind: 'mail', run, backoff: (n: number) => n * 1000 }), 'bad_definition', 'backoff takes { first, factor, max, jitter }'],
+  ['a list for a backoff', () => job({ kind: 'mail', run, backoff: [1000, 2000] }), 'bad_definition', 'backoff takes { first, factor, max, jitter }'],
+  ['a factor below one', () => job({ kind: 'mail', run, backoff: { factor: 0.5 } }), 'bad_definition', 'backoff.factor must be from 1 to 100'],
+  ['endless attempts', () => job({ kind: 'mail', run, maxAttempts: Number.POSITIVE_INFINITY }), 'bad_definition', 'from 1 to 1000000, not Infinity'],
+  ['a version as a text', () => job({ kind: 'mail', run, version: '2' }), 'bad_definition', 'a whole number from 1, not "2"'],
+  ['an oldest version above the version', () => job({ kind: 'mail', run, oldestVersion: 2 }), 'bad_definition', 'from 1 to its version, 1, not 2'],
+  ['deadLetter (pg-boss)', () => job({ kind: 'mail', run, deadLetter: 'dead' }), 'bad_definition', "engine.jobs.list({ state: 'failed' })"],
+  ['debounce (Trigger.dev)', () => job({ kind: 'mail', run, debounce: 1000 }), 'bad_definition', 'engine.jobs.update(id, { runAt })'],
+  ['rate of a job', () => job({ kind: 'mail', run, rate: { limit: 1, per: seconds(1) } }), 'bad_definition', 'createEngine({ limits:'],
+  ['a schema of the result', () => job({ kind: 'mail', run, output: z.string() }), 'bad_definition', 'the type of what run returns'],
+  ['a verdict that does not exist', () => job({ kind: 'mail', run, onOrphan: 'ignore' }), 'bad_definition', 'one of retry, stall, fail, not "ignore"'],
+  ['a handler on the web', () => job({ kind: 'mail', handler: new URL('https://example.com/mail.js') }), 'bad_definition', 'the URL of a file'],
+  ['an interval as a text', () => schedule({ name: 'nightly', job: anything, every: '5m' }), 'bad_definition', 'such as minutes(5), not "5m"'],
+  ['an interval below a second', () => schedule({ name: 'nightly', job: anything, every: 100 }), 'bad_definition', 'from 1 second'],
+  ['a day that never comes', () => schedule({ name: 'nightly', job: anything, cron: '0 0 30 2 *' }), 'bad_definition', 'it names no instant at all'],
+  ['a minute that does not exist', () => schedule({ name: 'nightly', job: anything, cron: '61 4 * * *' }), 'bad_definition', 'minute: 61'],
+  ['data of a schedule (pg-boss)', () => schedule({ name: 'nightly', job: anything, cron: '0 4 * * *', data: {} }), 'bad_definition', 'did you mean "input"?'],
+  ['immediately (BullMQ)', () => schedule({ name: 'nightly', job: anything, cron: '0 4 * * *', immediately: true }), 'bad_definition', 'engine.schedules.run(name)'],
+  ['a schedule without the input of its job', ({ url }) => createEngine({ databaseUrl: url, schedules: [schedule({ name: 'nightly', job: mail, cron: '0 4 * * *' }) as Wrong] }), 'bad_definition', 'expected object'],
+  ['jobs of a batch', () => defineBatch({ name: 'letters', jobs: [mail] } as Wrong), 'bad_definition', 'did you mean "job"?'],
+  ['the weight of a definition', () => defineBatch({ name: 'letters', job: mail, weight: 3 } as Wrong), 'bad_definition', 'submit(batch, list, { weight: 3 })'],
+  ['a number for stopAfter', () => defineBatch({ name: 'letters', job: mail, stopAfter: 5 as Wrong }), 'bad_definition', 'stopAfter takes { failures, percent, sameCause }'],
+  ['a guard over a table of the engine', () => defineGuard({ name: 'lost', table: 'retoma.job', status: { column: 'state', running: 'running' }, signal: 'created_at', after: minutes(1), set: { state: 'failed' } }), 'bad_definition', 'the tables of Retoma are not guarded'],
 ] // biome-ignore format: read as a table
 
 const enqueuing: Refused[] = [
@@ -142,7 +170,7 @@ const enqueuing: Refused[] = [
   ['removeOnFail (BullMQ)', ({ engine }) => engine.enqueue(mail, to, { removeOnFail: 5 }), 'bad_option', 'did you mean "retention"?'],
   ['attempts of one job (BullMQ)', ({ engine }) => engine.enqueue(mail, to, { attempts: 5 }), 'bad_option', 'did you mean "maxAttempts"?'],
   ['retryLimit of one job (pg-boss)', ({ engine }) => engine.enqueue(mail, to, { retryLimit: 5 }), 'bad_option', 'did you mean "maxAttempts"?'],
-  ['no attempt of one job', ({ engine }) => engine.enqueue(mail, to, { maxAttempts: 0 }), 'bad_option', 'a whole number from 1, not 0'],
+  ['no attempt of one job', ({ engine }) => engine.enqueue(mail, to, { maxAttempts: 0 }), 'bad_option', 'a whole number from 1 to 1000000, not 0'],
   ['a backoff of one job by type', ({ engine }) => engine.enqueue(mail, to, { backoff: { type: 'fixed', delay: 1 } }), 'bad_option', 'did you mean "factor"?'],
   ['a duration for a backoff', ({ engine }) => engine.enqueue(mail, to, { backoff: seconds(5) }), 'bad_option', 'backoff takes { first, factor, max, jitter }'],
   ['expireInSeconds of one job (pg-boss)', ({ engine }) => engine.enqueue(mail, to, { expireInSeconds: 60 }), 'bad_option', 'did you mean "timeout"?'],
@@ -177,6 +205,16 @@ const enqueuing: Refused[] = [
   ['a job for a batch', ({ engine }) => engine.submit(mail, [to]), 'bad_option', 'defineBatch'],
   ['the name of a batch', ({ engine }) => engine.submit('letters', [to]), 'bad_option', 'defineBatch'],
   ['a wrong item of a batch', ({ engine }) => engine.submit(letters, [{ to: 5 }]), 'bad_input', 'item 0: to: '],
+  ['a client that is not connected', ({ engine, url }) => engine.enqueue(mail, to, { tx: new pg.Client({ connectionString: url }) }), 'bad_option', 'await client.connect()'],
+  ['an address for a transaction', ({ engine, url }) => engine.enqueue(mail, to, { tx: url }), 'bad_option', 'a client of pg, or the transaction of'],
+  ['db (pg-boss)', ({ engine, pool }) => engine.enqueue(mail, to, { db: pool }), 'bad_option', 'did you mean "tx"?'],
+  ['a number for a date', ({ engine }) => engine.enqueue(mail, to, { runAt: Date.now() }), 'bad_option', 'a valid Date'],
+  ['a delay of NaN', ({ engine }) => engine.enqueue(mail, to, { delay: Number.NaN }), 'bad_option', 'such as minutes(5), not NaN'],
+  ['a request as an input', ({ engine }) => engine.enqueue(anything, { request: new Request('http://localhost/') }), 'bad_input', 'input.request is an instance of Request'],
+  ['half of a character', ({ engine }) => engine.enqueue(anything, '\ud800'), 'bad_input', 'surrogate'],
+  ['a field that throws', ({ engine }) => engine.enqueue(anything, { get name() { throw new Error('no') } }), 'bad_input', 'input.name cannot be read'],
+  ['a field for the ref of an item', ({ engine }) => engine.submit(letters, [to], { ref: 'to' }), 'bad_option', 'a function of an item'],
+  ['an object for the items of a batch', ({ engine }) => engine.submit(letters, { a: to }), 'bad_option', 'an array, a generator'],
 ] // biome-ignore format: read as a table
 
 const reading: Refused[] = [
@@ -209,7 +247,30 @@ const reading: Refused[] = [
   ['limits of a queue that has no jobs', ({ engine }) => engine.queues.setLimits('never', { concurrency: 1 }), 'not_found', 'there is no queue "never"'],
   ['an explanation of nothing', ({ engine }) => engine.explain({}), 'bad_option', 'exactly one of job, batch, queue'],
   ['a statement that is none', ({ engine }) => engine.query({}), 'bad_option', '{ text, values }'],
+  ['a handle for an id', async ({ engine }) => engine.job(await engine.enqueue(anything, 1)), 'bad_option', 'give its id'],
+  ['the id of a batch for a job', async ({ engine }) => engine.jobs.cancel((await engine.submit(letters, [to])).id), 'not_found', 'there is no job'],
+  ['retry of a job that waits for nobody', async ({ engine }) => engine.jobs.retry('987654'), 'not_found', 'there is no job "987654"'],
+  ['a cause that failures() does not name', async ({ engine }) => engine.batches.retryFailed((await engine.submit(letters, [to])).id, { cause: 'smtp down' }), 'bad_option', 'a cause as failures() names it'],
+  ['a number for the limits of a group', ({ engine }) => engine.queues.setLimits('default', { perGroup: { 'tenant-7': 10 } }), 'bad_option', "'tenant-7': { concurrency: 10 }"],
+  ['a number for a rate', ({ engine }) => engine.queues.setLimits('default', { rate: 10 }), 'bad_option', 'such as { limit: 10, per: seconds(1) }'],
+  ['weights without turns', ({ engine }) => engine.queues.setLimits('default', { weights: { a: 2 } }), 'bad_option', "fair: 'group'"],
+  ['true for turns', ({ engine }) => engine.queues.setLimits('default', { fair: true }), 'bad_option', "'group' or 'batch', not true"],
+  ['a limit as a text', ({ engine }) => engine.queues.setLimits('default', { concurrency: '5' }), 'bad_option', 'not "5"'],
+  ['key of a rate limit', ({ engine }) => engine.limit({ key: 'ana', limit: 1, per: minutes(1) }), 'bad_option', 'did you mean "who"?'],
+  ['a template for a statement', ({ engine }) => engine.query`select 1`, 'bad_option', '{ text, values }'],
+  ['a path for a file', ({ engine }) => engine.files.put('/etc/hosts'), 'bad_option', 'createReadStream(path)'],
+  ['a role that does not exist', ({ engine }) => engine.tokens.create({ user: 'ana', role: 'root' }), 'bad_option', 'viewer, operator, admin'],
 ] // biome-ignore format: read as a table
+
+const hello = {
+  method: 'get',
+  path: '/hello',
+  name: 'hello',
+  tag: 'hello',
+  summary: 'Greets',
+  role: 'viewer',
+  run,
+} as const
 
 const starting: Refused[] = [
   ['concurrency of a worker (BullMQ)', ({ engine }) => engine.work({ concurrency: 20 }), 'bad_option', 'did you mean "queues"?'],
@@ -242,6 +303,61 @@ const starting: Refused[] = [
   ['a snooze in words', () => snooze('5m' as Wrong), 'bad_option', 'such as minutes(5)'],
   ['a provider wait as a text', () => providerWait({ retryAfter: '30s' as Wrong }), 'bad_option', 'such as seconds(30)'],
   ['a code that does not exist', () => Promise.reject(new RetomaError('sold_out' as Wrong, {})), 'bad_option', 'an error that defineErrors made'],
+  ['a job and a function for work (pg-boss)', ({ engine }) => engine.work(mail, run), 'bad_option', 'defineJob({ run })'],
+  ['a queue for work (pg-boss)', ({ engine }) => engine.work('mail'), 'bad_option', '{ queues, grace'],
+  ['processes of engine.work', ({ engine }) => engine.work({ processes: 4 }), 'bad_option', 'retoma worker --processes 4'],
+  ['a grace as a text', ({ engine }) => engine.work({ grace: '5s' }), 'bad_option', 'such as seconds(5), not "5s"'],
+  ['names for signals', ({ engine }) => engine.work({ signals: ['SIGTERM'] }), 'bad_option', 'true or false'],
+  ['maxMs as a text', ({ engine }) => engine.runUntilEmpty({ maxMs: '20s' }), 'bad_option', 'such as seconds(20), not "20s"'],
+  ['max for maxMs', ({ engine }) => engine.runUntilEmpty({ max: 100 }), 'bad_option', 'did you mean "maxMs"?'],
+  ['a pool and an address', ({ url, pool }) => createEngine({ databaseUrl: url, pool }), 'bad_option', 'give one of databaseUrl, connection and pool'],
+  ['options of a pool for a pool', () => createEngine({ pool: { max: 5 } as Wrong }), 'bad_option', 'new pg.Pool('],
+  ['a client for a pool', ({ url }) => createEngine({ pool: new pg.Client({ connectionString: url }) as Wrong }), 'bad_option', 'new pg.Pool('],
+  ['an address for a connection', ({ url }) => createEngine({ connection: url as Wrong }), 'bad_option', 'a connection string is databaseUrl'],
+  ['hostname of a connection', () => createEngine({ connection: { hostname: 'db' } as Wrong }), 'bad_option', 'did you mean "host"?'],
+  ['username of a connection', () => createEngine({ connection: { host: 'db', username: 'app' } as Wrong }), 'bad_option', 'did you mean "user"?'],
+  ['the schema public', ({ url }) => createEngine({ databaseUrl: url, schema: 'public' }), 'bad_option', 'lower-case letters'],
+  ['logger for log', ({ url }) => createEngine({ databaseUrl: url, logger: console } as Wrong), 'bad_option', 'did you mean "log"?'],
+  ['a level for log', ({ url }) => createEngine({ databaseUrl: url, log: 'debug' as Wrong }), 'bad_option', 'LOG_LEVEL'],
+  ['limits without a queue', ({ url }) => createEngine({ databaseUrl: url, limits: { concurrency: 5 } as Wrong }), 'bad_option', 'by the name of a queue'],
+  ['one job for the jobs', ({ url }) => createEngine({ databaseUrl: url, jobs: mail as Wrong }), 'bad_option', 'it is a list, such as [job]'],
+  ['a batch among the jobs', ({ url }) => createEngine({ databaseUrl: url, jobs: [letters as Wrong] }), 'bad_option', 'a batch goes to batches'],
+  ['a list for the options of a test', () => testEngine([mail] as Wrong), 'bad_option', 'it is an object { jobs'],
+  ['prefix for basePath', ({ engine }) => createApp(engine, { prefix: '/jobs' } as Wrong), 'bad_option', 'did you mean "basePath"?'],
+  ['auth for who', ({ engine }) => createApp(engine, { auth: run } as Wrong), 'bad_option', 'did you mean "who"?'],
+  ['a user for who', ({ engine }) => createApp(engine, { who: { user: 'ana', role: 'admin' } as Wrong }), 'bad_option', 'a function of the request'],
+  ['routes that are no list', ({ engine }) => createApp(engine, { routes: {} as Wrong }), 'bad_option', 'a list of routes'],
+  ['an engine for an app', ({ engine }) => toNodeHandler(engine), 'bad_option', 'createApp(engine)'],
+  ['a path without a slash', () => route({ ...hello, path: 'hello' }), 'bad_definition', 'such as /orders/{id}'],
+  ['a parameter of Express', () => route({ ...hello, path: '/hello/:name' }), 'bad_definition', '/hello/{name}'],
+  ['a method in capitals', () => route({ ...hello, method: 'GET' as Wrong }), 'bad_definition', 'one of get, post, put, patch, delete'],
+  ['a role of a route that does not exist', () => route({ ...hello, role: 'user' as Wrong }), 'bad_definition', 'one of viewer, operator, admin, open, cron'],
+  ['a handler of a route', () => route({ ...hello, run: undefined, handler: run } as Wrong), 'bad_definition', 'it needs method, path and run'],
+  ['a time for the virtual clock as a text', ({ clock }) => clock.advance('5m'), 'bad_option', 'such as minutes(5)'],
+] // biome-ignore format: read as a table
+
+/** Mistakes inside a handler: the job fails with the message. */
+const handling: [mistake: string, run: (ctx: JobContext & Wrong) => unknown, fix: string][] = [
+  ['a step without a name', ctx => ctx.step(() => 1), "a step's name is a text"],
+  ['a step without a function', ctx => ctx.step('read'), 'it is a function, not undefined'],
+  ['a value for a step', ctx => ctx.step('read', 5), 'it is a function, not 5'],
+  ['a transaction without a function', ctx => ctx.transaction('save'), 'it is a function'],
+  ['a list without a function', ctx => ctx.each('all', [1]), 'it is a function'],
+  ['a list without a name', ctx => ctx.each([1], run), "a step's name is a text"],
+  ['a provider without a function', ctx => ctx.provider('smtp'), 'it is a function'],
+  ['two steps of one name', async ctx => [await ctx.step('a', run), await ctx.step('a', run)], 'two steps of one job are named "a"'],
+  ['retries of a step', ctx => ctx.step('read', run, { retries: 3 }), 'did you mean "maxAttempts"?'],
+  ['a step that is not awaited', ctx => void ctx.step('read', run), 'await each of them'],
+  ['a step that returns a function', ctx => ctx.step('read', () => run), 'the result of step "read" cannot be stored'],
+  ['sleep without a name', ctx => ctx.sleep(minutes(5)), 'such as minutes(5)'],
+  ['a number for progress (BullMQ)', ctx => ctx.progress(50), '{ done, total, note }'],
+  ['a function for ctx.isolated', ctx => ctx.isolated('read', run), "new URL('./read.js', import.meta.url)"],
+  ['commit in a transaction', ctx => ctx.transaction('save', (tx: Wrong) => tx.query('commit')), 'leave out begin, commit and rollback'],
+  ['a thrown skip', () => { throw skip('nothing to do') }, 'return skip('],
+  ['a thrown snooze', () => { throw snooze(minutes(1)) }, 'return snooze('],
+  ['a returned error', () => new Error('no'), 'throw the error'],
+  ['a returned doNotRetry', () => doNotRetry('no such account'), 'throw the error'],
+  ['a returned function', () => run, 'result is a function'],
 ] // biome-ignore format: read as a table
 
 const withHandler = async (engine: Engine, path: string) => {
@@ -267,6 +383,11 @@ const accepted: Accepted[] = [
   ['options that are undefined', 'an undefined option is left out', ({ engine }) => engine.enqueue(mail, to, { key: undefined, delay: undefined })],
   ['retention as a number', 'a duration is a number of milliseconds', () => days(30)],
   ['close twice', 'the second call is the first', ({ closed }) => closed.close()],
+  ['@daily for a cron', 'croner knows the words of crontab', () => schedule({ name: 'daily', job: anything, cron: '@daily' })],
+  ['a client outside of a transaction', 'each statement commits by itself, as every other statement of this client', async ({ engine, pool }) => { const client = await pool.connect(); try { return await engine.enqueue(mail, to, { tx: client }) } finally { client.release() } }],
+  ['a batch without items', 'the batch ends at once', ({ engine }) => engine.submit(letters, [])],
+  ['a slash at the end of basePath', 'the path is the same', ({ engine }) => createApp(engine, { basePath: '/jobs/' })],
+  ['console for log', 'console has the four methods', async ({ url }) => (await createEngine({ databaseUrl: url, log: { ...console, info: run, warn: run } as Wrong })).close()],
 ] // biome-ignore format: read as a table
 
 /** Codes whose sentence quotes a schema or PostgreSQL, in English. */
@@ -282,7 +403,13 @@ beforeAll(async () => {
   shared = await testEngine({ jobs: [mail, anything], batches: [letters], databaseUrl: database.url })
   const closed = await createEngine({ databaseUrl: database.url, migrate: false })
   await closed.close()
-  given = { engine: shared.engine, closed, url: database.url, pool: new pg.Pool({ connectionString: database.url }) }
+  given = {
+    engine: shared.engine,
+    closed,
+    url: database.url,
+    pool: new pg.Pool({ connectionString: database.url }),
+    clock: shared.clock,
+  }
 })
 
 afterAll(async () => {
@@ -291,9 +418,11 @@ afterAll(async () => {
   await giveBack()
 })
 
-test('the table has at least 80 mistakes, each once', () => {
-  const mistakes = [...defining, ...enqueuing, ...reading, ...starting, ...accepted].map(([mistake]) => mistake)
-  expect(mistakes.length).toBeGreaterThanOrEqual(80)
+test('the table has at least 280 mistakes, each once', () => {
+  const mistakes = [...defining, ...enqueuing, ...reading, ...starting, ...handling, ...accepted].map(
+    ([mistake]) => mistake,
+  )
+  expect(mistakes.length).toBeGreaterThanOrEqual(280)
   expect(new Set(mistakes).size).toBe(mistakes.length)
 })
 
@@ -302,6 +431,21 @@ test.each([...defining, ...enqueuing, ...reading, ...starting])('%s: refused wit
   expect(isRetomaError(error), String(error)).toBe(true)
   expect(error).toMatchObject({ code, message: expect.stringContaining(fix as string) })
   if (!quoting.includes(code)) expect(englishIn(error)).toEqual([])
+})
+
+test('mistakes inside a handler fail the job with a message that names the fix', async () => {
+  const jobs = handling.map(([, run], n) => defineJob({ kind: `handles-${n}`, maxAttempts: 1, run }))
+  await using own = await testEngine({ jobs, databaseUrl: given.url })
+  const handles = await Promise.all(jobs.map(each => own.engine.enqueue(each, undefined)))
+  await own.run()
+  for (const [n, [mistake, , fix]] of handling.entries()) {
+    const { state, error } = (await own.engine.job(handles[n]!.id))!
+    expect({ mistake, state, message: error?.message }).toEqual({
+      mistake,
+      state: 'failed',
+      message: expect.stringContaining(fix),
+    })
+  }
 })
 
 test.each(accepted)('%s: accepted, because %s', async (_, __, call) => {

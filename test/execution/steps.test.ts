@@ -33,6 +33,28 @@ test('steps work without their context', async () => {
   expect(await engine.job(id)).toMatchObject({ state: 'succeeded', result: 7 })
 })
 
+test('a handler may listen to its signal in every step, and Node reports no leak', async () => {
+  const warnings: Error[] = []
+  const heard = (warning: Error) => void warnings.push(warning)
+  process.on('warning', heard)
+  const listen = (signal: AbortSignal) => signal.addEventListener('abort', () => {})
+  const job = defineJob({
+    kind: 'listens',
+    run: async ctx => {
+      for (let n = 0; n < 12; n++) await ctx.step(`part ${n}`, listen)
+      await ctx.step('timed', signal => Array.from({ length: 12 }, () => listen(signal)).length, {
+        timeout: minutes(1),
+      })
+    },
+  })
+  const { engine, run } = await engineWith(job)
+  const { id } = await engine.enqueue(job, undefined)
+  await run()
+  process.off('warning', heard)
+  expect(await engine.job(id)).toMatchObject({ state: 'succeeded' })
+  expect(warnings).toEqual([])
+})
+
 test('a later attempt gets what was saved, and goes on after it', async () => {
   const ran: string[] = []
   const job = defineJob({

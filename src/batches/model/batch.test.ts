@@ -72,7 +72,7 @@ test.each([
   [null, /items takes what is to differ/],
   [7, /items takes/],
   [{ atempts: 3 }, /there is no option "items\.atempts", did you mean "maxAttempts"\?/],
-  [{ maxAttempts: 0 }, /the batch "b".*items\.maxAttempts must be a whole number from 1, not 0/],
+  [{ maxAttempts: 0 }, /the batch "b".*items\.maxAttempts must be a whole number from 1 to 1000000, not 0/],
   [{ maxCrashes: 1.5 }, /items\.maxCrashes must be/],
   [{ timeout: '5m' }, /items\.timeout must be a duration/],
   [{ stallAfter: 0 }, /items\.stallAfter must be/],

@@ -2,6 +2,7 @@
  * Checks `defineBatch`: many jobs of a kind with a common progress. Other code trusts the returned batch. The policy is stored
  * with every submitted batch, so that any process can judge the batch.
  */
+
 import { localized } from '../../errors/errors.ts'
 import { type Refuse, refuseDefinition, refuseUnknown } from '../../errors/invalid-option.ts'
 import { type AnyJob, isJob, type Job } from '../../jobs/model/job.ts'
@@ -10,6 +11,7 @@ import type { JobPolicy, PolicyAction } from '../../jobs/model/policy.ts'
 import { actions, type ItemOptions, itemPolicy } from '../../jobs/model/policy-options.ts'
 import { type OwnRetention, ownRetention, type Retention } from '../../jobs/model/retention.ts'
 import { type Duration, longestDuration } from '../../lib/values/duration.ts'
+import { shownValue } from '../../lib/values/json.ts'
 import { namePattern, nameRule } from '../../lib/values/name.ts'
 import { mostWeight } from '../../lib/values/weight.ts'
 import { type BatchAbout, checkAbout } from './batch-display.ts'
@@ -229,14 +231,14 @@ function layOver(
     )
   if (!Number.isInteger(maxResumes) || maxResumes < 0 || maxResumes > 1_000_000)
     refuse('maxResumes')(
-      `maxResumes must be a whole number from 0, not ${maxResumes}`,
-      `maxResumes deve ser um número inteiro a partir de 0, não ${maxResumes}`,
+      `maxResumes must be a whole number from 0, not ${shownValue(maxResumes)}`,
+      `maxResumes deve ser um número inteiro a partir de 0, não ${shownValue(maxResumes)}`,
     )
   const { weight } = given
   if (weight !== undefined && !(Number.isInteger(weight) && weight >= 1 && weight <= mostWeight))
     refuse('weight')(
-      `weight must be a whole number from 1 to ${mostWeight}, not ${weight}`,
-      `weight deve ser um número inteiro de 1 a ${mostWeight}, não ${weight}`,
+      `weight must be a whole number from 1 to ${mostWeight}, not ${shownValue(weight)}`,
+      `weight deve ser um número inteiro de 1 a ${mostWeight}, não ${shownValue(weight)}`,
     )
   const items =
     given.items === undefined
@@ -272,18 +274,18 @@ function checkStop(stop: StopAfter, refuse: Refuse): StopAfter {
     refuse('stopAfter needs failures, percent or sameCause', 'stopAfter precisa de failures, percent ou sameCause')
   if (sameCause !== undefined && !(Number.isInteger(sameCause) && sameCause >= 2 && sameCause <= 1000))
     refuse(
-      `stopAfter.sameCause must be a whole number from 2 to 1000, not ${sameCause}`,
-      `stopAfter.sameCause deve ser um número inteiro de 2 a 1000, não ${sameCause}`,
+      `stopAfter.sameCause must be a whole number from 2 to 1000, not ${shownValue(sameCause)}`,
+      `stopAfter.sameCause deve ser um número inteiro de 2 a 1000, não ${shownValue(sameCause)}`,
     )
   if (failures !== undefined && !(Number.isInteger(failures) && failures >= 1 && failures <= 1_000_000_000))
     refuse(
-      `stopAfter.failures must be a whole number from 1 to 1000000000, not ${failures}`,
-      `stopAfter.failures deve ser um número inteiro de 1 a 1000000000, não ${failures}`,
+      `stopAfter.failures must be a whole number from 1 to 1000000000, not ${shownValue(failures)}`,
+      `stopAfter.failures deve ser um número inteiro de 1 a 1000000000, não ${shownValue(failures)}`,
     )
   if (percent !== undefined && !(typeof percent === 'number' && percent > 0 && percent <= 100))
     refuse(
-      `stopAfter.percent must be above 0 and up to 100, not ${percent}`,
-      `stopAfter.percent deve ser acima de 0 e até 100, não ${percent}`,
+      `stopAfter.percent must be above 0 and up to 100, not ${shownValue(percent)}`,
+      `stopAfter.percent deve ser acima de 0 e até 100, não ${shownValue(percent)}`,
     )
   return stop
 }

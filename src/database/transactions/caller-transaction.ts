@@ -104,6 +104,16 @@ function sender(tx: object): Send {
           'o client de pool.connect(), entre begin e commit',
         ),
       )
+    // pg would keep the statement until a connect() that may never come.
+    const { _connected, _connecting } = tx as { _connected?: unknown; _connecting?: unknown }
+    if (_connected === false && _connecting === false)
+      refuse(
+        localized('a client without a connection', 'um client sem conexão'),
+        localized(
+          'a client after await client.connect(), between begin and commit',
+          'um client depois de await client.connect(), entre begin e commit',
+        ),
+      )
     return (text, values) => given<PgTransaction>().query(text, values)
   }
   return refuse(

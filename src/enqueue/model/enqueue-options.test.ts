@@ -106,7 +106,7 @@ test.each([
   [{ key: 'a', keyUntil: 'week' }, /keyUntil.*'day' or 'final', not "week"/],
   [{ queue: 'my queue' }, /queue.*1 to 100 letters.*not "my queue"/],
   [{ queue: '' }, /queue.*not ""/],
-  [{ maxAttempts: 0 }, /maxAttempts must be a whole number from 1, not 0/],
+  [{ maxAttempts: 0 }, /maxAttempts must be a whole number from 1 to 1000000, not 0/],
   [{ backoff: { frist: 1 } }, /backoff.*there is no option "backoff.frist"/],
   [{ backoff: seconds(5) }, /backoff takes \{ first, factor, max, jitter \}/],
   [{ timeout: '5m' }, /timeout must be a duration above zero/],

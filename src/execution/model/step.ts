@@ -6,7 +6,7 @@ import type { StepOptions } from '../../jobs/model/job-context.ts'
 import { backoffOf } from '../../jobs/model/policy-options.ts'
 import { megabytes } from '../../lib/values/bytes.ts'
 import { longestDuration } from '../../lib/values/duration.ts'
-import { asText } from '../../lib/values/json.ts'
+import { shownValue } from '../../lib/values/json.ts'
 import { maxValueBytes } from '../../lib/values/value-codec.ts'
 
 export interface CheckedStep {
@@ -30,10 +30,16 @@ export function checkStepName(name: unknown): string {
   )
     refuseOption(
       'name',
-      `a step's name is a text of 1 to ${longestName} characters, not ${asText(name)}`,
-      `o nome de uma etapa é um texto de 1 a ${longestName} caracteres, não ${asText(name)}`,
+      `a step's name is a text of 1 to ${longestName} characters, not ${shownValue(name)}`,
+      `o nome de uma etapa é um texto de 1 a ${longestName} caracteres, não ${shownValue(name)}`,
     )
   return name
+}
+
+/** `option`: the name of the argument. */
+export function checkStepFunction(run: unknown, option = 'run'): void {
+  if (typeof run !== 'function')
+    refuseOption(option, `it is a function, not ${shownValue(run)}`, `é uma função, não ${shownValue(run)}`)
 }
 
 /** `more`: additional option names, checked by the caller. */
@@ -45,20 +51,20 @@ export function checkStepOptions(options: StepOptions = {}, more: readonly strin
   if (!Number.isInteger(attempts) || attempts < 1 || attempts > 1000)
     refuseOption(
       'maxAttempts',
-      `it is a whole number from 1 to 1000, not ${asText(attempts)}`,
-      `é um número inteiro de 1 a 1000, não ${asText(attempts)}`,
+      `it is a whole number from 1 to 1000, not ${shownValue(attempts)}`,
+      `é um número inteiro de 1 a 1000, não ${shownValue(attempts)}`,
     )
   if (timeout !== undefined && !(timeout > 0 && timeout <= longestDuration))
     refuseOption(
       'timeout',
-      `it is a duration above zero, such as seconds(30), not ${asText(timeout)}`,
-      `é uma duração acima de zero, como seconds(30), não ${asText(timeout)}`,
+      `it is a duration above zero, such as seconds(30), not ${shownValue(timeout)}`,
+      `é uma duração acima de zero, como seconds(30), não ${shownValue(timeout)}`,
     )
   if (!Number.isInteger(maxBytes) || maxBytes < 1 || maxBytes > maxValueBytes)
     refuseOption(
       'maxBytes',
-      `it is a number of bytes up to megabytes(8), not ${asText(maxBytes)}`,
-      `é um número de bytes até megabytes(8), não ${asText(maxBytes)}`,
+      `it is a number of bytes up to megabytes(8), not ${shownValue(maxBytes)}`,
+      `é um número de bytes até megabytes(8), não ${shownValue(maxBytes)}`,
     )
   return {
     maxAttempts: attempts,

@@ -3,7 +3,7 @@
 import { suggestion } from '../../errors/did-you-mean.ts'
 import type { Refuse } from '../../errors/invalid-option.ts'
 import { type Duration, longestDuration, seconds } from '../../lib/values/duration.ts'
-import { asText } from '../../lib/values/json.ts'
+import { shownValue } from '../../lib/values/json.ts'
 import { encodeValue, maxValueBytes } from '../../lib/values/value-codec.ts'
 import { isTimeZone } from '../../schedules/model/recurrence.ts'
 import { type GuardValue, isNow } from './guard-value.ts'
@@ -12,16 +12,16 @@ import { isName } from './table-name.ts'
 export function duration(option: string, given: Duration, refuse: Refuse): Duration {
   if (Number.isInteger(given) && given >= seconds(1) && given <= longestDuration) return given
   return refuse(
-    `${option} must be a duration from 1 second to 100 years, such as minutes(10), not ${asText(given)}`,
-    `${option} deve ser uma duração de 1 segundo a 100 anos, como minutes(10), não ${asText(given)}`,
+    `${option} must be a duration from 1 second to 100 years, such as minutes(10), not ${shownValue(given)}`,
+    `${option} deve ser uma duração de 1 segundo a 100 anos, como minutes(10), não ${shownValue(given)}`,
   )
 }
 
 export function limitOf(limit: number, refuse: Refuse): number {
   if (Number.isInteger(limit) && limit >= 1 && limit <= 10_000) return limit
   return refuse(
-    `limit must be a whole number from 1 to 10000, not ${asText(limit)}`,
-    `limit deve ser um número inteiro de 1 a 10000, não ${asText(limit)}`,
+    `limit must be a whole number from 1 to 10000, not ${shownValue(limit)}`,
+    `limit deve ser um número inteiro de 1 a 10000, não ${shownValue(limit)}`,
   )
 }
 
@@ -37,8 +37,8 @@ export function zoneOf(zone: string, refuse: Refuse): string {
 export function column(option: string, name: unknown, refuse: Refuse): string {
   if (isName(name)) return name
   return refuse(
-    `${option} must name a column, not ${asText(name)}`,
-    `${option} deve nomear uma coluna, não ${asText(name)}`,
+    `${option} must name a column, not ${shownValue(name)}`,
+    `${option} deve nomear uma coluna, não ${shownValue(name)}`,
   )
 }
 
@@ -64,7 +64,7 @@ export function value(option: string, given: unknown, refuse: Refuse): GuardValu
 export function record<T extends object>(option: string, given: T, refuse: Refuse): T {
   if (given !== null && typeof given === 'object' && !Array.isArray(given)) return given
   return refuse(
-    `${option} must be an object, not ${asText(given)}`,
-    `${option} deve ser um objeto, não ${asText(given)}`,
+    `${option} must be an object, not ${shownValue(given)}`,
+    `${option} deve ser um objeto, não ${shownValue(given)}`,
   )
 }

@@ -55,7 +55,7 @@ test.each<[string, unknown, string, string]>([
   ],
   ['a bad name', { ...good, name: 'two words' }, 'name must be 1 to 100 letters', 'name deve ter'],
   ['no table', { ...good, table: undefined }, 'table must be a name such as documents', 'table deve ser um nome'],
-  ['a table of three parts', { ...good, table: 'a.b.c' }, 'not a.b.c', 'não a.b.c'],
+  ['a table of three parts', { ...good, table: 'a.b.c' }, 'not "a.b.c"', 'não "a.b.c"'],
   ['a table of ours', { ...good, table: 'retoma.job' }, 'the tables of Retoma are not guarded', 'não se vigiam'],
   ['no status', { ...good, status: 'PROCESSING' }, 'status must be such as {', 'status deve ser como {'],
   [

@@ -10,7 +10,7 @@ import { localized } from '../../errors/errors.ts'
 import { type Refuse, refuseDefinition, refuseUnknown } from '../../errors/invalid-option.ts'
 import { type AnyJob, isJob, type Job } from '../../jobs/model/job.ts'
 import { type Duration, minutes } from '../../lib/values/duration.ts'
-import { asText } from '../../lib/values/json.ts'
+import { shownValue } from '../../lib/values/json.ts'
 import { namePattern, nameRule } from '../../lib/values/name.ts'
 import { column, duration, limitOf, record, value, zoneOf } from './guard-option-checks.ts'
 import { type GuardNow, type GuardValue, guardNow, isNow, valueText } from './guard-value.ts'
@@ -104,8 +104,8 @@ export function defineGuard<Input = unknown>(given: GuardOptions<Input>): Guard 
   const table = typeof given.table === 'string' ? parseTable(given.table) : undefined
   if (table === undefined)
     return refuse(
-      `table must be a name such as documents or billing.documents, not ${asText(given.table)}`,
-      `table deve ser um nome como documents ou billing.documents, não ${asText(given.table)}`,
+      `table must be a name such as documents or billing.documents, not ${shownValue(given.table)}`,
+      `table deve ser um nome como documents ou billing.documents, não ${shownValue(given.table)}`,
     )
   if (table.schema === 'retoma') refuse('the tables of Retoma are not guarded', 'as tabelas do Retoma não se vigiam')
   const guard: Guard = {

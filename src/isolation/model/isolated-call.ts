@@ -9,7 +9,7 @@ import { moduleAddress } from '../../jobs/model/module-address.ts'
 import { doNotRetry } from '../../jobs/model/outcome.ts'
 import { leastMemory } from '../../jobs/model/policy-options.ts'
 import { megabytes } from '../../lib/values/bytes.ts'
-import { asText } from '../../lib/values/json.ts'
+import { shownValue } from '../../lib/values/json.ts'
 import { encodeValue } from '../../lib/values/value-codec.ts'
 
 export interface IsolatedCall {
@@ -45,21 +45,21 @@ export function checkIsolated(
     const least = `megabytes(${leastMemory / megabytes(1)})`
     refuseOption(
       'memory',
-      `it is a number of bytes, at least ${least}, half of which an empty process takes, not ${asText(memory)}`,
-      `é um número de bytes, pelo menos ${least}, metade do que um processo vazio já usa, não ${asText(memory)}`,
+      `it is a number of bytes, at least ${least}, half of which an empty process takes, not ${shownValue(memory)}`,
+      `é um número de bytes, pelo menos ${least}, metade do que um processo vazio já usa, não ${shownValue(memory)}`,
     )
   }
   if (!(Number.isInteger(nice) && nice >= 0 && nice <= mostNice))
     refuseOption(
       'nice',
-      `it is a whole number from 0 to ${mostNice}, not ${asText(nice)}`,
-      `é um número inteiro de 0 a ${mostNice}, não ${asText(nice)}`,
+      `it is a whole number from 0 to ${mostNice}, not ${shownValue(nice)}`,
+      `é um número inteiro de 0 a ${mostNice}, não ${shownValue(nice)}`,
     )
   if (typeof background !== 'boolean')
     refuseOption(
       'background',
-      `it is true or false, not ${asText(background)}`,
-      `é true ou false, não ${asText(background)}`,
+      `it is true or false, not ${shownValue(background)}`,
+      `é true ou false, não ${shownValue(background)}`,
     )
   const { timeoutMs, maxBytes } = options
   const call = {
@@ -81,8 +81,8 @@ function addressOf(module: unknown): string {
   if (address === null)
     refuseOption(
       'module',
-      `it is the address of a file, such as new URL('./read.js', import.meta.url), not ${asText(module)}`,
-      `é o endereço de um arquivo, como new URL('./read.js', import.meta.url), não ${asText(module)}`,
+      `it is the address of a file, such as new URL('./read.js', import.meta.url), not ${shownValue(module)}`,
+      `é o endereço de um arquivo, como new URL('./read.js', import.meta.url), não ${shownValue(module)}`,
     )
   return address
 }

@@ -10,7 +10,7 @@
 import { brand, hasBrand } from '../../errors/brand.ts'
 import { refuseOption, refuseUnknownOptions } from '../../errors/invalid-option.ts'
 import { type Duration, milliseconds, minutes, seconds } from '../../lib/values/duration.ts'
-import { asText, cleanText } from '../../lib/values/json.ts'
+import { asText, cleanText, shownValue } from '../../lib/values/json.ts'
 
 /** `code`: the reason for programs, such as `cost_limit`; `message`: the reason for people. */
 export interface BatchPause {
@@ -54,8 +54,8 @@ export function pauseBatch(options: BatchPause): Error {
   if (typeof code !== 'string' || !/^[a-z][a-z0-9_]{0,99}$/.test(code) || ownCodes.includes(code))
     refuseOption(
       'code',
-      `it is a word such as cost_limit, and none of ${ownCodes.join(', ')}, not ${asText(code)}`,
-      `é uma palavra como cost_limit, e nenhuma destas: ${ownCodes.join(', ')}, não ${asText(code)}`,
+      `it is a word such as cost_limit, and none of ${ownCodes.join(', ')}, not ${shownValue(code)}`,
+      `é uma palavra como cost_limit, e nenhuma destas: ${ownCodes.join(', ')}, não ${shownValue(code)}`,
     )
   return defer({ ...noDeferralFacts, why: 'pause', code, message: asText(message) })
 }

@@ -1,5 +1,5 @@
 /** Checks the environment variables of a child, an option of defineJob and of ctx.isolated. */
-import { asText } from '../../lib/values/json.ts'
+import { shownValue } from '../../lib/values/json.ts'
 
 /** Names of variables besides the harmless variables of every child (isolation/child-environment.ts), or all variables of the worker. */
 export type ChildEnvironment = readonly string[] | 'all'
@@ -13,8 +13,8 @@ export function checkChildEnvironment(given: unknown, problem: (en: string, pt: 
   const isList = Array.isArray(given) && given.length <= mostNames
   if (!isList || !given.every(each => typeof each === 'string' && name.test(each)))
     problem(
-      `it is a list of at most ${mostNames} names of environment variables, or 'all', not ${asText(given)}`,
-      `é uma lista de no máximo ${mostNames} nomes de variáveis de ambiente, ou 'all', não ${asText(given)}`,
+      `it is a list of at most ${mostNames} names of environment variables, or 'all', not ${shownValue(given)}`,
+      `é uma lista de no máximo ${mostNames} nomes de variáveis de ambiente, ou 'all', não ${shownValue(given)}`,
     )
   // Sorted, because children with equal variables are interchangeable.
   return [...new Set(given as string[])].sort()

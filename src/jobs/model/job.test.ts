@@ -63,7 +63,7 @@ test.each([
   [{ kind: 'a', run, atempts: 3 }, /there is no option "atempts", did you mean "maxAttempts"\?/],
   [{ kind: 'a', run, input: { type: 'object' } }, /input must be a Standard Schema/],
   [{ kind: 'a', run, input: null }, /input must be a Standard Schema/],
-  [{ kind: 'a', run, maxAttempts: 0 }, /maxAttempts must be a whole number from 1, not 0/],
+  [{ kind: 'a', run, maxAttempts: 0 }, /maxAttempts must be a whole number from 1 to 1000000, not 0/],
   [{ kind: 'a', run, maxAttempts: 1.5 }, /maxAttempts must be/],
   [{ kind: 'a', run, maxCrashes: 0 }, /maxCrashes must be/],
   [{ kind: 'a', run, timeout: 0 }, /timeout must be a duration above zero/],

@@ -1,7 +1,9 @@
 /** Checks `defineJob`: the definition of a kind. Other code trusts the returned job. */
+
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { type LocalizedText, localized } from '../../errors/errors.ts'
 import { type Refuse, refuseDefinition, refuseUnknown } from '../../errors/invalid-option.ts'
+import { shownValue } from '../../lib/values/json.ts'
 import { namePattern, nameRule } from '../../lib/values/name.ts'
 import { type ChildEnvironment, checkChildEnvironment } from './environment-option.ts'
 import type { JobContext } from './job-context.ts'
@@ -192,13 +194,13 @@ export function defineJob(
   const { run, version = 1, oldestVersion = 1 } = options
   if (!Number.isInteger(version) || version < 1 || version > largestVersion)
     refuse(
-      `version must be a whole number from 1, not ${String(version)}`,
-      `version deve ser um número inteiro a partir de 1, não ${String(version)}`,
+      `version must be a whole number from 1, not ${shownValue(version)}`,
+      `version deve ser um número inteiro a partir de 1, não ${shownValue(version)}`,
     )
   if (!Number.isInteger(oldestVersion) || oldestVersion < 1 || oldestVersion > version)
     refuse(
-      `oldestVersion must be a whole number from 1 to its version, ${version}, not ${String(oldestVersion)}`,
-      `oldestVersion deve ser um número inteiro de 1 até a versão, ${version}, não ${String(oldestVersion)}`,
+      `oldestVersion must be a whole number from 1 to its version, ${version}, not ${shownValue(oldestVersion)}`,
+      `oldestVersion deve ser um número inteiro de 1 até a versão, ${version}, não ${shownValue(oldestVersion)}`,
     )
   const policy = kindPolicy(options, defaultPolicy, refuse)
   const handler = handlerHref(options, refuse)

@@ -6,7 +6,7 @@
 import { brand, hasBrand } from '../../errors/brand.ts'
 import { localized, RetomaError } from '../../errors/errors.ts'
 import { type Duration, longestDuration, milliseconds } from '../../lib/values/duration.ts'
-import { asText, cleanText } from '../../lib/values/json.ts'
+import { asText, cleanText, shownValue } from '../../lib/values/json.ts'
 import { encodeStored } from '../../lib/values/value-codec.ts'
 import { backoffAfter } from './backoff.ts'
 import { type CrashSuspicion, crashSuspicionOf } from './crash-suspicion.ts'
@@ -87,8 +87,8 @@ export const skip = (reason: string): Skip => new Skip(reason)
 export function snooze(delay: Duration): Snooze {
   if (delay >= 0 && delay <= longestDuration) return new Snooze(delay)
   const problem = localized(
-    `it is a duration from zero to 100 years, such as minutes(5), not ${asText(delay)}`,
-    `é uma duração de zero a 100 anos, como minutes(5), não ${asText(delay)}`,
+    `it is a duration from zero to 100 years, such as minutes(5), not ${shownValue(delay)}`,
+    `é uma duração de zero a 100 anos, como minutes(5), não ${shownValue(delay)}`,
   )
   throw new RetomaError('bad_option', { option: 'snooze', problem })
 }
@@ -140,7 +140,8 @@ export function decide(job: Tried, policy: Budget, ended: Ended, random: number)
   const result = encodeStored(ended.returned, 'result')
   if (result.ok) return { state: 'succeeded', result: result.text }
   // The work is done, and another attempt would repeat the work in vain: a result that cannot be stored is not retried.
-  const message = `bad_value: the result of a ${job.kind} job cannot be stored: ${result.problem.en}`
+  const fix = isError(ended.returned) ? '; throw the error, and do not return it' : ''
+  const message = `bad_value: the result of a ${job.kind} job cannot be stored: ${result.problem.en}${fix}`
   return {
     state: 'failed',
     failure: { type: 'error', message: cut(message, maxMessage), code: 'bad_value', stack: null },
@@ -163,6 +164,15 @@ export function unanswered(job: Tried, outcome: Outcome, thrown: unknown, provid
     delay,
     pause: null,
     trouble: { provider, message: outcome.failure.message.slice(0, maxTrouble) },
+  }
+}
+
+/** Never throws: a proxy may. */
+function isError(value: unknown): boolean {
+  try {
+    return value instanceof Error
+  } catch {
+    return false
   }
 }
 
@@ -199,6 +209,8 @@ function describe(thrown: unknown, type: Failure['type']): Failure {
   } catch {
     // A getter or a proxy threw while being read: the attempt has failed anyway.
   }
+  if (isSkip(thrown)) return { type, message: `thrown: a skip; write return skip('…')`, code: null, stack: null }
+  if (isSnooze(thrown)) return { type, message: 'thrown: a snooze; write return snooze(…)', code: null, stack: null }
   return { type, message: cut(`thrown: ${asText(thrown)}`, maxMessage), code: null, stack: null }
 }
 

@@ -9,7 +9,7 @@
 import { type Refuse, refuseUnknown } from '../../errors/invalid-option.ts'
 import { megabytes } from '../../lib/values/bytes.ts'
 import { type Duration, longestDuration } from '../../lib/values/duration.ts'
-import { cleanText } from '../../lib/values/json.ts'
+import { cleanText, shownValue } from '../../lib/values/json.ts'
 import type { Backoff } from './backoff.ts'
 import { beatEvery, type Isolation, type JobPolicy, type PolicyAction, type PolicyMessages } from './policy.ts'
 
@@ -131,8 +131,8 @@ function policyGiven(
     const value = options[option]
     if (value !== undefined && !(Number.isInteger(value) && value >= 1 && value <= 1_000_000))
       refuse(
-        `${within}${option} must be a whole number from 1, not ${value}`,
-        `${within}${option} deve ser um número inteiro a partir de 1, não ${value}`,
+        `${within}${option} must be a whole number from 1 to 1000000, not ${shownValue(value)}`,
+        `${within}${option} deve ser um número inteiro de 1 a 1000000, não ${shownValue(value)}`,
       )
     return value
   }
@@ -197,7 +197,7 @@ export function backoffOf(
 ): Backoff | undefined {
   if (given === undefined) return undefined
   const parts = Object.keys(below)
-  if (given === null || typeof given !== 'object')
+  if (given === null || typeof given !== 'object' || Array.isArray(given))
     refuse(`${within}backoff takes { ${parts.join(', ')} }`, `${within}backoff recebe { ${parts.join(', ')} }`)
   refuseUnknown(given, parts, refuse, `${within}backoff.`)
   const backoff = { ...below, ...given }

@@ -3,6 +3,7 @@
 import { suggestion } from '../../errors/did-you-mean.ts'
 import { type Refuse, refuseOption } from '../../errors/invalid-option.ts'
 import { type Duration, days, longestDuration } from '../../lib/values/duration.ts'
+import { shownValue } from '../../lib/values/json.ts'
 import { type FinalJobState, finalStates } from './state.ts'
 
 /** A single duration for all final states, or a duration for each; a state without a duration has the default. */
@@ -34,8 +35,8 @@ export function ownRetention(asked: Retention, refuse: Refuse): OwnRetention {
     }
     if (!(Number.isFinite(duration) && duration > 0 && duration <= longestDuration))
       refuse(
-        `it is a duration above zero and up to 100 years, such as days(90), not ${duration}`,
-        `é uma duração acima de zero e de até 100 anos, como days(90), não ${duration}`,
+        `it is a duration above zero and up to 100 years, such as days(90), not ${shownValue(duration)}`,
+        `é uma duração acima de zero e de até 100 anos, como days(90), não ${shownValue(duration)}`,
       )
   }
   return Object.fromEntries(

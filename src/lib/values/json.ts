@@ -36,5 +36,11 @@ export function asText(value: unknown): string {
   }
 }
 
+/** The value in an error message: a text in quotes, so that '5' and 5 differ; at most 100 characters. */
+export function shownValue(value: unknown): string {
+  const shown = typeof value === 'string' ? JSON.stringify(value) : asText(value)
+  return shown.length > 100 ? `${shown.slice(0, 100)}…` : shown
+}
+
 // JSON.stringify escapes exactly NUL and lone surrogates in this form; after an even number of backslashes the text is `\\u0000`.
 const unstorableEscape = /(?<!\\)(?:\\\\)*\\u(0000|d[89a-f][0-9a-f]{2})/

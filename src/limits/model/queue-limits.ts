@@ -1,8 +1,8 @@
 /** Checks the limits of a queue over all workers: running jobs, starts in a period, waiting jobs. */
 
-import { refuseOption, refuseUnknownOptions } from '../../errors/invalid-option.ts'
+import { hintForOption, refuseOption, refuseUnknownOptions } from '../../errors/invalid-option.ts'
 import { type Duration, hours, seconds } from '../../lib/values/duration.ts'
-import { asText, isStorableText } from '../../lib/values/json.ts'
+import { isStorableText, shownValue } from '../../lib/values/json.ts'
 import { namePattern, nameRule } from '../../lib/values/name.ts'
 import { mostWeight } from '../../lib/values/weight.ts'
 
@@ -67,6 +67,12 @@ export function checkLimits(limits: LimitsByQueue): LimitsByQueue {
     const at = `limits.${queue}`
     if (!namePattern.test(queue))
       refuseOption(at, `a queue's name is ${nameRule.en}`, `o nome de uma fila tem ${nameRule.pt}`)
+    if (typeof asked !== 'object' || asked === null)
+      refuseOption(
+        at,
+        `limits are by the name of a queue, such as { mail: { concurrency: 5 } }, not ${shownValue(asked)}`,
+        `os limites são pelo nome da fila, como { mail: { concurrency: 5 } }, não ${shownValue(asked)}`,
+      )
     refuseUnknownOptions(object(at, asked), [...limitNames, 'perGroup', 'fair', 'weights', 'maxDepth'], `${at}.`)
     checkConcurrencyAndRate(at, asked)
     whole(`${at}.maxDepth`, asked.maxDepth, 100_000_000)
@@ -85,8 +91,16 @@ function perGroupAt(at: string, asked: PerGroupLimits): void {
     named.map(([group]) => group),
   )
   for (const [group, limits] of named) {
-    // A misspelt option is more likely than a group of this name with a limit that is no object.
-    if (typeof limits !== 'object' || limits === null) refuseUnknownOptions({ [group]: 0 }, groupNames, `${at}.`)
+    if (typeof limits !== 'object' || limits === null) {
+      // A misspelt option is more likely than a group with a name near an option.
+      if (hintForOption(group, groupNames).en !== '') refuseUnknownOptions({ [group]: 0 }, groupNames, `${at}.`)
+      const such = `'${group}': { concurrency: 10 }`
+      refuseOption(
+        `${at}.${group}`,
+        `a group has an object of limits, such as ${such}, not ${shownValue(limits)}`,
+        `um grupo tem um objeto de limites, como ${such}, não ${shownValue(limits)}`,
+      )
+    }
     refuseUnknownOptions(object(`${at}.${group}`, limits), limitNames, `${at}.${group}.`)
     checkConcurrencyAndRate(`${at}.${group}`, limits)
   }
@@ -96,8 +110,8 @@ function turnsAt(at: string, { fair, weights, perGroup }: QueueLimits): void {
   if (fair !== undefined && fair !== 'group' && fair !== 'batch')
     refuseOption(
       `${at}.fair`,
-      `it is 'group' or 'batch', not ${asText(fair)}`,
-      `é 'group' ou 'batch', não ${asText(fair)}`,
+      `it is 'group' or 'batch', not ${shownValue(fair)}`,
+      `é 'group' ou 'batch', não ${shownValue(fair)}`,
     )
   if (fair === 'batch' && limitsGroups(perGroup))
     refuseOption(
@@ -142,6 +156,12 @@ function checkConcurrencyAndRate(at: string, { concurrency, rate }: GroupLimits)
 }
 
 function rateAt(at: string, rate: QueueRate): void {
+  if (typeof rate !== 'object' || rate === null)
+    refuseOption(
+      at,
+      `it is an object, such as { limit: 10, per: seconds(1) }, not ${shownValue(rate)}`,
+      `é um objeto, como { limit: 10, per: seconds(1) }, não ${shownValue(rate)}`,
+    )
   refuseUnknownOptions(object(at, rate), ['limit', 'per'], `${at}.`)
   if (rate.limit === undefined || rate.per === undefined)
     refuseOption(at, 'it is { limit, per }, with both', 'é { limit, per }, com os dois')
@@ -154,8 +174,8 @@ export function checkRate({ limit, per }: QueueRate, within = ''): void {
   if (!(Number.isFinite(per) && per >= shortestPer && per <= longestPer))
     refuseOption(
       `${within}per`,
-      `it is a duration from 1 second to 24 hours, such as minutes(1), not ${asText(per)}`,
-      `é uma duração de 1 segundo a 24 horas, como minutes(1), não ${asText(per)}`,
+      `it is a duration from 1 second to 24 hours, such as minutes(1), not ${shownValue(per)}`,
+      `é uma duração de 1 segundo a 24 horas, como minutes(1), não ${shownValue(per)}`,
     )
 }
 
@@ -163,15 +183,15 @@ function whole(option: string, value: number | undefined, largest: number): void
   if (value !== undefined && !(Number.isInteger(value) && value >= 1 && value <= largest))
     refuseOption(
       option,
-      `it is a whole number from 1 to ${largest}, not ${asText(value)}`,
-      `é um número inteiro de 1 a ${largest}, não ${asText(value)}`,
+      `it is a whole number from 1 to ${largest}, not ${shownValue(value)}`,
+      `é um número inteiro de 1 a ${largest}, não ${shownValue(value)}`,
     )
 }
 
 function object<T extends object>(at: string, value: T): T {
   const prototype = typeof value === 'object' && value !== null ? Object.getPrototypeOf(value) : undefined
   if (prototype !== Object.prototype && prototype !== null)
-    refuseOption(at, `it is an object, not ${asText(value)}`, `é um objeto, não ${asText(value)}`)
+    refuseOption(at, `it is an object, not ${shownValue(value)}`, `é um objeto, não ${shownValue(value)}`)
   return value
 }
 

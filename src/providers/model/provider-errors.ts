@@ -5,7 +5,7 @@
 import { refuseOption, refuseUnknownOptions } from '../../errors/invalid-option.ts'
 import { codeText, defer, noDeferralFacts, shortestWait } from '../../jobs/model/deferral.ts'
 import { type Duration, hours } from '../../lib/values/duration.ts'
-import { asText } from '../../lib/values/json.ts'
+import { asText, shownValue } from '../../lib/values/json.ts'
 
 /** Options of `providerWait`. */
 export interface ProviderWait {
@@ -33,8 +33,8 @@ export function providerWait(options: ProviderWait = {}): Error {
   if (retryAfter !== undefined && !(retryAfter >= 0))
     refuseOption(
       'retryAfter',
-      `it is a duration, such as seconds(30), not ${asText(retryAfter)}`,
-      `é uma duração, como seconds(30), não ${asText(retryAfter)}`,
+      `it is a duration, such as seconds(30), not ${shownValue(retryAfter)}`,
+      `é uma duração, como seconds(30), não ${shownValue(retryAfter)}`,
     )
   const retryAfterMs = retryAfter === undefined ? null : Math.min(Math.max(retryAfter, shortestWait), longestWait)
   return defer({ ...noDeferralFacts, why: 'wait', code: codeText(code), message: message ?? 'wait', retryAfterMs })

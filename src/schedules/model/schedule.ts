@@ -14,6 +14,7 @@ import { isRetomaError, localized, RetomaError } from '../../errors/errors.ts'
 import { type Refuse, refuseDefinition, refuseUnknown } from '../../errors/invalid-option.ts'
 import { type AnyJob, isJob, type Job } from '../../jobs/model/job.ts'
 import { type Duration, longestDuration } from '../../lib/values/duration.ts'
+import { shownValue } from '../../lib/values/json.ts'
 import { namePattern, nameRule } from '../../lib/values/name.ts'
 import { type CatchUp, catchUps } from './catch-up.ts'
 import { closest, cronProblem, isTimeZone, type Recurrence } from './recurrence.ts'
@@ -122,8 +123,8 @@ function recurrenceOf({ cron, every, timeZone }: When, refuse: Refuse): Recurren
       refuse('timeZone goes with cron; every counts from the epoch', 'timeZone vai com cron; every conta desde a época')
     if (!(Number.isInteger(every) && every >= closest && every <= longestDuration))
       refuse(
-        `every must be a duration from 1 second to 100 years, such as minutes(5), not ${every}`,
-        `every deve ser uma duração de 1 segundo a 100 anos, como minutes(5), não ${every}`,
+        `every must be a duration from 1 second to 100 years, such as minutes(5), not ${shownValue(every)}`,
+        `every deve ser uma duração de 1 segundo a 100 anos, como minutes(5), não ${shownValue(every)}`,
       )
     return { every }
   }
