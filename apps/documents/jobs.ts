@@ -41,6 +41,7 @@ export function createDocumentJob(options: DocumentJobOptions): Job<{ document: 
   return defineJob({
     kind: 'process-document',
     internal: true,
+    private: true,
     queue,
     input: z.object({ document: z.string() }),
     maxAttempts,

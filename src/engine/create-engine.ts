@@ -390,7 +390,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
         ...createJobUpdater({ db, clock, registry, wake }),
         recoverOrphans: createOrphanRecovery({ db, clock, wake }),
         erase: eraser.job,
-        failures: () => viewFailureCauses(db),
+        failures: ({ except = [] } = {}) => viewFailureCauses(db, except),
       },
       parameters.jobs,
     ),

@@ -100,7 +100,10 @@ export interface JobsApi extends JobActions, BulkActions, JobUpdater {
    */
   erase(id: string): Promise<EraseResult>
   /** The 1,000 newest failed jobs of all queues grouped by error fingerprint, the most frequent first. At most 50. */
-  failures(): Promise<FailureCause[]>
+  failures(options?: {
+    /** Leaves out jobs of these kinds. Default: none. */
+    except?: readonly string[] | undefined
+  }): Promise<FailureCause[]>
 }
 
 /** The namespace `engine.batches`. */

@@ -244,6 +244,10 @@ const submitOptions: Checks<SubmitOptions<never>> = {
   tx: left,
   signal,
 }
+const texts: Check = (value, at) => {
+  if (!(Array.isArray(value) && value.every(each => typeof each === 'string')))
+    wrong(value, at, 'a list of texts', 'uma lista de textos')
+}
 const jobFilter: Checks<JobFilter> = {
   state: oneOf(...states),
   kind: text,
@@ -255,6 +259,7 @@ const jobFilter: Checks<JobFilter> = {
   createdAfter: instant,
   error: text,
   worker: text,
+  except: texts,
 }
 const bulkFilter: Checks<BulkFilter> = {
   state: oneOf(...states),
@@ -264,6 +269,7 @@ const bulkFilter: Checks<BulkFilter> = {
   createdBefore: instant,
   createdAfter: instant,
   error: text,
+  except: texts,
   ids: (value, at) => ids.check(value, at),
   batchId: text,
 }
@@ -373,7 +379,7 @@ const namespaces: { readonly [Name in Namespace]: ParametersOf<Engine[Name]> } =
       by,
     ],
     erase: [id],
-    failures: [],
+    failures: [object<{ except?: readonly string[] | undefined }>('options', { except: texts })],
   },
   batches: {
     list: [object('filter', { state: oneOf(...batchStates), name: text, ...page })],

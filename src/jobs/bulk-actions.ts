@@ -21,7 +21,7 @@ import { idsIn, type JobFilter, listIds, topOfList } from './sql/job-list.ts'
 
 /** At least one field is required. */
 export interface BulkFilter
-  extends Pick<JobFilter, 'kind' | 'queue' | 'groupKey' | 'createdBefore' | 'createdAfter' | 'error'> {
+  extends Pick<JobFilter, 'kind' | 'queue' | 'groupKey' | 'createdBefore' | 'createdAfter' | 'error' | 'except'> {
   /**
    * For cancel: `waiting`, `running` or `stalled`; default all three. For retry: `failed`, `skipped` or `cancelled`; default
    * `failed`. For erase: a final state; default all four.
@@ -103,7 +103,7 @@ export function createBulkActions(given: {
   const { db, clock, batchMoved, wake, leasesEnded, erase } = given
 
   async function checked(filter: BulkFilter, states: readonly JobState[], otherwise: readonly JobState[]) {
-    const { state, batchId, ids, ...more } = filter
+    const { state, batchId, ids, except: _, ...more } = filter
     const others = Object.values(more).filter(each => each !== undefined)
     if ([state, batchId, ids, ...others].every(each => each === undefined))
       refuseOption('filter', 'it names nothing: say at least one thing', 'não diz nada: diga ao menos uma coisa')
@@ -124,7 +124,7 @@ export function createBulkActions(given: {
   async function* ids(filter: BulkFilter, state: JobState, first?: string) {
     const { batchId, ids: named, ...same } = filter
     if (named !== undefined) {
-      yield { ids: await idsIn(db, named.filter(isId), state), next: null }
+      yield { ids: await idsIn(db, named.filter(isId), state, filter.except), next: null }
       return
     }
     const texts = [filter.kind, filter.queue, filter.groupKey, filter.error]

@@ -124,7 +124,7 @@ test('failed jobs are found by their own index, also by a plan made while there 
   }
   await listJobs({ ...store.db, run }, { state: 'failed' }, undefined, 50)
   const plan = await store.db.transaction(async client => {
-    const values = ['1', 'failed', null, null, null, null, null, 51, null, null]
+    const values = ['1', 'failed', null, null, null, null, null, 51, null, null, []]
     const { rows } = await client.query(`explain ${sent[0]!.text}`, values)
     return JSON.stringify(rows)
   })

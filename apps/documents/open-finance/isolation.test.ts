@@ -69,11 +69,14 @@ test('user A sees nothing of user B by any route, and an admin sees all', async 
   const jobs = (await t.ask('GET', '/api/v1/jobs?limit=100', { token: admin })).body.items
   const told = await Promise.all(
     jobs.flatMap(({ id }: { id: string }) => [
-      t.ask('GET', `/api/v1/jobs/${id}`, { token: viewer }),
-      t.ask('GET', `/api/v1/jobs/${id}/explain`, { token: viewer }),
+      t.ask('GET', `/api/v1/jobs/${id}`, { token: admin }),
+      t.ask('GET', `/api/v1/jobs/${id}/explain`, { token: admin }),
     ]),
   )
   expect(told.length).toBeGreaterThan(4)
+  // Only an admin sees the jobs of syncs.
+  for (const path of ['/api/v1/jobs?queue=sync', '/api/v1/failures/causes'])
+    expect((await t.ask('GET', path, { token: viewer })).body.items).toEqual([])
   for (const word of ['bia', 'item-b', 'acc-b', 'b-0001']) expect(JSON.stringify(told)).not.toContain(word)
 })
 

@@ -67,6 +67,7 @@ export function createSyncJob(options: SyncJobOptions): SyncJob {
   return defineJob({
     kind: 'open-finance-sync',
     internal: true,
+    private: true,
     queue: syncQueue,
     input: z.object({}),
     maxAttempts: 3,

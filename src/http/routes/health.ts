@@ -14,6 +14,7 @@ import { version } from '../../version.ts'
 import { omitUndefined } from '../request/omit-undefined.ts'
 import { paged } from '../response/page-of-list.ts'
 import { type Route, route } from '../route.ts'
+import { hiddenKinds } from '../security/private-kinds.ts'
 import { instant, pageOf, pageQuery } from '../shared-schemas.ts'
 
 /** The caller is a machine with a timeout of its own. */
@@ -153,8 +154,12 @@ export const problemRoutes: readonly Route[] = [
         })
         .meta({ id: 'FailureCause' }),
     ),
-    async run({ engine, query }) {
-      const { items, next } = paged(await engine.jobs.failures(), each => each.cause, query)
+    async run({ engine, query, who }) {
+      const { items, next } = paged(
+        await engine.jobs.failures({ except: hiddenKinds(engine, who) }),
+        each => each.cause,
+        query,
+      )
       return { items: items.map(failureCauseWire), next }
     },
   }),

@@ -1,5 +1,6 @@
 /** Lists every route of the engine, in the order of the documentation. */
 import type { Route } from '../route.ts'
+import { withoutHiddenJobs } from '../security/private-kinds.ts'
 import { batchActionRoutes } from './batches/batch-actions.ts'
 import { batchItemRoutes } from './batches/batch-items.ts'
 import { batchRoutes } from './batches/batches.ts'
@@ -19,7 +20,7 @@ import { tickRoutes } from './tick.ts'
 import { tokenRoutes } from './tokens.ts'
 import { workerRoutes } from './workers.ts'
 
-export const engineRoutes: readonly Route[] = [
+const all: readonly Route[] = [
   ...healthRoutes,
   ...metricsRoutes,
   ...enqueueRoutes,
@@ -40,3 +41,5 @@ export const engineRoutes: readonly Route[] = [
   ...tokenRoutes,
   ...tickRoutes,
 ]
+
+export const engineRoutes: readonly Route[] = all.map(withoutHiddenJobs)

@@ -137,6 +137,7 @@ function jobOf({ job, input }: ChildTask, work: Handler): AnyJob {
     run: async (context, value) => work(context, value),
     handler: null,
     internal: false,
+    private: false,
     env: [],
   }
 }

@@ -35,6 +35,11 @@ export interface JobOptions extends PolicyOptions {
    * `POST /api/v1/batches` refuse the kind with `internal_kind`. For a handler that trusts its input. Default: false.
    */
   internal?: boolean
+  /**
+   * true: over HTTP only admins see and change jobs of this kind; for everybody else `/api/v1` has no such jobs, neither in lists nor in
+   * events. For jobs about data of single users. Counts by queue include the jobs. Not for items of batches. Default: false.
+   */
+  private?: boolean
   /** The oldest version whose jobs this code runs; older jobs wait for a worker with older code. Default 1. */
   oldestVersion?: number
   /**
@@ -64,6 +69,8 @@ export interface Job<Input = never, Output = unknown> {
   readonly handler: string | null
   /** HTTP requests cannot create jobs of this kind. */
   readonly internal: boolean
+  /** Over HTTP only admins see jobs of this kind. */
+  readonly private: boolean
   /** Environment of the child, for an isolated kind. */
   readonly env: ChildEnvironment
   /** Types only. */
@@ -219,6 +226,7 @@ export function defineJob(
     run: run === undefined ? null : async (context, input) => run(context, input),
     handler,
     internal: internalOf(options, refuse),
+    private: privateOf(options, refuse),
     env: environmentOf(options, refuse),
   }
 }
@@ -236,6 +244,7 @@ const knownOptions = [
   'handler',
   'env',
   'internal',
+  'private',
   'retention',
   ...policyOptions,
 ]
@@ -247,6 +256,11 @@ function internalOf({ kind, internal }: JobOptions, refuse: Refuse): boolean {
   if (internal !== undefined && typeof internal !== 'boolean')
     refuse('internal must be true or false', 'internal deve ser true ou false')
   return internal === true || isInternalKind(kind)
+}
+
+function privateOf({ private: isPrivate = false }: JobOptions, refuse: Refuse): boolean {
+  if (typeof isPrivate !== 'boolean') refuse('private must be true or false', 'private deve ser true ou false')
+  return isPrivate
 }
 
 /** Returns the URL of the handler's module, if any. */

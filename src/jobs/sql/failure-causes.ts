@@ -26,7 +26,7 @@ const view = {
   text: `
     with last as materialized (
       select id, queue, kind, error, coalesce(error ->> 'cause', '') as cause, finished_at from retoma.job
-      where state = 'failed' and id > 0
+      where state = 'failed' and id > 0 and kind <> all ($1::text[])
       order by id desc
       limit ${newest}
     )
@@ -44,4 +44,5 @@ const view = {
 }
 
 /** At most 50 causes, the most frequent first. */
-export const viewFailureCauses = (db: Db): Promise<FailureCause[]> => db.run<FailureCause>(view, [])
+export const viewFailureCauses = (db: Db, except: readonly string[]): Promise<FailureCause[]> =>
+  db.run<FailureCause>(view, [except])

@@ -33,6 +33,8 @@ export interface JobFilter {
   error?: string | undefined
   /** Finds the running jobs of this worker. Default: any. */
   worker?: string | undefined
+  /** Leaves out jobs of these kinds. Default: none. */
+  except?: readonly string[] | undefined
 }
 
 /** The columns to read from retoma.job, and the columns that a page shows. */
@@ -53,7 +55,8 @@ const wanted = (state: string) => `
   and ($6::text is null or ref = $6)
   and ($7::timestamptz is null or "createdAt" < $7)
   and ($9::timestamptz is null or "createdAt" >= $9)
-  and ($10::text is null or error ->> 'code' = $10 or position(lower($10) in lower(error ->> 'message')) > 0)`
+  and ($10::text is null or error ->> 'code' = $10 or position(lower($10) in lower(error ->> 'message')) > 0)
+  and kind <> all ($11::text[])`
 
 // Both sides stop once the page is full. Only a page that is not full computes the end of the walk, in the same snapshot.
 const walk = ({ columns, shown }: Columns, of: string, state: string) => `
@@ -116,7 +119,7 @@ const ways = (name: string, columns: Columns) => ({
     select ${columns.shown('w')}
     from (select name as known from retoma.kind) k
       cross join lateral (
-        select ${columns.columns} from retoma.job where kind = k.known and key = $11 and unique_until is not null and id + 0 < $1 offset 0
+        select ${columns.columns} from retoma.job where kind = k.known and key = $12 and unique_until is not null and id + 0 < $1 offset 0
       ) w
     where ${wanted('($2::text is null or state = $2)')}
     order by id desc
@@ -140,7 +143,7 @@ const ways = (name: string, columns: Columns) => ({
     text: `
     select ${columns.shown('w')}
     from (
-      select ${columns.columns} from retoma.job where state = 'running' and worker_id = $11 order by worker_id, started_at limit ${sorted}
+      select ${columns.columns} from retoma.job where state = 'running' and worker_id = $12 order by worker_id, started_at limit ${sorted}
     ) w
     where id + 0 < $1 and ${wanted('($2::text is null or state = $2)')}
     order by id desc
@@ -168,12 +171,17 @@ export async function topOfList(db: Db): Promise<string> {
 
 const inState = {
   name: 'list_ids_in',
-  text: `select j.id::text from retoma.job j where j.id = any ($1::bigint[]) and j.state = $2 order by j.id`,
+  text: `select j.id::text from retoma.job j where j.id = any ($1::bigint[]) and j.state = $2 and j.kind <> all ($3::text[]) order by j.id`,
 }
 
-/** The jobs among `ids` that are in a state. */
-export async function idsIn(db: Db, ids: readonly string[], state: JobState): Promise<string[]> {
-  return (await db.run<{ id: string }>(inState, [ids, state])).map(row => row.id)
+/** The jobs among `ids` that are in a state, without jobs of `except`. */
+export async function idsIn(
+  db: Db,
+  ids: readonly string[],
+  state: JobState,
+  except: readonly string[] = [],
+): Promise<string[]> {
+  return (await db.run<{ id: string }>(inState, [ids, state, except])).map(row => row.id)
 }
 
 const maxId = '9223372036854775807'
@@ -204,11 +212,12 @@ async function list<T extends { id: string }>(
   after: string | undefined,
   limit: number,
 ): Promise<ListPage<T>> {
-  const { state, kind, queue, groupKey, ref, createdBefore, createdAfter, error, key, worker } = filter
+  const { state, kind, queue, groupKey, ref, createdBefore, createdAfter, error, key, worker, except } = filter
   // Reads an extra row to know whether a next page exists.
   const values = [
     ...[after ?? maxId, state ?? null, kind ?? null, queue ?? null],
     ...[groupKey ?? null, ref ?? null, createdBefore ?? null, limit + 1, createdAfter ?? null, error ?? null],
+    except ?? [],
   ]
   const ask = (statement: Statement, more: unknown[] = []) => db.run<Row<T>>(statement, [...values, ...more])
   /** Returns undefined if the rows are too many to sort. */

@@ -9,6 +9,7 @@ import { refuseWideInput } from '../../request/input-width.ts'
 import { refuseInternalKind } from '../../request/internal-kinds.ts'
 import { omitUndefined } from '../../request/omit-undefined.ts'
 import { type Route, route } from '../../route.ts'
+import { hiddenKinds } from '../../security/private-kinds.ts'
 import { anyInstant, idParams } from '../../shared-schemas.ts'
 import { jobActionResult, noReason, skipBody } from './job-schemas.ts'
 import { jobOf } from './jobs.ts'
@@ -93,7 +94,11 @@ export const jobActionRoutes: readonly Route[] = [
     }),
     answer: bulkActionResult,
     errors: ['not_found', 'bad_option'],
-    run: ({ engine, body, who }) => engine.jobs.cancelMany(asFilter(body), { by: who.user, dryRun: body.dry_run }),
+    run: ({ engine, body, who }) =>
+      engine.jobs.cancelMany(
+        { ...asFilter(body), except: hiddenKinds(engine, who) },
+        { by: who.user, dryRun: body.dry_run },
+      ),
   }),
   route({
     method: 'post',
@@ -111,7 +116,10 @@ export const jobActionRoutes: readonly Route[] = [
     answer: bulkActionResult,
     errors: ['not_found', 'bad_option'],
     run: ({ engine, body, who }) =>
-      engine.jobs.retryMany(asFilter(body), { by: who.user, after: body.after, dryRun: body.dry_run }),
+      engine.jobs.retryMany(
+        { ...asFilter(body), except: hiddenKinds(engine, who) },
+        { by: who.user, after: body.after, dryRun: body.dry_run },
+      ),
   }),
   route({
     method: 'post',

@@ -8,6 +8,7 @@ import type { JobDetail, JobView, ListPage } from '../../../index.ts'
 import { jobDetailWire, jobWire, logLineWire, omittedWire } from '../../../json-views.ts'
 import { jsonText } from '../../response/json-response.ts'
 import { type Principal, type Route, route } from '../../route.ts'
+import { hiddenKinds } from '../../security/private-kinds.ts'
 import { redactForRole } from '../../security/redact-for-role.ts'
 import { anyInstant, idParams, pageOf, pageQuery } from '../../shared-schemas.ts'
 import { explainRoutes } from '../explain.ts'
@@ -51,7 +52,11 @@ function detailText(who: Principal, { input, result, progress, ...job }: JobDeta
   return `${JSON.stringify(redactForRole(who, others)).slice(0, -1)}${fields.join('')}}`
 }
 
-function list(engine: Engine, query: z.output<typeof listQuery>): Promise<ListPage<JobView>> {
+function list(
+  engine: Engine,
+  query: z.output<typeof listQuery>,
+  except: readonly string[],
+): Promise<ListPage<JobView>> {
   const { limit, after, state, batch_id: batch, ...others } = query
   const page = { limit, ...(after === undefined ? {} : { after }) }
   if (batch === undefined) {
@@ -59,7 +64,7 @@ function list(engine: Engine, query: z.output<typeof listQuery>): Promise<ListPa
     const { error, worker } = others
     const createdBefore = before === undefined ? undefined : new Date(before)
     const createdAfter = from === undefined ? undefined : new Date(from)
-    const filter = { state, kind, queue, groupKey, ref, key, createdBefore, createdAfter, error, worker }
+    const filter = { state, kind, queue, groupKey, ref, key, createdBefore, createdAfter, error, worker, except }
     return engine.jobs.list({ ...filter, ...page })
   }
   for (const [field, value] of Object.entries(others)) {
@@ -85,7 +90,7 @@ export const jobRoutes: readonly Route[] = [
     answer: pageOf(job),
     errors: ['not_found', 'bad_option'],
     async run({ engine, query, who }) {
-      const { items, next } = await list(engine, query)
+      const { items, next } = await list(engine, query, hiddenKinds(engine, who))
       return { items: redactForRole(who, items.map(jobWire)), next }
     },
   }),
