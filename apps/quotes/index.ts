@@ -48,6 +48,7 @@ export function quotes(options: QuotesOptions = {}): System {
   const jobs = createQuoteJobs({
     providers: { ...providersOf(settings, engine, pause), ...options.providers },
     limits: { anthropic, serpapi, fipe },
+    pause: simulatedDelays && simulated.length === 3 ? signal => pause(briefly, signal) : undefined,
     engine,
   })
   const all = createQuotes(jobs, simulated.length > 0, engine)
@@ -69,6 +70,9 @@ export function quotes(options: QuotesOptions = {}): System {
     attached: [jobs.quote, all.openBatch, ...all.schedules.map(({ job }) => job)],
   }
 }
+
+/** So long that a client which asks every 100 ms sees each checkpoint. In milliseconds. */
+const briefly = 120
 
 /** The providers without a key, in a fixed order. */
 const simulatedOf = ({ anthropic, serpapi, fipe }: QuotesSettings): string[] => [

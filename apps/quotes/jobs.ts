@@ -60,6 +60,8 @@ export interface QuoteProviders {
 export interface QuoteJobOptions {
   providers: QuoteProviders
   limits: Readonly<Record<'anthropic' | 'serpapi' | 'fipe', ProviderLimits>>
+  /** Waits at each checkpoint: simulated work would end a checkpoint before a person sees the checkpoint. undefined: no wait. */
+  pause?: ((signal: AbortSignal) => Promise<void>) | undefined
   engine: () => Engine
 }
 
@@ -170,6 +172,7 @@ class QuoteRun {
     await this.#ctx.checkpoint(checkpoint, this.#position, {
       progress: { done: progress, total: 100, note: checkpoint },
     })
+    await this.#options.pause?.(this.#ctx.signal)
   }
 
   async #analyse({

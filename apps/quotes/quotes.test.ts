@@ -1,6 +1,6 @@
 /** Quotes over HTTP, with simulated providers: their checkpoints, their results, their pages, and their end. */
 import { gunzipSync } from 'node:zlib'
-import { doNotRetry, seconds } from 'retoma'
+import { doNotRetry, milliseconds, seconds } from 'retoma'
 import { expect, test } from 'vitest'
 import { states } from '../../src/jobs/model/state.ts'
 import { sqlOn } from '../../test/support/application.ts'
@@ -68,6 +68,51 @@ test('a product passes its checkpoints in order, and its result has prices with 
   expect((await ask('GET', first.screenshot_url)).body).toBe('PNG')
   for (const nowhere of [`/api/quotes/${id}/pages/99`, '/api/quotes/x/pages/1', `/api/quotes/${id}/pages/-1`])
     expect((await ask('GET', nowhere)).status).toBe(404)
+})
+
+test('without keys a client that asks every 100 ms sees each checkpoint while it is current, in order', async () => {
+  const { clock, quote, read, run } = await quotesDoor({ simulatedDelays: true })
+  const ids = [await quote(product), await quote('Fiat Strada Volcano 1.3 2023')]
+  const seen: [string, number][][] = [[], []]
+  let over = false
+  const running = run().finally(() => {
+    over = true
+  })
+  const look = async () => {
+    for (const [index, id] of ids.entries()) {
+      const { processing_checkpoint: checkpoint, progress_percentage: progress } = await read(id)
+      const isNew = seen[index]!.at(-1)?.join() !== `${checkpoint},${progress}`
+      if (checkpoint !== null && isNew) seen[index]!.push([checkpoint, progress])
+    }
+  }
+  while (!over) {
+    await look()
+    await clock.advance(milliseconds(100))
+  }
+  await running
+  await look()
+  expect(seen[0]).toEqual([
+    ['INIT', 0],
+    ['AI_ANALYSIS_START', 10],
+    ['AI_ANALYSIS_DONE', 30],
+    ['SHOPPING_SEARCH_START', 35],
+    ['SHOPPING_SEARCH_DONE', 50],
+    ['PRICE_EXTRACTION_START', 50],
+    ['PRICE_EXTRACTION_PROGRESS', 63],
+    ['PRICE_EXTRACTION_PROGRESS', 76],
+    ['PRICE_EXTRACTION_PROGRESS', 90],
+    ['PRICE_EXTRACTION_DONE', 90],
+    ['FINALIZATION', 95],
+    ['COMPLETED', 100],
+  ])
+  expect(seen[1]).toEqual([
+    ['INIT', 0],
+    ['AI_ANALYSIS_START', 10],
+    ['AI_ANALYSIS_DONE', 30],
+    ['FIPE_SEARCH', 50],
+    ['FINALIZATION', 95],
+    ['COMPLETED', 100],
+  ])
 })
 
 test('a vehicle is priced by FIPE, and FIPE is asked once for each list of a month', async () => {

@@ -82,6 +82,10 @@ const unpriced = z
 export const quote = z
   .object({
     ...base,
+    waiting_reason: z
+      .string()
+      .nullable()
+      .meta({ description: 'PENDING: a sentence that says what the quote waits for; otherwise null' }),
     resume_data: z
       .looseObject({ tested_products: z.array(anything) })
       .nullable()
@@ -122,8 +126,9 @@ export const stuckWire = (row: StuckQuote) => ({
 
 const evidence = (id: string, { n, file }: StoredReading) => (file === null ? null : `/api/quotes/${id}/pages/${n}`)
 
-export const quoteWire = (row: QuoteRow, readings: readonly StoredReading[]) => ({
+export const quoteWire = (row: QuoteRow, readings: readonly StoredReading[], waitingReason: string | null) => ({
   ...listedWire(row),
+  waiting_reason: waitingReason,
   resume_data: row.resume_data,
   analysis: row.analysis,
   claude_payload_json: row.claude_payload_json,

@@ -1,11 +1,11 @@
 /** Creates, lists, shows, cancels and erases quotes. */
-import { type Engine, type JobTransaction, RetomaError } from 'retoma'
+import { type Engine, isRetomaError, type JobTransaction, type Language, RetomaError } from 'retoma'
 import { download, once, type Route, route } from 'retoma/http'
 import { z } from 'zod'
 import { errors } from '../errors.ts'
 import { eraseQuote, makeQuote, type Quotes } from '../quotes.ts'
 import { statusOf } from '../status.ts'
-import { listQuotes, readEvidence, readReadings } from '../store/quotes.ts'
+import { listQuotes, type QuoteRow, readEvidence, readReadings } from '../store/quotes.ts'
 import { oneLine } from '../text.ts'
 import { kind, listedQuote, listedWire, quote, quoteWire, simulado, status } from '../wire.ts'
 import { idParams, isId, noQuote, pageFrom, pageOf, pageQuery, placeOf, quoteOf, tag } from './shared.ts'
@@ -31,6 +31,18 @@ async function evidenceOf(engine: Engine, { id, n }: z.output<typeof pageParams>
   const opened = file === null ? null : await engine.files.open(file)
   if (opened === null) throw noQuote(`${id}/pages/${n}`)
   return download(opened)
+}
+
+/** In the words of the engine, such as the words of a provider that stopped. null: the quote does not wait. */
+async function waitingReason(engine: Engine, { status, job_id: job }: QuoteRow, language: Language) {
+  if (status !== 'PENDING' || job === null) return null
+  try {
+    return (await engine.explain({ job }, { language })).sentence
+  } catch (error) {
+    // The quote was erased in the meantime.
+    if (isRetomaError(error, 'not_found')) return null
+    throw error
+  }
 }
 
 export const quoteRoutes = (quotes: Quotes): readonly Route[] => [
@@ -80,9 +92,9 @@ export const quoteRoutes = (quotes: Quotes): readonly Route[] => [
     params: idParams,
     answer: quote,
     errors: ['not_found'],
-    async run({ engine, params: { id } }) {
+    async run({ engine, params: { id }, language }) {
       const [found, readings] = await Promise.all([quoteOf(engine, id), isId(id) ? readReadings(engine, id) : []])
-      return quoteWire(found, readings)
+      return quoteWire(found, readings, await waitingReason(engine, found, language))
     },
   }),
   route({

@@ -993,6 +993,8 @@ export type Quote = {
   created_at: string
   /** a provider without a key was simulated on this machine */
   simulado: boolean
+  /** PENDING: a sentence that says what the quote waits for; otherwise null */
+  waiting_reason: string | null
   /** what a later attempt starts from */
   resume_data: {
     tested_products: (GetQuoteschema0)[]

@@ -11,7 +11,7 @@ export const simulatedAnalysis = (pause: Pause): AnalysisProvider => ({
   simulated: true,
   async analyse(request, signal) {
     const chance = chanceOf('analysis', request.description)
-    await pause(chance.whole(200, 600), signal)
+    await pause(chance.whole(50, 250), signal)
     const analysis = analyse(request)
     const inputTokens = 180 + Math.ceil(request.description.length / 4)
     const outputTokens = chance.whole(60, 120)

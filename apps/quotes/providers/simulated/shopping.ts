@@ -49,7 +49,7 @@ export function simulatedShopping(pause: Pause): ShoppingProvider {
   return {
     simulated: true,
     async search(query, signal) {
-      await pause(chanceOf('search', query).whole(200, 500), signal)
+      await pause(chanceOf('search', query).whole(50, 150), signal)
       const offers = offersOf(query)
       const groups = Math.ceil(offers.length / mostShops)
       const products = Array.from({ length: groups }, (_, index): ShoppingProduct => {
@@ -70,7 +70,7 @@ export function simulatedShopping(pause: Pause): ShoppingProvider {
       return { products, response }
     },
     async shops({ pageToken }, signal) {
-      await pause(chanceOf('shops', pageToken ?? '').whole(150, 350), signal)
+      await pause(chanceOf('shops', pageToken ?? '').whole(50, 150), signal)
       const [query, n] = parse(pageToken ?? '')
       const from = (n - 1) * mostShops
       const shops = offersOf(query)

@@ -68,6 +68,7 @@ function OneQuote({ quote }: { quote: Quote }) {
       />
       <div class="flex flex-col gap-4">
         {error_message !== null && <Sentence kind="bad">{error_message}</Sentence>}
+        {quote.waiting_reason !== null && <Sentence kind="info">{quote.waiting_reason}</Sentence>}
         <Card>
           <div class="flex flex-col gap-4">
             <Stepper quote={quote} />
