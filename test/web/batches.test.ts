@@ -110,6 +110,25 @@ test('the map names, opens and selects items with the keyboard', async () => {
   await page.getByText('carta-4', { exact: true }).waitFor()
 })
 
+test('dragging over the map selects a range, which the table shows, and a click opens an item', async () => {
+  const { url, id } = await ended()
+  const { page } = await openPage(`${url}batches/${id}`)
+  const map = page.getByRole('application')
+  await map.hover({ position: { x: 5, y: 5 } })
+  await page.getByText('Item 1: Concluído').waitFor()
+  await page.mouse.down()
+  await map.hover({ position: { x: 60, y: 5 } })
+  await page.mouse.up()
+  await page.getByText(/^Itens 1 a \d+ selecionados/).waitFor()
+  await page.getByRole('button', { name: 'Selecionar' }).click()
+  await page.getByText(/^\d+ itens selecionados$/).waitFor()
+  expect(
+    await page.getByRole('rowgroup', { name: 'Itens' }).getByRole('checkbox', { checked: true }).count(),
+  ).toBeGreaterThan(2)
+  await map.click({ position: { x: 5, y: 5 } })
+  await page.getByRole('heading', { level: 1, name: /^letter #/ }).waitFor()
+})
+
 test('a viewer sees the batch and is offered no action', async () => {
   const { url, id } = await ended({ role: 'viewer' })
   const { page } = await openPage(`${url}batches/${id}`)

@@ -20,6 +20,7 @@ import { ItemMap } from './item-map.tsx'
 import { ItemsTable } from './items-table.tsx'
 import { batchMessages } from './messages.ts'
 import { useBatch } from './use-batch.ts'
+import type { Item } from './use-item-rows.ts'
 
 const filterNames = ['state', 'cause', 'ref'] as const
 const explainEveryMs = 5000
@@ -50,6 +51,7 @@ function Found({ batch }: { batch: BatchView }) {
   const [asked, ask] = useState<Asked>()
   const [filters, change] = useFilters(filterNames)
   const [goTo, setGoTo] = useState<{ index: number }>()
+  const [picked, pick] = useState<readonly Item[]>()
   const { data: explanation } = useApi(
     'GET /api/v1/batches/{id}/explain',
     { params: { id: batch.id } },
@@ -81,6 +83,7 @@ function Found({ batch }: { batch: BatchView }) {
               setGoTo({ index: position })
               show({ state: undefined, cause: undefined })
             }}
+            onSelect={pick}
           />
           <div ref={items} class="order-2 scroll-mt-16">
             <ItemsTable
@@ -88,6 +91,7 @@ function Found({ batch }: { batch: BatchView }) {
               filter={{ ...filters, state: isItemState(filters.state) ? filters.state : undefined }}
               onFilter={change}
               goTo={goTo}
+              picked={picked}
             />
           </div>
         </div>

@@ -26,16 +26,18 @@ interface ItemsTableProps {
   onFilter(change: Partial<Record<'state' | 'cause' | 'ref', string | undefined>>): void
   /** Scrolls to this position. */
   goTo: { index: number } | undefined
+  /** Items that the map selects. */
+  picked: readonly Item[] | undefined
 }
 
-export function ItemsTable({ batch, filter, onFilter, goTo }: ItemsTableProps) {
+export function ItemsTable({ batch, filter, onFilter, goTo, picked }: ItemsTableProps) {
   const words = useMessages(batchMessages)
   const canAct = useCan('operator')
   const [, navigate] = useLocation()
   const rows = useItemRows(batch.id, batch.total, isOpen(batch), filter)
   const [selected, setSelected] = useState<ReadonlyMap<string, Item>>(new Map())
   const columns = useItemColumns(canAct, selected, setSelected)
-  useEffect(() => setSelected(new Map()), [batch.id])
+  useEffect(() => setSelected(new Map((picked ?? []).map(item => [item.id, item]))), [batch.id, picked])
   return (
     <Card
       flush

@@ -139,6 +139,7 @@ export const batchMessages = defineMessages(
     mapRange: (from: string, to: string) => `Itens ${from} a ${to}`,
     mapSelection: (from: string, to: string) => `Itens ${from} a ${to} selecionados`,
     mapShow: 'Ver na tabela',
+    mapSelect: 'Selecionar',
   },
   {
     title: 'Batches',
@@ -274,6 +275,7 @@ export const batchMessages = defineMessages(
     mapRange: (from, to) => `Items ${from} to ${to}`,
     mapSelection: (from, to) => `Items ${from} to ${to} selected`,
     mapShow: 'Show in the table',
+    mapSelect: 'Select',
   },
 )
 
