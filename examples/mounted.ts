@@ -1,6 +1,7 @@
 /** An app that has Retoma inside, below /retoma, and what an outside client asks of it: the same of each of them. */
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { readdirSync } from 'node:fs'
 import pg from 'pg'
 import { expect } from 'vitest'
 import { until } from '../test/support/engine.ts'
@@ -71,7 +72,7 @@ export async function answersAsItShould(ask: Ask): Promise<void> {
   await showsTheDashboard(ask)
 }
 
-/** The page at every address of the dashboard, and the script that the page names, below the base path. */
+/** The page at every address of the dashboard, the script that the page names, and every file of the build, below the base path. */
 async function showsTheDashboard(ask: Ask): Promise<void> {
   for (const path of ['', '/batches/42']) {
     const page = await ask(path, { headers: { accept: 'text/html' } })
@@ -86,6 +87,9 @@ async function showsTheDashboard(ask: Ask): Promise<void> {
     expect(loaded.headers.get('cache-control')).toContain('immutable')
     expect((await loaded.text()).length).toBeGreaterThan(10_000)
   }
+  const files = readdirSync(new URL('../dist/web/assets/', import.meta.url)).filter(name => !/\.(?:br|gz)$/.test(name))
+  const statuses = await Promise.all(files.map(async name => `${(await ask(`/assets/${name}`)).status} ${name}`))
+  expect(statuses).toEqual(files.map(name => `200 ${name}`))
   expect(await bodyOf(ask('/api/v1/session'))).toMatchObject({ role: 'admin', via: 'host' })
 }
 

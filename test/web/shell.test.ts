@@ -1,7 +1,7 @@
 /** The shell of the dashboard in a real browser: below any base path, within its policy, for every reader. */
 import { expect, test } from 'vitest'
 import { webApp } from './support/app.ts'
-import { openPage, screenshots, violations } from './support/browser.ts'
+import { goesAndComesBack, openPage, screenshots, violations } from './support/browser.ts'
 
 test.each(['', '/retoma'])(
   'the shell loads below "%s", in Portuguese, without an error and without another host',
@@ -68,13 +68,37 @@ test('on a narrow screen the navigation is a drawer', async () => {
 })
 
 test('a lost connection is marked with the time of the last number, and comes back by itself', async () => {
-  const { url, stop, start } = await webApp()
-  const { page } = await openPage(url)
+  const app = await webApp()
+  const { page } = await openPage(app.url)
   await page.locator('[data-live=live]').waitFor()
-  await stop()
-  await page.getByText(/Conexão perdida, tentando de novo · último número às \d\d:\d\d:\d\d/).waitFor()
-  await start()
-  await page.locator('[data-live=live]').waitFor()
+  await goesAndComesBack(page, app)
+})
+
+test('a hostile query, fragment and name in the address stay text and lead nowhere else', async () => {
+  const { url } = await webApp()
+  const hostile = encodeURIComponent('"><img src=x onerror="document.title=1"><script>document.title=2</script>')
+  const { page, problems } = await openPage(`${url}jobs?ref=${hostile}&state=${hostile}&after=${hostile}#${hostile}`)
+  await page.getByText('Nenhum job com este filtro').waitFor()
+  for (const path of [
+    `queues/${hostile}`,
+    `schedules/${hostile}`,
+    `batches/${hostile}?ref=${hostile}`,
+    `jobs/${hostile}`,
+    '/evil.example/',
+  ]) {
+    await page.goto(url + path)
+    await page
+      .getByText(/não existe|não encontrad/i)
+      .first()
+      .waitFor()
+    expect([path, await page.title(), new URL(page.url()).origin]).toEqual([
+      path,
+      expect.stringMatching(/Retoma$/),
+      new URL(url).origin,
+    ])
+  }
+  expect(await page.locator('img[src="x"]').count()).toBe(0)
+  expect(problems.filter(each => !/\b40[04]\b/.test(each))).toEqual([])
 })
 
 test('two tabs share one event stream', async () => {

@@ -99,3 +99,14 @@ export async function screenshots(page: Page, name: string): Promise<string[]> {
   await page.setViewportSize({ width: 1280, height: 800 })
   return sideways
 }
+
+/** The server goes, the page marks its numbers with the time of the last one; the server comes back, and the mark goes. */
+export async function goesAndComesBack(
+  page: Page,
+  server: { stop(): Promise<void>; start(): Promise<void> },
+): Promise<void> {
+  await server.stop()
+  await page.getByText(/Conexão perdida, tentando de novo · último número às \d\d:\d\d:\d\d/).waitFor()
+  await server.start()
+  await page.locator('[data-live=live]').waitFor()
+}
