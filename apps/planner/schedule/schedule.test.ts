@@ -1,4 +1,5 @@
 /** The solver beside an independent check of the rules, and beside all schedules of small problems. */
+import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'
 import { shifts, smallProblem } from '../test/door.ts'
@@ -110,6 +111,14 @@ test('a schedule keeps every hard rule, in generated problems', () => {
       const { assignments, shortages } = answer.schedule
       expect(violations(given, assignments, shortages)).toEqual([])
       if (!given.allow_shortage) expect(shortages).toEqual([])
+      for (const { assigned, needed, ...place } of answer.schedule.cover) {
+        const { date, shift, hour, skill } = place
+        const { missing = 0 } =
+          shortages.find(each =>
+            isDeepStrictEqual([each.date, each.shift, each.hour, each.skill], [date, shift, hour, skill]),
+          ) ?? {}
+        expect(assigned + missing).toBeGreaterThanOrEqual(needed)
+      }
     }),
     { numRuns: 40, seed: 18 },
   )

@@ -32,6 +32,13 @@ export interface Schedule {
   people: { person: string; hours: number; shifts: number; nights: number }[]
   /** Only with `allow_shortage`. */
   shortages: Shortage[]
+  /** For each demand, the people needed and the people assigned. */
+  cover: Cover[]
+}
+
+export interface Cover extends Omit<Shortage, 'missing'> {
+  needed: number
+  assigned: number
 }
 
 export type Solved =
@@ -175,5 +182,18 @@ function scheduleOf({ horizon, columns, shortages }: ScheduleModel, values: Floa
       }
     }),
     shortages: missing,
+    cover: horizon.needs.map(({ day, shift, hour, skill, people, cells }) => ({
+      date: dates[day]!,
+      shift: shift === null ? null : shifts[shift]!.name,
+      hour,
+      skill,
+      needed: people,
+      assigned: new Set(
+        taken
+          .filter(each => skill === null || problem.people[each.person]!.skills.includes(skill))
+          .filter(each => cells.some(cell => cell.day === each.day && cell.shift === each.shift))
+          .map(each => each.person),
+      ).size,
+    })),
   }
 }

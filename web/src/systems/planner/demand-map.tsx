@@ -49,8 +49,8 @@ export function DemandMap({ demand }: { demand: Demand }) {
                   {hours.map(hour => (
                     <td key={hour} class="relative px-2">
                       <span
-                        class="absolute inset-px rounded-sm bg-busy-soft"
-                        style={{ opacity: at(weekday, hour) / most }}
+                        class="absolute inset-px rounded-sm bg-busy-fill"
+                        style={{ opacity: 0.4 * (at(weekday, hour) / most) }}
                         aria-hidden="true"
                       />
                       <span class="relative">{format.number(at(weekday, hour), { maximumFractionDigits: 1 })}</span>

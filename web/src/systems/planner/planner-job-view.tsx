@@ -13,6 +13,7 @@ import { Age } from '../../components/relative-time.tsx'
 import { Sentence } from '../../components/sentence.tsx'
 import { EmptyState, Loading } from '../../components/states.tsx'
 import { useToast } from '../../components/toast.tsx'
+import { type Format, useFormat } from '../../i18n/format.ts'
 import { useMessages } from '../../i18n/messages.ts'
 import { PageHeader } from '../../layout/page-header.tsx'
 import { withBase } from '../../lib/base-path.ts'
@@ -47,13 +48,23 @@ export function PlannerJobView({ id }: { id: string }) {
   return <Loading of={job}>{data => <OneJob job={data} />}</Loading>
 }
 
+/** A schedule by its days; anything else by its number. */
+function titleOf({ id, kind, result }: Job, words: (typeof plannerMessages)['en'], format: Format): string {
+  if (!isSchedule(result) || result.assignments.length === 0) return `${words.kind[kind]} ${id}`
+  const days = result.assignments.map(({ date }) => date).sort()
+  const day = (text: string) => format.date(new Date(`${text}T12:00:00`))
+  return words.scheduleOf(day(days[0]!), day(days.at(-1)!))
+}
+
 function OneJob({ job }: { job: Job }) {
   const words = useMessages(plannerMessages)
-  const { id, kind, status, error_message, last_heartbeat_at, progress } = job
+  const format = useFormat()
+  const { status, error_message, last_heartbeat_at, progress } = job
   return (
     <>
       <PageHeader
-        title={`${words.kind[kind]} ${id}`}
+        title={titleOf(job, words, format)}
+        parent={{ href: '/planejador/', name: words.title }}
         mark={<StatusBadge status={status} />}
         actions={<Actions job={job} />}
       />

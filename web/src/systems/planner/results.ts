@@ -5,6 +5,15 @@ export interface Schedule {
   seconds: number
   assignments: { date: string; shift: string; person: string }[]
   people: { person: string; hours: number; shifts: number; nights: number }[]
+  /** A schedule of an earlier version has no cover. */
+  cover?: {
+    date: string
+    shift: string | null
+    hour: number | null
+    skill: string | null
+    needed: number
+    assigned: number
+  }[]
   shortages: { date: string; shift: string | null; hour: number | null; skill: string | null; missing: number }[]
 }
 

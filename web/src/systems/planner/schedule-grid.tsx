@@ -3,17 +3,30 @@ import { Card } from '../../components/card.tsx'
 import { Sentence } from '../../components/sentence.tsx'
 import { useFormat } from '../../i18n/format.ts'
 import { useMessages } from '../../i18n/messages.ts'
+import { classes } from '../../lib/classes.ts'
+import { CoverChart } from './cover-chart.tsx'
 import { plannerMessages } from './messages.ts'
 import type { Schedule } from './results.ts'
 
 /** Noon, so that no time zone moves the day. */
 const instantOf = (date: string) => new Date(`${date}T12:00:00`)
 
+/** One look for each shift, so that a row of a person reads at a glance; the name is in the cell too. */
+const looks = [
+  'bg-busy-soft text-busy',
+  'bg-warn-soft text-warn',
+  'bg-accent-soft text-accent',
+  'bg-good-soft text-good',
+  'bg-idle-soft text-idle',
+] as const
+
 export function ScheduleGrid({ schedule }: { schedule: Schedule }) {
   const words = useMessages(plannerMessages)
   const format = useFormat()
   const days = [...new Set(schedule.assignments.map(each => each.date))].sort()
   const weekday = new Intl.DateTimeFormat(format.language, { weekday: 'short', day: 'numeric' })
+  // In the order of the day: the assignments of a day are sorted by the start of their shift.
+  const shiftNames = [...new Set(schedule.assignments.map(each => each.shift))]
   const shiftsOf = (person: string, date: string) =>
     schedule.assignments.filter(each => each.person === person && each.date === date).map(each => each.shift)
   return (
@@ -40,6 +53,7 @@ export function ScheduleGrid({ schedule }: { schedule: Schedule }) {
           </ul>
         </Card>
       )}
+      {schedule.cover !== undefined && <CoverChart cover={schedule.cover} />}
       <Card title={words.grid} flush>
         <div class="overflow-x-auto" tabIndex={0} role="region" aria-label={words.grid}>
           <table class="w-full text-left">
@@ -72,7 +86,10 @@ export function ScheduleGrid({ schedule }: { schedule: Schedule }) {
                       {shiftsOf(person, day).map(shift => (
                         <span
                           key={shift}
-                          class="mr-1 inline-block rounded-sm bg-busy-soft px-1.5 text-sm font-medium whitespace-nowrap text-busy"
+                          class={classes(
+                            'mr-1 inline-block rounded-sm px-1.5 text-sm font-medium whitespace-nowrap',
+                            looks[shiftNames.indexOf(shift) % looks.length],
+                          )}
                         >
                           {shift}
                         </span>
