@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { Engine, StoredResponse } from '../../engine/create-engine.ts'
 import { internalsOf } from '../../engine/internals.ts'
 import { jobWire, scheduleWire } from '../../json-views.ts'
+import { recurrenceWords } from '../../schedules/model/recurrence-words.ts'
 import { answerExactly } from '../request/idempotency-key.ts'
 import { paged } from '../response/page-of-list.ts'
 import { type Route, route } from '../route.ts'
@@ -18,6 +19,7 @@ const schedule = z
     cron: z.string().optional(),
     time_zone: z.string().optional(),
     every_ms: z.number().optional(),
+    words: z.string().meta({ description: 'its recurrence in words' }),
     catch_up: z.unknown(),
     next_at: instant,
     last_occurrence: instant.nullable(),
@@ -54,9 +56,12 @@ export const scheduleRoutes: readonly Route[] = [
     role: 'viewer',
     query: z.strictObject(pageQuery),
     answer: pageOf(schedule),
-    async run({ engine, query }) {
+    async run({ engine, query, language }) {
       const { items, next } = paged(await engine.schedules.list(), each => each.name, query)
-      return { items: items.map(scheduleWire), next }
+      return {
+        items: items.map(each => ({ ...scheduleWire(each), words: recurrenceWords(each.recurrence)[language] })),
+        next,
+      }
     },
   }),
   route({

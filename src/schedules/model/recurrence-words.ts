@@ -36,7 +36,11 @@ function cronWords(cron: string): LocalizedText | undefined {
     return localized(`on day ${day} of every month at ${time}`, `no dia ${day} de cada mês às ${time}`)
   const days = day === '*' ? weekdayNumbers(weekday) : undefined
   if (days === undefined) return undefined
-  const named = (language: 'en' | 'pt') => days.map(each => weekdays[language][each]!).join(', ')
+  const isRun = days.length > 2 && days.every((each, index) => index === 0 || each === days[index - 1]! + 1)
+  const named = (language: 'en' | 'pt') => {
+    const names = days.map(each => weekdays[language][each]!)
+    return isRun ? `${names[0]} ${language === 'en' ? 'to' : 'a'} ${names.at(-1)}` : names.join(', ')
+  }
   return localized(`${named('en')} at ${time}`, `${named('pt')} às ${time}`)
 }
 

@@ -423,6 +423,8 @@ export type Schedule = {
   cron?: string
   time_zone?: string
   every_ms?: number
+  /** its recurrence in words */
+  words: string
   catch_up: unknown
   /** ISO 8601, UTC */
   next_at: string

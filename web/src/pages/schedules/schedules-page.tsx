@@ -49,12 +49,15 @@ function Schedules({ rows }: { rows: readonly Schedule[] }) {
             </Link>
             <ScheduleMarks schedule={schedule} />
           </div>
-          <div class="truncate text-sm text-muted">
-            {schedule.kind}
+          {schedule.kind !== schedule.name && (
+            <div class="truncate text-sm text-muted max-sm:hidden">{schedule.kind}</div>
+          )}
+          <div class="text-sm text-muted sm:hidden">
+            {schedule.words}
             {fires(schedule) && (
-              <span class="sm:hidden">
+              <>
                 , <RelativeTime at={schedule.next_at} />
-              </span>
+              </>
             )}
           </div>
         </div>
@@ -64,12 +67,10 @@ function Schedules({ rows }: { rows: readonly Schedule[] }) {
       id: 'recurrence',
       header: words.recurrence,
       hide: 'nav',
-      cell: ({ cron, every_ms, time_zone }) => (
+      cell: ({ cron, words: recurrence }) => (
         <div class="min-w-0">
-          <div class={cron === undefined ? '' : 'font-mono text-sm'}>
-            {cron ?? words.every(format.duration(every_ms ?? 0))}
-          </div>
-          {time_zone !== undefined && <div class="truncate text-sm text-muted">{words.timeZone(time_zone)}</div>}
+          <div class="first-letter:uppercase">{recurrence}</div>
+          {cron !== undefined && <div class="truncate font-mono text-sm text-muted">{cron}</div>}
         </div>
       ),
     },
@@ -82,7 +83,7 @@ function Schedules({ rows }: { rows: readonly Schedule[] }) {
         fires(schedule) ? (
           <div>
             <RelativeTime at={schedule.next_at} />
-            <div class="text-sm text-muted">{format.dateTime(schedule.next_at)}</div>
+            <div class="text-sm whitespace-nowrap text-muted">{format.weekdayTime(schedule.next_at)}</div>
           </div>
         ) : (
           '–'
