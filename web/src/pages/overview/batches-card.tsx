@@ -3,6 +3,7 @@ import { Layers } from 'lucide-react'
 import { Link } from 'wouter'
 import { Card } from '../../components/card.tsx'
 import { Progress } from '../../components/progress.tsx'
+import { StateBadge } from '../../components/state-badge.tsx'
 import { EmptyState } from '../../components/states.tsx'
 import { useFormat } from '../../i18n/format.ts'
 import { useMessages } from '../../i18n/messages.ts'
@@ -23,7 +24,7 @@ export function BatchesCard({ batches }: { batches: Overview['running'] }) {
       }
     >
       {batches.length === 0 ? (
-        <EmptyState icon={Layers} title={words.noBatches} />
+        <EmptyState icon={Layers} title={words.noBatches} small />
       ) : (
         <ul>
           {batches.map(batch => (
@@ -39,14 +40,15 @@ function BatchRow({ batch }: { batch: Overview['running'][number] }) {
   const words = useMessages(overviewMessages)
   const states = useMessages(stateMessages)
   const format = useFormat()
-  const { id, name, total, succeeded, failed, skipped, cancelled, eta_seconds: left } = batch
+  const { id, name, state, total, succeeded, failed, skipped, cancelled, eta_seconds: left } = batch
   const done = succeeded + failed + skipped + cancelled
   return (
     <li class="border-b last:border-b-0">
       <Link href={`/batches/${id}`} class="flex flex-col gap-1.5 px-4 py-2.5 hover:bg-hover">
-        <span class="flex items-baseline gap-2">
+        <span class="flex flex-wrap items-center gap-x-2 gap-y-1">
           <span class="truncate font-medium">{name}</span>
-          <span class="text-sm text-faint">{id}</span>
+          <span class="text-sm text-faint">#{id}</span>
+          {(state === 'stalled' || state === 'paused') && <StateBadge state={state} />}
           <span class="ml-auto text-sm whitespace-nowrap text-muted">
             {words.itemsOf(format.number(done), format.number(total))}
             {left !== null && ` · ${words.left(format.duration(left * 1000))}`}

@@ -55,7 +55,7 @@ export function FailuresCard() {
       <Loading of={failed}>
         {({ items }) =>
           items.length === 0 ? (
-            <EmptyState icon={CircleCheck} title={words.noFailures}>
+            <EmptyState icon={CircleCheck} title={words.noFailures} small>
               {words.noFailuresHint}
             </EmptyState>
           ) : (

@@ -1,25 +1,29 @@
 /** The overview: one sentence of health with the button that helps, the queues, the history, what failed last. */
 import { useState } from 'react'
-import type { Range } from '../../api/history.ts'
 import { Card } from '../../components/card.tsx'
 import { Sentence } from '../../components/sentence.tsx'
 import { Stat } from '../../components/stat.tsx'
 import { Loading } from '../../components/states.tsx'
 import { useFormat } from '../../i18n/format.ts'
 import { useMessages } from '../../i18n/messages.ts'
+import { HistoryCharts } from '../../layout/history-charts.tsx'
 import { PageHeader } from '../../layout/page-header.tsx'
 import { BatchesCard } from './batches-card.tsx'
 import { FailuresCard } from './failures-card.tsx'
-import { HistoryCharts } from './history-charts.tsx'
 import { overviewMessages } from './messages.ts'
-import { ProblemSentence } from './problem-sentence.tsx'
+import { ProblemRow, ProblemSentence } from './problem-sentence.tsx'
 import { QueueTable } from './queue-table.tsx'
 import { type Overview, useOverview } from './use-overview.ts'
+
+/** Beside the worst problem, which has a sentence of its own. */
+const shownProblems = 4
+
+/** Stalled and paused batches first. */
+const mostBatches = 6
 
 export default function OverviewPage() {
   const words = useMessages(overviewMessages)
   const overview = useOverview()
-  const [range, setRange] = useState<Range>('hour')
   return (
     <>
       <PageHeader title={words.title} />
@@ -31,10 +35,10 @@ export default function OverviewPage() {
             <div class="grid gap-4 wide:grid-cols-[minmax(0,2fr)_minmax(0,1fr)]">
               <QueueTable overview={data} />
               <div class="wide:order-last wide:col-span-2">
-                <HistoryCharts range={range} onRange={setRange} />
+                <HistoryCharts />
               </div>
               <div class="grid content-start gap-4 lg:grid-cols-2 wide:grid-cols-1">
-                <BatchesCard batches={data.running} />
+                <BatchesCard batches={[...data.batches, ...data.running].slice(0, mostBatches)} />
                 <FailuresCard />
               </div>
             </div>
@@ -60,15 +64,21 @@ function Health({ overview: { problems, stats, queues } }: { overview: Overview 
   return (
     <div class="flex flex-col gap-2" aria-live="polite">
       <ProblemSentence problem={worst} />
-      {showsAll && others.map(each => <ProblemSentence key={JSON.stringify(each)} problem={each} />)}
       {others.length > 0 && (
+        <ul class="divide-y rounded-lg border bg-surface">
+          {others.slice(0, showsAll ? undefined : shownProblems).map(each => (
+            <ProblemRow key={JSON.stringify(each)} problem={each} />
+          ))}
+        </ul>
+      )}
+      {others.length > shownProblems && (
         <button
           type="button"
           aria-expanded={showsAll}
           class="self-start text-sm font-medium text-accent hover:underline"
           onClick={() => setShowsAll(!showsAll)}
         >
-          {words.moreProblems(others.length)}
+          {showsAll ? words.fewerProblems : words.moreProblems(others.length - shownProblems)}
         </button>
       )}
     </div>

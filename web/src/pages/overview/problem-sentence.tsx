@@ -1,5 +1,5 @@
 /** The words, the link and the button of each problem. */
-import { Play } from 'lucide-react'
+import { CircleX, Play, TriangleAlert } from 'lucide-react'
 import { Link } from 'wouter'
 import { useAction } from '../../api/query.ts'
 import { useCan } from '../../api/session.ts'
@@ -8,6 +8,7 @@ import { RelativeTime } from '../../components/relative-time.tsx'
 import { Sentence } from '../../components/sentence.tsx'
 import { useToast } from '../../components/toast.tsx'
 import { useMessages } from '../../i18n/messages.ts'
+import { classes } from '../../lib/classes.ts'
 import type { Problem } from './health.ts'
 import { type OverviewWords, overviewMessages } from './messages.ts'
 
@@ -83,16 +84,52 @@ export function ProblemSentence({ problem, hint: more }: { problem: Problem; hin
   )
 }
 
+const marks = {
+  bad: { icon: CircleX, ink: 'text-bad' },
+  warn: { icon: TriangleAlert, ink: 'text-warn' },
+} as const
+
+/** A problem beside a worse one: one line with the same button. */
+export function ProblemRow({ problem }: { problem: Problem }) {
+  const words = useMessages(overviewMessages)
+  const { text, hint, path } = wordingOf(problem, words)
+  const { icon: Icon, ink } = marks[problem.severity]
+  return (
+    <li class="flex flex-wrap items-center gap-x-3 gap-y-1 py-1.5 pr-3 pl-4">
+      <Icon size={16} className={classes('shrink-0', ink)} aria-hidden="true" />
+      <span class="min-w-40 flex-1">
+        <span class="font-medium">{text}</span>
+        {problem.since !== null && (
+          <>
+            {', '}
+            <RelativeTime at={problem.since} />
+          </>
+        )}
+        {hint && <span class="text-muted"> · {hint}</span>}
+      </span>
+      <span class="flex items-center gap-2">
+        <Help problem={problem} small />
+        <Link href={path} class="inline-flex h-7 items-center px-2 text-sm font-medium text-accent hover:underline">
+          {words.open}
+        </Link>
+      </span>
+    </li>
+  )
+}
+
 /** The button that helps at once, where there is one. */
-function Help({ problem }: { problem: Problem }) {
+function Help({ problem, small = false }: { problem: Problem; small?: boolean }) {
   const may = useCan('operator')
   if (!may) return null
-  if (problem.is === 'queue_paused') return <ResumeQueue queue={problem.queue} />
-  if (problem.is === 'batch_stalled' || problem.is === 'batch_paused') return <ResumeBatch id={problem.id} />
+  if (problem.is === 'queue_paused') return <ResumeQueue queue={problem.queue} small={small} />
+  if (problem.is === 'batch_stalled' || problem.is === 'batch_paused')
+    return <ResumeBatch id={problem.id} small={small} />
   return null
 }
 
-function ResumeQueue({ queue }: { queue: string }) {
+const lookOf = (small: boolean) => (small ? ({ size: 'sm' } as const) : ({ look: 'primary' } as const))
+
+function ResumeQueue({ queue, small }: { queue: string; small: boolean }) {
   const words = useMessages(overviewMessages)
   const toast = useToast()
   const resume = useAction('POST /api/v1/queues/{name}/resume', {
@@ -101,7 +138,7 @@ function ResumeQueue({ queue }: { queue: string }) {
   })
   return (
     <Button
-      look="primary"
+      {...lookOf(small)}
       icon={Play}
       busy={resume.isPending}
       onClick={() => resume.mutate({ params: { name: queue } })}
@@ -111,7 +148,7 @@ function ResumeQueue({ queue }: { queue: string }) {
   )
 }
 
-function ResumeBatch({ id }: { id: string }) {
+function ResumeBatch({ id, small }: { id: string; small: boolean }) {
   const words = useMessages(overviewMessages)
   const toast = useToast()
   const resume = useAction('POST /api/v1/batches/{id}/resume', {
@@ -119,7 +156,7 @@ function ResumeBatch({ id }: { id: string }) {
     onError: error => toast.show('bad', error.message),
   })
   return (
-    <Button look="primary" icon={Play} busy={resume.isPending} onClick={() => resume.mutate({ params: { id } })}>
+    <Button {...lookOf(small)} icon={Play} busy={resume.isPending} onClick={() => resume.mutate({ params: { id } })}>
       {words.resumeBatch}
     </Button>
   )

@@ -55,7 +55,7 @@ function columnsOf(words: OverviewWords, format: Format, hasHistory: boolean): C
       id: 'queue',
       header: words.queue,
       cell: ({ queue, paused }) => (
-        <span class="flex min-w-0 items-center gap-2">
+        <span class="flex min-w-0 flex-wrap items-center gap-x-2 gap-y-1">
           <Link href={`/queues/${encodeURIComponent(queue)}`} class="truncate font-medium hover:underline">
             {queue}
           </Link>

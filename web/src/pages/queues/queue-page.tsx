@@ -12,12 +12,14 @@ import { StateBadge } from '../../components/state-badge.tsx'
 import { EmptyState, Loading } from '../../components/states.tsx'
 import { useFormat } from '../../i18n/format.ts'
 import { useMessages } from '../../i18n/messages.ts'
+import { HistoryCharts } from '../../layout/history-charts.tsx'
 import { PageHeader } from '../../layout/page-header.tsx'
 import { LimitsDialog } from './limits-dialog.tsx'
 import { limitTexts, type Queue } from './limits-text.ts'
 import { queuesMessages } from './messages.ts'
 import { ClearButton, PauseButton } from './queue-actions.tsx'
 import { QueueGroups } from './queue-groups.tsx'
+import { useQueueFacts } from './use-queue-facts.ts'
 
 const refreshMs = 3000
 
@@ -31,15 +33,18 @@ export default function QueuePage() {
         const queue = items.find(each => each.queue === name)
         if (queue !== undefined) return <OneQueue queue={queue} />
         return (
-          <EmptyState
-            icon={Rows3}
-            title={words.notFound(name)}
-            action={
-              <Link href="/queues" class="font-medium text-accent hover:underline">
-                {words.allQueues}
-              </Link>
-            }
-          />
+          <>
+            <PageHeader title={words.notFound(name)} parent={{ href: '/queues', name: words.title }} />
+            <EmptyState
+              icon={Rows3}
+              title={words.notFound(name)}
+              action={
+                <Link href="/queues" class="font-medium text-accent hover:underline">
+                  {words.allQueues}
+                </Link>
+              }
+            />
+          </>
         )
       }}
     </Loading>
@@ -54,10 +59,13 @@ function OneQueue({ queue }: { queue: Queue }) {
   const [, navigate] = useLocation()
   const { queue: name, paused, limits } = queue
   const texts = limitTexts(limits, words, format)
+  const facts = useQueueFacts(refreshMs)
+  const oldest = facts.oldestSeconds(name)
   return (
     <>
       <PageHeader
         title={name}
+        parent={{ href: '/queues', name: words.title }}
         mark={paused ? <StateBadge state="paused" /> : undefined}
         actions={
           <>
@@ -72,9 +80,9 @@ function OneQueue({ queue }: { queue: Queue }) {
       <div class="flex flex-col gap-4">
         <Explained name={name} />
         <Card>
-          <div class="grid grid-cols-2 gap-4 sm:grid-cols-5">
+          <div class="grid grid-cols-2 gap-x-6 gap-y-4 sm:grid-cols-3 lg:grid-cols-6">
             <Stat label={words.ready} value={format.number(queue.ready)} />
-            <Stat label={words.oldest} value={<Oldest name={name} />} />
+            <Stat label={words.oldest} value={oldest === null ? '–' : format.duration(oldest * 1000)} />
             <Stat
               label={words.running}
               value={format.number(queue.running)}
@@ -86,6 +94,7 @@ function OneQueue({ queue }: { queue: Queue }) {
               value={format.number(queue.stalled)}
               tone={queue.stalled > 0 ? 'warn' : 'idle'}
             />
+            <Stat label={words.slots} value={`${format.number(queue.running)} / ${format.number(facts.slots(name))}`} />
           </div>
         </Card>
         <Card
@@ -109,6 +118,7 @@ function OneQueue({ queue }: { queue: Queue }) {
           )}
         </Card>
         <QueueGroups queue={name} limits={limits} />
+        <HistoryCharts queue={name} />
       </div>
       {edits && <LimitsDialog queue={queue} onClose={() => setEdits(false)} />}
     </>
@@ -116,13 +126,6 @@ function OneQueue({ queue }: { queue: Queue }) {
 }
 
 /** The wait of the oldest job that may start. */
-function Oldest({ name }: { name: string }) {
-  const format = useFormat()
-  const { data } = useApi('GET /api/v1/stats', {}, { every: refreshMs })
-  const seconds = data?.queues.find(each => each.queue === name)?.oldest_ready_seconds ?? null
-  return <>{seconds === null ? '–' : format.duration(seconds * 1000)}</>
-}
-
 function Explained({ name }: { name: string }) {
   const explanation = useApi('GET /api/v1/queues/{name}/explain', { params: { name } }, { every: refreshMs })
   if (explanation.data === undefined) return null

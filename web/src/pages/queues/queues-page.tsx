@@ -13,6 +13,7 @@ import { PageHeader } from '../../layout/page-header.tsx'
 import { limitTexts, type Queue } from './limits-text.ts'
 import { queuesMessages } from './messages.ts'
 import { PauseButton } from './queue-actions.tsx'
+import { useQueueFacts } from './use-queue-facts.ts'
 
 const refreshMs = 3000
 
@@ -33,11 +34,12 @@ function Queues({ rows }: { rows: readonly Queue[] }) {
   const words = useMessages(queuesMessages)
   const format = useFormat()
   const may = useCan('operator')
+  const facts = useQueueFacts(refreshMs)
   const pathOf = ({ queue }: Queue) => `/queues/${encodeURIComponent(queue)}`
   const number = (id: 'ready' | 'scheduled' | 'running' | 'stalled', hide?: 'sm' | 'nav'): Column<Queue> => ({
     id,
     header: words[id],
-    width: '7rem',
+    width: '5.5rem',
     align: 'right',
     ...(hide && { hide }),
     cell: queue => (
@@ -53,7 +55,7 @@ function Queues({ rows }: { rows: readonly Queue[] }) {
       id: 'queue',
       header: words.queue,
       cell: queue => (
-        <div class="flex min-w-0 items-center gap-2">
+        <div class="flex min-w-0 flex-wrap items-center gap-x-2 gap-y-1">
           <Link href={pathOf(queue)} class="truncate font-medium hover:underline">
             {queue.queue}
           </Link>
@@ -70,9 +72,32 @@ function Queues({ rows }: { rows: readonly Queue[] }) {
     number('running'),
     number('stalled', 'sm'),
     {
+      id: 'oldest',
+      header: words.oldest,
+      width: '6.5rem',
+      align: 'right',
+      hide: 'nav',
+      cell: ({ queue }) => {
+        const oldest = facts.oldestSeconds(queue)
+        return oldest === null ? <span class="text-faint">–</span> : format.duration(oldest * 1000)
+      },
+    },
+    {
+      id: 'slots',
+      header: words.slotsShort,
+      width: '4.5rem',
+      align: 'right',
+      hide: 'lg',
+      cell: ({ queue, running }) => (
+        <span class="text-muted">
+          {format.number(running)} / {format.number(facts.slots(queue))}
+        </span>
+      ),
+    },
+    {
       id: 'limits',
       header: words.limits,
-      width: '16rem',
+      width: 'clamp(9rem, 15vw, 30rem)',
       hide: 'lg',
       cell: ({ limits }) => (
         <span class="text-muted">{limitTexts(limits, words, format).join(', ') || words.noLimits}</span>
@@ -83,7 +108,7 @@ function Queues({ rows }: { rows: readonly Queue[] }) {
           {
             id: 'pause',
             header: <span class="sr-only">{words.pause}</span>,
-            width: '8rem',
+            width: '7.5rem',
             align: 'right' as const,
             hide: 'sm' as const,
             cell: (queue: Queue) => <PauseButton queue={queue} size="sm" />,
