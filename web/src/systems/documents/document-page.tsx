@@ -38,12 +38,12 @@ function Shown({ document }: { document: Document }) {
   const isDone = status === 'DONE'
   return (
     <>
-      <nav aria-label={words.title} class="text-sm text-muted">
-        <Link href={paths.home} class="hover:text-ink hover:underline">
-          {words.title}
-        </Link>
-      </nav>
-      <PageHeader title={filename} mark={<StatusBadge status={status} />} actions={<Actions document={document} />} />
+      <PageHeader
+        parent={{ href: paths.home, name: words.title }}
+        title={filename}
+        mark={<StatusBadge status={status} />}
+        actions={<Actions document={document} />}
+      />
       <div class="flex flex-col gap-4">
         {!isDone && (
           <div role="status">

@@ -39,21 +39,47 @@ export function MonthChart({ account, selected, onSelect }: MonthChartProps) {
           const sorted = [...months].sort((a, b) => a.month.localeCompare(b.month)).slice(-shownMonths)
           const most = Math.max(1, ...sorted.flatMap(({ credit, debit }) => [Number(credit), Number(debit)]))
           return (
-            <ul class="flex h-44 items-end gap-1 sm:gap-2">
-              {sorted.map(each => (
-                <Month
-                  key={`${each.month} ${each.currency}`}
-                  {...each}
-                  most={most}
-                  isSelected={selected === each.month}
-                  onSelect={() => onSelect(selected === each.month ? '' : each.month)}
-                />
-              ))}
-            </ul>
+            <div class="relative h-44 pl-14">
+              <MoneyAxis most={most} currency={sorted[0]?.currency ?? 'BRL'} />
+              <ul class="relative flex h-full items-end gap-1 sm:gap-2">
+                {sorted.map((each, index) => (
+                  <Month
+                    key={`${each.month} ${each.currency}`}
+                    {...each}
+                    showsYear={index === 0 || each.month.endsWith('-01')}
+                    most={most}
+                    isSelected={selected === each.month}
+                    onSelect={() => onSelect(selected === each.month ? '' : each.month)}
+                  />
+                ))}
+              </ul>
+            </div>
           )
         }}
       </Loading>
     </Card>
+  )
+}
+
+/** Lines at a third, two thirds and the whole of the largest value, with their money. The bars stand on the line of zero. */
+function MoneyAxis({ most, currency }: { most: number; currency: string }) {
+  const format = useFormat()
+  const short = new Intl.NumberFormat(format.language, {
+    style: 'currency',
+    currency,
+    notation: 'compact',
+    maximumFractionDigits: 1,
+  })
+  return (
+    <div aria-hidden="true" class="absolute inset-x-0 top-0 bottom-6">
+      {[1, 2 / 3, 1 / 3, 0].map(share => (
+        <span key={share} class="absolute inset-x-0 border-t" style={{ bottom: `${share * 100}%` }}>
+          <span class="absolute -top-2 left-0 bg-surface pr-2 text-xs whitespace-nowrap text-faint">
+            {short.format(most * share)}
+          </span>
+        </span>
+      ))}
+    </div>
   )
 }
 
@@ -79,11 +105,12 @@ interface MonthProps {
   credit: string
   debit: string
   most: number
+  showsYear: boolean
   isSelected: boolean
   onSelect(): void
 }
 
-function Month({ month, currency, credit, debit, most, isSelected, onSelect }: MonthProps) {
+function Month({ month, currency, credit, debit, most, showsYear, isSelected, onSelect }: MonthProps) {
   const words = useMessages(bankMessages)
   const format = useFormat()
   const day = new Date(`${month.slice(0, 7)}-15T12:00:00Z`)
@@ -98,8 +125,8 @@ function Month({ month, currency, credit, debit, most, isSelected, onSelect }: M
         aria-pressed={isSelected}
         title={text}
         class={classes(
-          'flex h-full w-full flex-col rounded-md p-0.5 sm:p-1',
-          isSelected ? 'bg-hover' : 'hover:bg-hover',
+          'flex h-full w-full flex-col rounded-md px-0.5 sm:px-1',
+          isSelected ? 'bg-accent-soft' : 'hover:bg-hover',
         )}
         onClick={onSelect}
       >
@@ -107,7 +134,10 @@ function Month({ month, currency, credit, debit, most, isSelected, onSelect }: M
           <span class="w-full max-w-5 rounded-t-sm bg-good-fill" style={height(credit)} />
           <span class="w-full max-w-5 rounded-t-sm border-2 border-b-0 border-bad-fill" style={height(debit)} />
         </span>
-        <span class="w-full truncate pt-1 text-center text-xs text-muted">{short}</span>
+        <span class="h-6 w-full truncate pt-1 text-center text-xs text-muted">
+          {short}
+          {showsYear && <span class="max-sm:hidden"> {day.getUTCFullYear()}</span>}
+        </span>
         <span class="sr-only">{text}</span>
       </button>
     </li>

@@ -12,6 +12,7 @@ import { VirtualTable } from '../../components/virtual-table.tsx'
 import { useFormat } from '../../i18n/format.ts'
 import { useMessages } from '../../i18n/messages.ts'
 import { bankMessages } from './bank-messages.ts'
+import { categoryWord } from './category-words.ts'
 
 type Transaction = Answer<'GET /api/open-finance/transactions'>['items'][number]
 
@@ -88,7 +89,7 @@ function Rows({ rows, accounts, onEnd }: RowsProps) {
         </span>
       ),
     },
-    { id: 'category', header: words.category, hide: 'nav', cell: row => row.category ?? '–' },
+    { id: 'category', header: words.category, hide: 'nav', cell: row => categoryWord(row.category, format.language) },
     { id: 'account', header: words.account, hide: 'lg', cell: row => names.get(row.account_id) ?? '–' },
     {
       id: 'amount',

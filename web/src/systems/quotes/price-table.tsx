@@ -31,7 +31,7 @@ export function PriceTable({ prices }: { prices: readonly Price[] }) {
             <span class="block truncate font-medium">{shop}</span>
           )}
           <div class="truncate text-sm text-muted" title={snippet ?? product}>
-            {snippet ?? product}
+            {product}
           </div>
         </div>
       ),
@@ -56,9 +56,14 @@ export function PriceTable({ prices }: { prices: readonly Price[] }) {
             {words.used}
           </Badge>
         ) : (
-          <Badge icon={CircleSlash} {...(reason !== null && { title: reason })}>
-            {words.outlier}
-          </Badge>
+          <>
+            <Badge icon={CircleSlash}>{words.outlier}</Badge>
+            {reason !== null && (
+              <div class="truncate text-sm text-muted" title={reason}>
+                {reason}
+              </div>
+            )}
+          </>
         ),
     },
     {

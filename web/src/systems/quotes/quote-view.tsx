@@ -58,6 +58,7 @@ function OneQuote({ quote }: { quote: Quote }) {
     <>
       <PageHeader
         title={quote.description}
+        parent={{ href: '/cotacoes/', name: words.title }}
         mark={
           <>
             <StatusBadge status={status} />
@@ -113,7 +114,7 @@ function OneQuote({ quote }: { quote: Quote }) {
           </Card>
         )}
         <Card title={words.details}>
-          <div class="flex flex-col gap-4">
+          <div class="grid gap-4 lg:grid-cols-3">
             <Kept title={words.analysis} value={quote.claude_payload_json} />
             <Kept title={words.search} value={quote.google_shopping_response_json} />
             <Kept title={words.resume} value={quote.resume_data} />

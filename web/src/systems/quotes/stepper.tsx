@@ -28,7 +28,7 @@ export function Stepper({ quote: { kind, processing_checkpoint, status } }: { qu
   const steps = kind === 'vehicle' ? ofVehicle : ofProduct
   const current = steps.findIndex(step => processing_checkpoint !== null && step.includes(processing_checkpoint))
   return (
-    <ol aria-label={words.steps} class="flex flex-wrap gap-x-6 gap-y-2">
+    <ol aria-label={words.steps} class="flex gap-x-3 gap-y-2 max-nav:flex-col">
       {steps.map((step, index) => {
         const isDone = status === 'DONE' || index < current
         const isCurrent = !isDone && index === current
@@ -37,7 +37,7 @@ export function Stepper({ quote: { kind, processing_checkpoint, status } }: { qu
           <li
             key={name}
             aria-current={isCurrent ? 'step' : undefined}
-            class={classes('flex items-center gap-2', isDone || isCurrent ? 'text-ink' : 'text-muted')}
+            class={classes('flex items-center gap-2 not-last:flex-1', isDone || isCurrent ? 'text-ink' : 'text-muted')}
           >
             <span
               class={classes(
@@ -48,7 +48,13 @@ export function Stepper({ quote: { kind, processing_checkpoint, status } }: { qu
             >
               {isDone ? <Check size={12} aria-hidden="true" /> : index + 1}
             </span>
-            <span class={isCurrent ? 'font-medium' : ''}>{name}</span>
+            <span class={classes('whitespace-nowrap', isCurrent && 'font-medium')}>{name}</span>
+            {index < steps.length - 1 && (
+              <span
+                aria-hidden="true"
+                class={classes('h-px min-w-4 flex-1 max-nav:hidden', isDone ? 'bg-good-fill' : 'bg-line-strong')}
+              />
+            )}
           </li>
         )
       })}
