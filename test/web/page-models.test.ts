@@ -48,6 +48,22 @@ test('a timeline shows the queue, each attempt with its steps and sleeps, and th
   expect(spanOf(lanes, running, time(30))).toEqual([time(0), time(40)])
 })
 
+test('the first step of an attempt whose start is not kept begins where the attempt begins', () => {
+  const slept = job({
+    state: 'running',
+    attempts: [attempt(1, { ended_at: at(8) }), attempt(2, { outcome: 'running', started_at: at(20) })],
+    checkpoints: [
+      { name: 'read', attempt: 1, at: at(5), bytes: 2, sleep_until: null },
+      { name: 'convert', attempt: 1, at: at(8), bytes: 2, sleep_until: null },
+    ],
+  })
+  const steps = lanesOf(slept, time(30)).flatMap(({ bars }) => bars.filter(({ kind }) => kind === 'step'))
+  expect(steps.map(({ from, to, unknownStart }) => [from, to, unknownStart])).toEqual([
+    [time(0), time(5), true],
+    [time(5), time(8), false],
+  ])
+})
+
 test('a timeline of a job that waits ends at its next attempt, or grows while the job is due', () => {
   const waiting = job({ state: 'waiting', run_at: at(50) })
   expect(lanesOf(waiting, time(30))[0]?.bars[0]).toMatchObject({ kind: 'wait', to: time(50), open: false })

@@ -8,6 +8,7 @@ import { Button, IconButton } from '../../components/button.tsx'
 import { Input, Select } from '../../components/field.tsx'
 import { useMessages } from '../../i18n/messages.ts'
 import { stateMessages } from '../../i18n/states.ts'
+import { serverNow } from '../../lib/now.ts'
 import { type FilterName, type JobFilter, type SearchField, searchFields } from './job-filter.ts'
 import { jobStates } from './job-model.ts'
 import { jobMessages } from './messages.ts'
@@ -30,7 +31,7 @@ export function FilterBar({ filter, onChange }: FilterBarProps) {
   return (
     <div class="mb-3 flex flex-wrap items-center gap-2">
       <SearchForm filter={filter} onChange={onChange} />
-      <div class="w-40 max-sm:flex-1 max-sm:basis-[45%]">
+      <div class="w-38 max-sm:flex-1 max-sm:basis-[45%]">
         <Select
           label={words.state}
           hideLabel
@@ -42,7 +43,7 @@ export function FilterBar({ filter, onChange }: FilterBarProps) {
           ]}
         />
       </div>
-      <div class="w-44 max-sm:flex-1 max-sm:basis-[45%]">
+      <div class="w-40 max-sm:flex-1 max-sm:basis-[45%]">
         <Select
           label={words.kind}
           hideLabel
@@ -51,7 +52,7 @@ export function FilterBar({ filter, onChange }: FilterBarProps) {
           options={[{ value: '', label: words.anyKind }, ...kinds.map(each => ({ value: each, label: each }))]}
         />
       </div>
-      <div class="w-40 max-sm:flex-1 max-sm:basis-[45%]">
+      <div class="w-38 max-sm:flex-1 max-sm:basis-[45%]">
         <Select
           label={words.queue}
           hideLabel
@@ -60,8 +61,7 @@ export function FilterBar({ filter, onChange }: FilterBarProps) {
           options={[{ value: '', label: words.anyQueue }, ...queues.map(each => ({ value: each, label: each }))]}
         />
       </div>
-      <Instant label={words.createdAfter} value={filter.after} onSelect={after => onChange({ after })} />
-      <Instant label={words.createdBefore} value={filter.before} onSelect={before => onChange({ before })} />
+      <CreatedFilter filter={filter} onChange={onChange} />
       {marks.map(({ name, text }) => (
         <button
           key={name}
@@ -87,6 +87,54 @@ export function FilterBar({ filter, onChange }: FilterBarProps) {
   )
 }
 
+const hoursOf = { hour: 1, day: 24, week: 7 * 24 } as const
+type Period = keyof typeof hoursOf | 'any' | 'between'
+
+/** The local time as an input of the browser has it: 2026-11-18T04:00. */
+function localTime(instant: number): string {
+  const date = new Date(instant)
+  return new Date(instant - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+}
+
+/** A period by one choice; the two instants are shown once one of them is part of the filter. */
+function CreatedFilter({ filter, onChange }: FilterBarProps) {
+  const words = useMessages(jobMessages)
+  const hasTimes = filter.after !== undefined || filter.before !== undefined
+  const [chosen, setChosen] = useState<Period>(hasTimes ? 'between' : 'any')
+  const period = hasTimes ? (chosen === 'any' ? 'between' : chosen) : chosen === 'between' ? 'between' : 'any'
+  const choose = (next: Period) => {
+    setChosen(next)
+    if (next === 'any') onChange({ after: undefined, before: undefined })
+    else if (next !== 'between')
+      onChange({ after: localTime(serverNow() - hoursOf[next] * 3_600_000), before: undefined })
+  }
+  return (
+    <>
+      <div class="w-52 max-sm:flex-1 max-sm:basis-[45%]">
+        <Select
+          label={words.created}
+          hideLabel
+          value={period}
+          onSelect={value => choose(value as Period)}
+          options={[
+            { value: 'any', label: words.anyTime },
+            { value: 'hour', label: words.lastHour },
+            { value: 'day', label: words.lastDay },
+            { value: 'week', label: words.lastWeek },
+            { value: 'between', label: words.chooseTime },
+          ]}
+        />
+      </div>
+      {period === 'between' && (
+        <>
+          <Instant label={words.createdAfter} value={filter.after} onSelect={after => onChange({ after })} />
+          <Instant label={words.createdBefore} value={filter.before} onSelect={before => onChange({ before })} />
+        </>
+      )}
+    </>
+  )
+}
+
 interface InstantProps {
   label: string
   value: string | undefined
@@ -96,7 +144,7 @@ interface InstantProps {
 function Instant({ label, value, onSelect }: InstantProps) {
   return (
     <label class="flex items-center gap-2 text-sm text-muted max-sm:w-full">
-      <span class="whitespace-nowrap max-sm:w-28">{label}</span>
+      <span class="whitespace-nowrap max-sm:w-8">{label}</span>
       <input
         type="datetime-local"
         class="h-8 min-w-0 flex-1 rounded-md border border-line-strong bg-surface px-2 text-base text-ink"
@@ -129,7 +177,7 @@ function SearchForm({ filter, onChange }: FilterBarProps) {
   }
   return (
     <form
-      class="flex min-w-60 flex-1 gap-1 max-sm:basis-full sm:max-w-md"
+      class="flex min-w-60 flex-1 gap-1 max-sm:basis-full sm:max-w-sm"
       role="search"
       onSubmit={event => {
         event.preventDefault()

@@ -56,13 +56,12 @@ export function lanesOf(job: JobDetail, now: number, provider: string | null = n
     const end = time(ended_at) ?? (isRunning ? now : (own.at(-1)?.at ?? known))
     // Released or recovered before anything was kept of it.
     if (end === null) continue
-    const start = known ?? Math.min(own[0]?.at ?? end, end)
     if (known !== null && known > before)
       lanes.push({ id: `wait-${attempt}`, bars: [bar(attempt === 1 ? 'queue' : 'wait', before, known, { attempt })] })
     const from = known ?? before
     const whole = bar('attempt', from, end, { attempt, outcome, open: isRunning, unknownStart: known === null })
     lanes.push({ id: `attempt-${attempt}`, bars: [whole] })
-    lanes.push(...stepLanes(attempt, start, own))
+    lanes.push(...stepLanes(attempt, from, known === null, own))
     before = Math.max(before, end, ...own.map(step => time(step.sleep_until) ?? 0))
   }
   if (job.state === 'waiting') lanes.push(waitLane(job, before, now, provider))
@@ -70,13 +69,13 @@ export function lanesOf(job: JobDetail, now: number, provider: string | null = n
 }
 
 /** A step ends when its result is saved; it began after the step before. */
-function stepLanes(attempt: number, start: number, steps: readonly Saved[]): Lane[] {
+function stepLanes(attempt: number, start: number, unknownStart: boolean, steps: readonly Saved[]): Lane[] {
   let before = start
-  return steps.map(({ name, at, sleep_until }) => {
+  return steps.map(({ name, at, sleep_until }, index) => {
     const until = time(sleep_until)
     const own =
       until === null
-        ? bar('step', before, at, { attempt, step: name })
+        ? bar('step', before, at, { attempt, step: name, unknownStart: unknownStart && index === 0 })
         : bar('sleep', at, until, { attempt, step: name })
     before = Math.max(before, own.to)
     return { id: `step-${attempt}-${name}`, bars: [own] }

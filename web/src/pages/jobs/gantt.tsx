@@ -74,7 +74,16 @@ export function Gantt({ job, provider }: { job: JobDetail; provider: string | nu
             ))}
           </div>
         </div>
-        <div class="flex flex-col">
+        <div aria-hidden="true" class="absolute inset-y-0 top-5 right-0 left-(--gantt-label)">
+          {marks.map((_, index) => (
+            <span
+              key={index}
+              class={classes('absolute inset-y-0 w-px bg-line', index > 0 && index < ticks && 'max-sm:hidden')}
+              style={index === ticks ? { right: '0' } : { left: `${(index / ticks) * 100}%` }}
+            />
+          ))}
+        </div>
+        <div class="relative flex flex-col">
           {lanes.map(lane => (
             <LaneRow key={lane.id} lane={lane} from={from} to={to} words={words} format={format} />
           ))}
@@ -97,6 +106,20 @@ interface LaneRowProps {
   to: number
   words: JobWords
   format: Format
+}
+
+/** The length of a bar is beside the bar where there is space, else inside, at its end. Percents of the width. */
+const placeOf = (from: number, to: number) => (to < 84 ? 'after' : from > 16 ? 'before' : 'inside')
+
+function labelStyle(from: number, to: number) {
+  switch (placeOf(from, to)) {
+    case 'after':
+      return { left: `calc(max(${to}%, ${from}% + 4px) + 0.375rem)` }
+    case 'before':
+      return { right: `calc(${100 - from}% + 0.375rem)` }
+    case 'inside':
+      return { right: `calc(${100 - to}% + 0.25rem)` }
+  }
 }
 
 function LaneRow({ lane, from, to, words, format }: LaneRowProps) {
@@ -132,18 +155,15 @@ function LaneRow({ lane, from, to, words, format }: LaneRowProps) {
                 )}
                 style={{ left: `${left}%`, width: `${share(bar.to) - left}%` }}
               />
-              {bar.kind === 'attempt' && (
-                <span
-                  class="absolute top-1/2 -translate-y-1/2 text-xs whitespace-nowrap text-muted"
-                  style={
-                    share(bar.to) > 75
-                      ? { right: `calc(${100 - left}% + 0.375rem)` }
-                      : { left: `calc(max(${share(bar.to)}%, ${left}% + 4px) + 0.375rem)` }
-                  }
-                >
-                  {bar.unknownStart ? '' : length}
-                </span>
-              )}
+              <span
+                class={classes(
+                  'absolute top-1/2 -translate-y-1/2 rounded-sm text-xs leading-4 whitespace-nowrap text-muted',
+                  placeOf(left, share(bar.to)) === 'inside' && 'bg-surface px-1',
+                )}
+                style={labelStyle(left, share(bar.to))}
+              >
+                {bar.unknownStart && bar.kind === 'attempt' ? words.startUnknown : length}
+              </span>
             </span>
           )
         })}

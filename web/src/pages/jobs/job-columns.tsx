@@ -21,6 +21,11 @@ function tookOf({ started_at, finished_at }: JobRow): number | null {
   return started_at === null || finished_at === null ? null : Date.parse(finished_at) - Date.parse(started_at)
 }
 
+function outcomeLook({ error, state }: JobRow): string {
+  if (error === null) return 'font-mono text-sm text-muted'
+  return state === 'skipped' || state === 'cancelled' ? 'text-muted' : 'text-bad'
+}
+
 export function useJobColumns(
   canSelect: boolean,
   /** The ids of the rows that were read. */
@@ -110,10 +115,11 @@ export function useJobColumns(
       {
         id: 'outcome',
         header: words.result,
-        width: '26%',
         hide: 'sm',
         cell: job => (
-          <span class={job.error === null ? 'font-mono text-sm text-muted' : 'text-bad'}>{outcomeOf(job)}</span>
+          <span class={outcomeLook(job)} title={job.error?.message}>
+            {outcomeOf(job)}
+          </span>
         ),
       },
       {

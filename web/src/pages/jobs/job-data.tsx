@@ -5,6 +5,7 @@ import { useApi } from '../../api/query.ts'
 import { Button } from '../../components/button.tsx'
 import { CopyButton } from '../../components/code-block.tsx'
 import { JsonTree } from '../../components/json-tree.tsx'
+import { Progress } from '../../components/progress.tsx'
 import { Loading } from '../../components/states.tsx'
 import { useFormat } from '../../i18n/format.ts'
 import { useMessages } from '../../i18n/messages.ts'
@@ -20,8 +21,33 @@ export function JobData({ job }: { job: JobDetail }) {
     <div class="grid gap-6 lg:grid-cols-2">
       <Value job={job} field="input" name={words.input} />
       <Value job={job} field="result" name={words.output} />
-      {hasProgress && <Value job={job} field="progress" name={words.progress} />}
+      {hasProgress && <JobProgress job={job} />}
     </div>
+  )
+}
+
+/** What `ctx.progress` writes as a bar; any other value is a tree. */
+function JobProgress({ job }: { job: JobDetail }) {
+  const words = useMessages(jobMessages)
+  const format = useFormat()
+  const { done, total, note } = (job.progress ?? {}) as { done?: unknown; total?: unknown; note?: unknown }
+  if (typeof done !== 'number' || typeof total !== 'number' || total <= 0)
+    return <Value job={job} field="progress" name={words.progress} />
+  return (
+    <section class="min-w-0">
+      <h3 class="mb-1 flex h-7 items-center text-sm font-medium text-muted">{words.progress}</h3>
+      <p class="mb-1.5 flex items-baseline gap-2">
+        <span class="font-medium">{words.doneOf(format.number(done), format.number(total))}</span>
+        {typeof note === 'string' && <span class="truncate text-muted">{note}</span>}
+        <span class="ml-auto text-muted">{format.percent(Math.min(100, (done / total) * 100))}</span>
+      </p>
+      <Progress
+        label={words.progress}
+        parts={[{ value: Math.min(done, total), tone: 'busy', label: words.progress }]}
+        total={total}
+        size="md"
+      />
+    </section>
   )
 }
 

@@ -17,7 +17,9 @@ export function JobFailures({ job }: { job: JobDetail }) {
       {job.history.toReversed().map(({ attempt, type, code, message, stack, evidence, worker, at }) => (
         <li key={attempt} class="rounded-md border px-3 py-2">
           <p class="flex flex-wrap items-center gap-x-2 gap-y-1 text-sm text-muted">
-            <Badge tone="bad">{type}</Badge>
+            <Badge tone="bad">
+              {type in words.failureType ? words.failureType[type as keyof typeof words.failureType] : type}
+            </Badge>
             {code !== null && <Badge>{code}</Badge>}
             <span>{words.attemptBar(attempt)}</span>
             {worker !== null && <span>{worker}</span>}

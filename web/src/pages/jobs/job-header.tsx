@@ -42,6 +42,7 @@ export function JobHeader({ job, advised, onAsk }: JobHeaderProps) {
   return (
     <PageHeader
       title={`${job.kind} #${job.id}`}
+      parent={{ href: '/jobs', name: words.title }}
       mark={<StateBadge state={job.state} />}
       subtitle={<Facts job={job} />}
       actions={
@@ -92,7 +93,13 @@ function Facts({ job }: { job: JobDetail }) {
           </Link>
         </Fact>
       )}
-      {job.worker !== null && <Fact name={words.worker}>{job.worker}</Fact>}
+      {job.worker !== null && (
+        <Fact name={words.worker}>
+          <Link href={`/jobs?worker=${encodeURIComponent(job.worker)}`} class="hover:underline">
+            {job.worker}
+          </Link>
+        </Fact>
+      )}
       <Fact name={words.attempts}>{job.starts}</Fact>
       <Fact name={words.created}>
         <RelativeTime at={job.created_at} />

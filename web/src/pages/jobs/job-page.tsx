@@ -11,6 +11,7 @@ import { Explanation } from '../../components/explanation.tsx'
 import { EmptyState, ErrorState, Skeleton } from '../../components/states.tsx'
 import { type Tab, Tabs } from '../../components/tabs.tsx'
 import { useMessages } from '../../i18n/messages.ts'
+import { PageHeader } from '../../layout/page-header.tsx'
 import { useFilters } from '../../lib/filters.ts'
 import { Gantt } from './gantt.tsx'
 import { JobCheckpoints } from './job-checkpoints.tsx'
@@ -37,17 +38,20 @@ export default function JobPage() {
   if (read.error === null) return <Skeleton lines={8} />
   if (read.error.status !== 404) return <ErrorState error={read.error} onRetry={() => void read.refetch()} />
   return (
-    <EmptyState
-      icon={ListChecks}
-      title={words.notFound}
-      action={
-        <Link href="/jobs" class="font-medium text-accent hover:underline">
-          {words.backToList}
-        </Link>
-      }
-    >
-      {words.notFoundHint}
-    </EmptyState>
+    <>
+      <PageHeader title={words.notFound} parent={{ href: '/jobs', name: words.title }} />
+      <EmptyState
+        icon={ListChecks}
+        title={words.notFound}
+        action={
+          <Link href="/jobs" class="font-medium text-accent hover:underline">
+            {words.backToList}
+          </Link>
+        }
+      >
+        {words.notFoundHint}
+      </EmptyState>
+    </>
   )
 }
 
