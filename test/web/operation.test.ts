@@ -117,7 +117,7 @@ test('workers, schedules and providers are shown as they are, and their buttons 
   expect(await screenshots(page, 'workers')).toEqual([])
 
   await page.goto(`${url}schedules`)
-  await page.getByText('a cada 5 min').waitFor()
+  await page.getByText('a cada 5 min', { exact: true }).waitFor()
   await page.getByRole('button', { name: 'Executar agora: report' }).click()
   await page.getByText(/Job \d+ na fila/).waitFor()
   expect(await violations(page)).toEqual([])

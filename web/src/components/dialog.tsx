@@ -13,6 +13,10 @@ interface DialogProps {
   children: ComponentChildren
 }
 
+/** The first field of the content, or the first button of the actions: the browser would choose the button that closes. */
+const firstFocus =
+  '[data-dialog-content] :is(input, textarea, select, button):enabled, [data-dialog-actions] button:enabled'
+
 /** Shown while it is part of the page. */
 export function Dialog({ title, onClose, actions, children }: DialogProps) {
   const words = useMessages(componentMessages)
@@ -20,12 +24,15 @@ export function Dialog({ title, onClose, actions, children }: DialogProps) {
   const id = useId()
   useEffect(() => {
     element.current?.showModal()
+    const first = element.current?.querySelector<HTMLElement>(firstFocus)
+    ;(first ?? element.current)?.focus()
   }, [])
   return (
     <dialog
       ref={element}
       aria-labelledby={id}
-      class="m-auto w-[min(32rem,calc(100vw-2rem))] rounded-lg border border-line-strong bg-raised p-0 text-ink backdrop:bg-overlay"
+      tabIndex={-1}
+      class="m-auto w-[min(32rem,calc(100vw-2rem))] rounded-lg border border-line-strong bg-raised p-0 text-left text-ink outline-none backdrop:bg-overlay"
       onClose={onClose}
       onClick={event => event.target === element.current && element.current?.close()}
     >
@@ -38,8 +45,14 @@ export function Dialog({ title, onClose, actions, children }: DialogProps) {
             <IconButton icon={X} label={words.close} size="sm" onClick={onClose} />
           </span>
         </header>
-        <div class="px-4 py-4">{children}</div>
-        {actions !== undefined && <footer class="flex justify-end gap-2 border-t px-4 py-3">{actions}</footer>}
+        <div data-dialog-content class="px-4 py-4">
+          {children}
+        </div>
+        {actions !== undefined && (
+          <footer data-dialog-actions class="flex flex-wrap justify-end gap-2 border-t px-4 py-3">
+            {actions}
+          </footer>
+        )}
       </div>
     </dialog>
   )

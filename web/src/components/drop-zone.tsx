@@ -77,7 +77,7 @@ export function DropZone({
       }}
       onDrop={event => void drop(event)}
     >
-      <div class={classes('flex items-center gap-3', compact ? 'text-left' : 'flex-col')}>
+      <div class={classes('flex min-w-0 items-center gap-3', compact ? 'flex-1 basis-52 text-left' : 'flex-col')}>
         <CloudUpload size={compact ? 20 : 24} class={isOver ? 'text-accent' : 'text-faint'} aria-hidden="true" />
         <div>
           <p class="text-md font-medium">{title}</p>

@@ -87,7 +87,7 @@ export function PagedTable<Row>(props: PagedTableProps<Row>) {
                 role="row"
                 aria-rowindex={index + 1}
                 class={classes(
-                  'absolute inset-x-0 top-0 flex h-9 items-center border-b px-2',
+                  'absolute inset-x-0 top-0 flex h-[36px] items-center border-b px-2',
                   onRow && row !== undefined && 'cursor-pointer hover:bg-hover',
                 )}
                 style={{ transform: `translateY(${top + index * rowHeight - offset}px)` }}

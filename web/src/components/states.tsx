@@ -2,6 +2,7 @@
 import { CircleX, type LucideIcon, RotateCw } from 'lucide-react'
 import type { ComponentChildren } from 'preact'
 import { useMessages } from '../i18n/messages.ts'
+import { classes } from '../lib/classes.ts'
 import { Button } from './button.tsx'
 import { componentMessages } from './messages.ts'
 
@@ -12,13 +13,15 @@ interface EmptyStateProps {
   children?: ComponentChildren
   /** The button that fills it. */
   action?: ComponentChildren
+  /** Less space: inside a card beside others. */
+  small?: boolean
 }
 
-export function EmptyState({ icon: Icon, title, children, action }: EmptyStateProps) {
+export function EmptyState({ icon: Icon, title, children, action, small = false }: EmptyStateProps) {
   return (
-    <div class="flex flex-col items-center gap-2 px-6 py-12 text-center">
+    <div class={classes('flex flex-col items-center px-6 text-center', small ? 'gap-1 py-6' : 'gap-2 py-12')}>
       {Icon !== undefined && <Icon size={20} className="text-faint" aria-hidden="true" />}
-      <p class="text-md font-medium">{title}</p>
+      <p class={classes('font-medium', small ? 'text-base' : 'text-md')}>{title}</p>
       {children !== undefined && <div class="max-w-prose text-muted">{children}</div>}
       {action !== undefined && <div class="mt-2">{action}</div>}
     </div>

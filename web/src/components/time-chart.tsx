@@ -49,7 +49,7 @@ function optionsOf(
   const isLong = (times.at(-1) ?? 0) - (times[0] ?? 0) > twoDays
   return {
     height,
-    padding: [8, 4, 0, 0],
+    padding: [8, 20, 0, 0],
     legend: { show: true, live: true },
     cursor: { points: { size: 6 }, drag: { x: false, y: false } },
     scales: { y: { range: (_, __, largest) => [0, Math.max(1e-3, largest * 1.1)] } },

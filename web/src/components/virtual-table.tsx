@@ -4,7 +4,7 @@
  */
 import { useVirtualizer } from '@tanstack/react-virtual'
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef } from 'react'
+import { useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { classes } from '../lib/classes.ts'
 import { type Column, hidden } from './table.tsx'
 
@@ -20,7 +20,7 @@ interface VirtualTableProps<Row> {
   onRow?: (row: Row) => void
   /** Called when the last read row comes near. */
   onEnd?: () => void
-  /** A CSS height of the scrolling part. */
+  /** A CSS height of the scrolling part. Default: down to the bottom of the window. */
   height?: string
   empty?: ComponentChildren
 }
@@ -33,7 +33,7 @@ export function VirtualTable<Row>({
   keyOf,
   onRow,
   onEnd,
-  height = 'calc(100dvh - 16rem)',
+  height,
   empty,
 }: VirtualTableProps<Row>) {
   const scroller = useRef<HTMLDivElement>(null)
@@ -43,6 +43,7 @@ export function VirtualTable<Row>({
     estimateSize: () => rowHeight,
     overscan: 10,
   })
+  const rest = useRestOfWindow(scroller, height === undefined)
   const shown = virtual.getVirtualItems()
   const last = shown.at(-1)?.index ?? 0
   useEffect(() => {
@@ -64,7 +65,7 @@ export function VirtualTable<Row>({
         tabIndex={0}
         aria-label={label}
         class="overflow-y-auto overscroll-contain"
-        style={{ maxHeight: height }}
+        style={{ maxHeight: height ?? rest }}
       >
         <div class="relative" style={{ height: `${virtual.getTotalSize()}px` }}>
           {shown.map(({ index, start }) => {
@@ -75,7 +76,7 @@ export function VirtualTable<Row>({
                 role="row"
                 aria-rowindex={index + 1}
                 class={classes(
-                  'absolute inset-x-0 top-0 flex h-10 items-center border-b px-2',
+                  'absolute inset-x-0 top-0 flex h-[40px] items-center border-b px-2',
                   onRow && 'cursor-pointer hover:bg-hover',
                 )}
                 style={{ transform: `translateY(${start}px)` }}
@@ -93,6 +94,23 @@ export function VirtualTable<Row>({
       </div>
     </div>
   )
+}
+
+const leastRows = 8
+
+/** The height from the top of the element to the bottom of the window, measured anew when what is above the element may have moved. */
+function useRestOfWindow(element: { readonly current: HTMLElement | null }, isWanted: boolean): string {
+  const [top, setTop] = useState(260)
+  useLayoutEffect(() => {
+    const measure = () => {
+      if (isWanted && element.current !== null)
+        setTop(Math.round(element.current.getBoundingClientRect().top + window.scrollY))
+    }
+    measure()
+    window.addEventListener('resize', measure)
+    return () => window.removeEventListener('resize', measure)
+  })
+  return `max(${leastRows * rowHeight}px, 100dvh - ${top + 24}px)`
 }
 
 interface CellProps<Row> {

@@ -34,6 +34,8 @@ const units = [
 
 const words = { day: 'd', hour: 'h', minute: 'min', second: 's' } as const
 
+const unitOf = (_: string, unit: string) => (unit === 'hr' ? 'h' : unit)
+
 function createFormat(language: Language): Format {
   const number = new Intl.NumberFormat(language)
   const compact = new Intl.NumberFormat(language, { notation: 'compact', maximumFractionDigits: 1 })
@@ -69,7 +71,11 @@ function createFormat(language: Language): Format {
       if (!isValid(instant)) return '–'
       const distance = new Date(instant).getTime() - now
       const [unit, size] = units.find(([, size]) => Math.abs(distance) >= size) ?? units[3]
-      return relative.format(Math.trunc(distance / size), unit)
+      // Without the full stop of an abbreviation and with the unit of durations: "há 37 s", not "há 37 seg.".
+      return relative
+        .format(Math.trunc(distance / size), unit)
+        .replace(/\bse[gc]\./, 's')
+        .replace(/\b(min|hr)\./, unitOf)
     },
   }
 }

@@ -22,15 +22,14 @@ export const defineMessages = <T>(portuguese: T, english: Shape<T>): Messages<Sh
 /** The messages in the language of the dashboard. */
 export const useMessages = <Words>(messages: Messages<Words>): Words => messages[useLanguage()]
 
-const rules: Readonly<Record<Language, Intl.PluralRules>> = {
-  'pt-BR': new Intl.PluralRules('pt-BR'),
-  en: new Intl.PluralRules('en'),
-}
 const numbers: Readonly<Record<Language, Intl.NumberFormat>> = {
   'pt-BR': new Intl.NumberFormat('pt-BR'),
   en: new Intl.NumberFormat('en'),
 }
 
-/** For messages with a number: `plural('pt-BR', 2, 'item', 'itens')` is "2 itens". */
+/**
+ * For messages with a number: `plural('pt-BR', 2, 'item', 'itens')` is "2 itens". Only 1 takes the singular: the rules of the browser give
+ * Portuguese "0 item" too, which nobody writes.
+ */
 export const plural = (language: Language, count: number, one: string, other: string): string =>
-  `${numbers[language].format(count)} ${rules[language].select(count) === 'one' ? one : other}`
+  `${numbers[language].format(count)} ${count === 1 ? one : other}`

@@ -24,7 +24,7 @@ export function BatchActionsList({ batch }: { batch: BatchView }) {
   return (
     <Card title={words.actions} flush>
       {list.items === undefined || list.items.length === 0 ? (
-        <EmptyState icon={History} title={words.noActions}>
+        <EmptyState icon={History} title={words.noActions} small>
           {words.noActionsHint}
         </EmptyState>
       ) : (

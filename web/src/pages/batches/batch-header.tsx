@@ -30,6 +30,7 @@ export function BatchHeader({ batch, advised, onAsk }: BatchHeaderProps) {
   return (
     <PageHeader
       title={`${batch.name} #${batch.id}`}
+      parent={{ href: '/batches', name: words.title }}
       mark={<StateBadge state={batch.state} />}
       subtitle={
         <span class="flex flex-wrap gap-x-3">

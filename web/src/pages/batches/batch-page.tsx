@@ -9,6 +9,7 @@ import { Button } from '../../components/button.tsx'
 import { Explanation, type ExplanationData } from '../../components/explanation.tsx'
 import { EmptyState, ErrorState, Skeleton } from '../../components/states.tsx'
 import { useMessages } from '../../i18n/messages.ts'
+import { PageHeader } from '../../layout/page-header.tsx'
 import { useFilters } from '../../lib/filters.ts'
 import { BatchActionsList } from './batch-actions-list.tsx'
 import { type Asked, BatchDialog, possible } from './batch-dialogs.tsx'
@@ -33,17 +34,20 @@ export default function BatchPage() {
   if (read.error === null) return <Skeleton lines={8} />
   if (read.error.status !== 404) return <ErrorState error={read.error} onRetry={() => void read.refetch()} />
   return (
-    <EmptyState
-      icon={Layers}
-      title={words.notFound}
-      action={
-        <Link href="/batches" class="font-medium text-accent hover:underline">
-          {words.backToList}
-        </Link>
-      }
-    >
-      {words.notFoundHint}
-    </EmptyState>
+    <>
+      <PageHeader title={words.notFound} parent={{ href: '/batches', name: words.title }} />
+      <EmptyState
+        icon={Layers}
+        title={words.notFound}
+        action={
+          <Link href="/batches" class="font-medium text-accent hover:underline">
+            {words.backToList}
+          </Link>
+        }
+      >
+        {words.notFoundHint}
+      </EmptyState>
+    </>
   )
 }
 

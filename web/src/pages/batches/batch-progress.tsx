@@ -53,7 +53,7 @@ export function BatchProgress({ batch, onState }: BatchProgressProps) {
           done={ended}
         />
       </div>
-      <ul class="flex flex-wrap gap-1">
+      <ul class="-mx-2 flex flex-wrap gap-1">
         {itemStates.map(state => (
           <li key={state}>
             <Count state={state} label={states[state]} count={batch[state]} onPress={() => onState(state)} />

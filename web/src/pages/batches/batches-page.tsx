@@ -150,14 +150,16 @@ function columnsOf(
     {
       id: 'progress',
       header: words.progress,
-      width: 'clamp(8rem, 17vw, 24rem)',
+      width: 'clamp(9.25rem, 17vw, 24rem)',
       cell: batch => (
         <div class="flex flex-col gap-1">
           <div class="flex justify-between gap-2 text-sm">
             <span class="truncate text-muted">
               {words.of(format.number(endedOf(batch)), format.number(batch.total))}
             </span>
-            <span class="font-medium">{batch.percent === null ? '–' : format.percent(Math.floor(batch.percent))}</span>
+            <span class="font-medium whitespace-nowrap">
+              {batch.percent === null ? '–' : format.percent(Math.floor(batch.percent))}
+            </span>
           </div>
           <Progress
             label={words.progressOf(batch.name, batch.id)}

@@ -41,11 +41,7 @@ export default function IncidentsPage() {
                     key={`${subject} ${sentence}`}
                     kind={kinds[severity]}
                     {...(since !== null && {
-                      hint: (
-                        <>
-                          {words.since} <RelativeTime at={since} />
-                        </>
-                      ),
+                      hint: <RelativeTime at={since} />,
                     })}
                     {...seeOf(subject, words.see)}
                   >
@@ -75,7 +71,10 @@ function seeOf(subject: string, text: string) {
   const path = subjectPath(subject)
   if (path === undefined) return {}
   const link = (
-    <Link href={path} class="font-medium text-accent hover:underline">
+    <Link
+      href={path}
+      class="inline-flex h-8 items-center rounded-md border border-line-strong bg-surface px-3 font-medium hover:bg-hover"
+    >
       {text}
     </Link>
   )
@@ -146,7 +145,7 @@ function Incidents({ rows }: { rows: readonly Incident[] }) {
       rows={rows}
       keyOf={({ id }) => id}
       empty={
-        <EmptyState icon={CircleCheck} title={words.noPast}>
+        <EmptyState icon={CircleCheck} title={words.noPast} small>
           {words.noPastHint}
         </EmptyState>
       }

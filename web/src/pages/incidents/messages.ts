@@ -12,7 +12,6 @@ export const incidentsMessages = defineMessages(
     noPast: 'Nenhum incidente registrado',
     noPastHint:
       'Incidentes são registrados quando RETOMA_NOTIFY_URL está configurado: cada um avisa uma pessoa uma vez, e outra quando se resolve.',
-    since: 'desde',
     lasted: (duration: string) => `durou ${duration}`,
     resolved: 'Resolvido',
     open: 'Aberto',
@@ -33,7 +32,6 @@ export const incidentsMessages = defineMessages(
     noPast: 'No incident is recorded',
     noPastHint:
       'Incidents are recorded where RETOMA_NOTIFY_URL is set: each one tells a person once, and again when it is resolved.',
-    since: 'since',
     lasted: duration => `lasted ${duration}`,
     resolved: 'Resolved',
     open: 'Open',

@@ -58,7 +58,7 @@ function Tokens({ rows }: { rows: readonly Token[] }) {
       cell: ({ user, shown }) => (
         <div class="min-w-0">
           <div class="truncate font-medium">{user}</div>
-          <div class="truncate font-mono text-sm text-muted">{shown}…</div>
+          <div class="truncate font-mono text-sm text-muted">{shown}</div>
         </div>
       ),
     },

@@ -68,15 +68,15 @@ function Workers({ rows }: { rows: readonly Worker[] }) {
           <div class="truncate font-medium" title={id}>
             {words.process(host, pid)}
           </div>
-          <div class="truncate text-sm text-muted">
+          <div class="line-clamp-2 text-sm text-muted" title={words.slots}>
             {Object.entries(queues)
-              .map(([queue, count]) => `${queue} ${count}`)
+              .map(([queue, count]) => `${queue}\u00a0${count}`)
               .join(', ')}
           </div>
         </div>
       ),
     },
-    { id: 'state', header: words.state, width: '8rem', cell: worker => <WorkerState worker={worker} /> },
+    { id: 'state', header: words.state, width: '6.5rem', cell: worker => <WorkerState worker={worker} /> },
     {
       id: 'heartbeat',
       header: words.heartbeat,
@@ -88,7 +88,7 @@ function Workers({ rows }: { rows: readonly Worker[] }) {
     {
       id: 'running',
       header: words.running,
-      width: '7rem',
+      width: '6.5rem',
       align: 'right',
       cell: worker => (
         <>

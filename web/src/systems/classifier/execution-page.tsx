@@ -1,7 +1,7 @@
 /** One execution: how it is, its numbers as they change, its results and errors, and the actions of those who may act. */
 import { Ban, Download, Pause, Trash2 } from 'lucide-react'
 import { useState } from 'react'
-import { Link, useSearchParams } from 'wouter'
+import { useSearchParams } from 'wouter'
 import { useApi } from '../../api/query.ts'
 import { useCan } from '../../api/session.ts'
 import { Button } from '../../components/button.tsx'
@@ -58,7 +58,7 @@ function Shown({ id, detail, readAt, pace }: ShownProps) {
     <div class="flex flex-col gap-4">
       <Header id={id} detail={detail} actions={actions} />
       <ExecutionSentence detail={detail} readAt={readAt} actions={actions} />
-      <div class="grid items-start gap-4 lg:grid-cols-[minmax(0,2fr)_minmax(16rem,1fr)]">
+      <div class="grid gap-4 lg:grid-cols-[minmax(0,2fr)_minmax(16rem,1fr)]">
         <ExecutionProgress detail={detail} pace={pace} />
         <CategoryList results={rows} selected={filters.category} onSelect={category => set({ category })} />
       </div>
@@ -84,15 +84,9 @@ function Header({ id, detail, actions }: { id: string; detail: Detail; actions: 
   ]
   return (
     <div class="-mb-4">
-      <nav aria-label={list.title} class="text-sm text-muted">
-        <Link href={paths.home} class="hover:text-ink hover:underline">
-          {list.title}
-        </Link>
-        {' / '}
-        {words.execution(id)}
-      </nav>
       <PageHeader
         title={execution?.projeto ?? words.execution(id)}
+        parent={{ href: paths.home, name: list.title }}
         mark={
           <>
             <StatusBadge status={shownStatus(detail)} />
@@ -102,7 +96,7 @@ function Header({ id, detail, actions }: { id: string; detail: Detail; actions: 
         subtitle={
           execution && (
             <>
-              {list.documentCount(execution.total)} · {words.by(execution.criado_por)} ·{' '}
+              {words.execution(id)} · {list.documentCount(execution.total)} · {words.by(execution.criado_por)} ·{' '}
               <RelativeTime at={execution.criado_em} />
             </>
           )
