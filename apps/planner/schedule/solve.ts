@@ -36,7 +36,7 @@ export interface Schedule {
   cover: Cover[]
 }
 
-export interface Cover extends Omit<Shortage, 'missing'> {
+interface Cover extends Omit<Shortage, 'missing'> {
   needed: number
   assigned: number
 }
