@@ -7,14 +7,14 @@ import type { AnyBatch } from '../batches/model/batch.ts'
 import type { Config } from '../config.ts'
 import { checkSystems } from '../engine/system-parts.ts'
 import type { OwnErrors } from '../errors/app-errors.ts'
-import { isRetomaError, type LocalizedText, type RetomaError } from '../errors/errors.ts'
+import { isRetomaError, type LocalizedText, localized, type RetomaError } from '../errors/errors.ts'
+import { hintForOption } from '../errors/invalid-option.ts'
 import type { Guard } from '../guards/model/guard.ts'
 import type { Route, System } from '../http/index.ts'
 import type { AnyJob } from '../jobs/model/job.ts'
 import { withDeadline } from '../lib/with-deadline.ts'
 import { checkLimits, type LimitsByQueue } from '../limits/model/queue-limits.ts'
 import type { Schedule } from '../schedules/model/schedule.ts'
-import { suggestion } from '../settings/index.ts'
 import type { Context } from './command-context.ts'
 import { asConfigError, badConfig } from './config-errors.ts'
 import { both } from './messages/index.ts'
@@ -126,12 +126,33 @@ const knownKeys = [
   'simulated',
 ]
 
+const setting = (name: string) =>
+  localized(`; set ${name} in the environment or in .env`, `; defina ${name} no ambiente ou em .env`)
+const ofPrograms = localized(
+  '; the command line takes DATABASE_URL, and a program of yours createEngine({ connection }) with engine.work({ signals: true })',
+  '; a linha de comando usa DATABASE_URL, e um programa seu createEngine({ connection }) com engine.work({ signals: true })',
+)
+/** Options of createEngine that are no keys of a config. */
+const elsewhere: Readonly<Record<string, LocalizedText>> = {
+  connection: ofPrograms,
+  pool: ofPrograms,
+  databaseUrl: setting('DATABASE_URL'),
+  databaseDirectUrl: setting('DATABASE_DIRECT_URL'),
+  schema: setting('RETOMA_SCHEMA'),
+  retention: setting('RETENTION_DAYS'),
+  log: setting('LOG_LEVEL'),
+  jobLogs: setting('RETOMA_JOB_LOGS'),
+  notify: setting('RETOMA_NOTIFY_URL'),
+  host: setting('HOST'),
+  port: setting('PORT'),
+}
+
 function check(exported: unknown, refuse: (problem: LocalizedText) => RetomaError): Config {
   if (exported === null || typeof exported !== 'object' || Array.isArray(exported))
     throw refuse(both(word => word.config.notAnObject))
   for (const key of Object.keys(exported)) {
     if (knownKeys.includes(key)) continue
-    const hint = suggestion(key, knownKeys)
+    const hint = Object.hasOwn(elsewhere, key) ? elsewhere[key]! : hintForOption(key, knownKeys)
     throw refuse(both((word, language) => word.config.unknownKey(key, hint[language])))
   }
   const { jobs, batches, schedules, guards, queues, workerOnly, limits, routes, errors, systems, simulated } =

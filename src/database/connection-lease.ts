@@ -95,7 +95,7 @@ export function createConnectionLeases(given: {
       async query(query, deadlineMs) {
         if (isBack) throw new Error('this connection was released')
         const asked =
-          typeof query === 'string' ? query : { ...query, text: names.text(query.text), queryMode: 'extended' }
+          typeof query === 'string' ? query : { ...query, text: names.textOfUser(query.text), queryMode: 'extended' }
         unanswered++
         const answer = during(client.query(asked as unknown as pg.QueryConfig))
         try {

@@ -224,6 +224,13 @@ function checkConnection(options: EngineOptions): void {
   if (pool !== undefined) checkPool(pool)
   if (schema !== undefined && !isSchemaName(schema))
     refuseOption('schema', `${schemaRule.en}, not ${shownValue(schema)}`, `${schemaRule.pt}, não ${shownValue(schema)}`)
+  const own = options.guards?.find(({ table }) => schema !== undefined && table.schema === schema)
+  if (own !== undefined)
+    refuseOption(
+      'guards',
+      `the guard "${own.name}" is over a table of Retoma, which has the schema "${schema}"`,
+      `a guarda "${own.name}" é sobre uma tabela do Retoma, que tem o esquema "${schema}"`,
+    )
   const taken = options.systems?.find(({ name, migrations }) => migrations !== undefined && name === schema)
   if (taken !== undefined)
     refuseOption('schema', `the system "${taken.name}" has this schema`, `o sistema "${taken.name}" tem esse esquema`)

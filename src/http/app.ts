@@ -41,8 +41,8 @@ export interface AppOptions extends AuthenticateOptions {
   basePath?: string
   /** Routes of an application beside the engine's routes. Default: none. */
   routes?: readonly Route[]
-  /** The systems whose pages the dashboard shows; their routes are in `routes`. Default: none. */
-  systems?: readonly Pick<System, 'name' | 'page' | 'simulated'>[]
+  /** Systems beside the routes: the app answers their routes, and the dashboard shows their pages. Default: none. */
+  systems?: readonly (Pick<System, 'name' | 'page' | 'simulated'> & Partial<Pick<System, 'routes'>>)[]
   /** Names of outside services whose responses are simulated; the dashboard shows the names. Default: none. */
   simulated?: readonly string[]
 }
@@ -71,7 +71,9 @@ export function routesOf({
   simulated = [],
   basePath,
 }: Pick<AppOptions, 'routes' | 'systems' | 'simulated' | 'basePath'>): readonly Route[] {
-  const all: Route[] = [...engineRoutes, ...sessionRoutes({ systems, simulated }), ...routes]
+  // A caller may name a route of a system in `routes` too.
+  const own = new Set([...routes, ...systems.flatMap(system => system.routes ?? [])])
+  const all: Route[] = [...engineRoutes, ...sessionRoutes({ systems, simulated }), ...own]
   all.push(...documentRoutes(() => openApiOf(all, basePath)))
   return all
 }

@@ -107,6 +107,13 @@ test.each([
   ['export const a = 1', 'retoma.config.ts cannot be used: it must export a config by default'],
   ['export default []', 'it must export a config by default'],
   ['export default { job: [] }', 'there is no "job" in a config, did you mean "jobs"?'],
+  [
+    "export default { connection: { host: 'db' } }",
+    'there is no "connection" in a config; the command line takes DATABASE_URL',
+  ],
+  ["export default { databaseUrl: 'postgres://h/d' }", 'there is no "databaseUrl" in a config; set DATABASE_URL'],
+  ['export default { concurrency: 5 }', 'there is no "concurrency" in a config, did you mean "queues"?'],
+  ['export default { tasks: [] }', 'there is no "tasks" in a config, did you mean "jobs"?'],
   ['export default { jobs: {} }', 'jobs must be a list of what defineJob answers'],
   ['export default { jobs: [{ kind: "a", run() {} }] }', 'jobs[0] was not made by defineJob'],
   [hello.replace('[hello]', '[hello, hello]'), 'two jobs have the kind "hello"'],

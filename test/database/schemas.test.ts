@@ -147,6 +147,48 @@ test('the SQL of an application that names retoma.job means the schema of its en
   expect(counts).toEqual([1, 1, 1])
 })
 
+test('a literal in the SQL of an application stays as written, unless PostgreSQL reads it as a name', async () => {
+  const { url } = await emptyDatabase()
+  const engine = await engineIn(url, 'jobs_a', { jobs: [defineJob({ kind: 'retoma.job', run: () => 1 })] })
+  const { rows } = await engine.query(`
+    select 'retoma.notify' as kind, E'it\\'s retoma.job' as escaped, "retoma.x"."retoma.job" as quoted, -- don't: retoma.job
+      'retoma.job'::regclass::text as cast, to_regclass('retoma.batch')::text as called, /* retoma.job' */ 'a''retoma.job' as twice
+    from (select 1 as "retoma.job") as "retoma.x", retoma.job where false
+    union all select 'retoma.notify', 'it''s retoma.job', 1, 'retoma.job'::regclass::text, to_regclass('retoma.batch')::text, 'a''retoma.job'`)
+  expect(rows).toEqual([
+    {
+      kind: 'retoma.notify',
+      escaped: "it's retoma.job",
+      quoted: 1,
+      cast: 'jobs_a.job',
+      called: 'jobs_a.batch',
+      twice: "a'retoma.job",
+    },
+  ])
+  await engine.query(`do $$ begin perform 1 from retoma.job; end $$`)
+})
+
+test('a guard over the tables of an engine is refused, whatever their schema', async () => {
+  const { url } = await emptyDatabase()
+  const guard = (table: string) =>
+    defineGuard({
+      name: 'own',
+      table,
+      status: { column: 'state', running: 'running' },
+      signal: 'created_at',
+      after: minutes(10),
+      set: { state: 'failed' },
+    })
+  await expect(engineIn(url, 'jobs_a', { guards: [guard('jobs_a.job')] })).rejects.toMatchObject({
+    code: 'bad_option',
+    message: expect.stringContaining('a table of Retoma'),
+  })
+  const engine = await engineIn(`${url}${url.includes('?') ? '&' : '?'}options=-csearch_path%3Djobs_a`, 'jobs_a', {
+    guards: [guard('job')],
+  })
+  await expect(engine.guards.run('own')).rejects.toThrow('it is a table of Retoma')
+})
+
 test('guards, migrations down, doctor, backup and restore work in a schema of another name, and a backup goes into any schema', async () => {
   const { url, client } = await emptyDatabase()
   await client.query(`create table doc (id int primary key, status text, updated_at timestamptz)`)

@@ -50,6 +50,23 @@ test('a route of the application wins over a page', async () => {
   expect((await ask('GET', '/jobs')).body).toEqual({ own: true })
 })
 
+test('the app answers the routes of its systems, also if the caller names them in routes', async () => {
+  const orders = route({
+    method: 'get',
+    path: '/api/orders',
+    name: 'orders',
+    tag: 'orders',
+    summary: 'The orders',
+    role: 'viewer',
+    run: () => ({ orders: 7 }),
+  })
+  const whole = { ...system, routes: [orders] }
+  for (const app of [{ systems: [whole] }, { systems: [whole], routes: [orders] }]) {
+    const { ask } = await doorWith([], { app })
+    expect((await ask('GET', '/api/orders')).body).toEqual({ orders: 7 })
+  }
+})
+
 test('files with a hash are cached for ever, in the smallest form that the client takes; others are revalidated', async () => {
   const { fetch } = await doorWith()
   const get = (path: string, headers = {}) => fetch(new Request(`http://127.0.0.1:3000${path}`, { headers }))
