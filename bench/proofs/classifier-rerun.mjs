@@ -19,7 +19,7 @@ export async function prove({ room, scale, say, hold }) {
   const database = await (await room.server()).database()
   const { ai, house, makeProject, follow } = await openClassifier({ room, database })
   const total = Math.round(1000 * scale)
-  const corrected = Math.round(50 * scale)
+  const corrected = Math.floor(total / 20)
   const project = await makeProject({ modelo: 'modelo/um', revisar_abaixo_de: 0.5, exemplos: 10 })
   const ended = run =>
     until(async () => final.includes((await run.status()).status), { everyMs: 200, seconds: 1200, what: 'the end' })

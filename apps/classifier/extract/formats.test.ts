@@ -171,6 +171,7 @@ test('of an XML with a document type only the document is read, and no entity is
 
 test.each([
   ['contrato.docx', 'PK\x03\x04', 'zip'],
+  ['vazio.zip', 'PK\x05\x06', 'zip'],
   ['x.msg', '\xd0\xcf\x11\xe0', 'ole'],
   ['sem nome', '{\\rtf1', 'rtf'],
   ['foto.png', '\x89PNG\r\n', 'image'],

@@ -6,7 +6,8 @@ import { type Cell, FileTrouble, openWorkbook, openZip, readXml, type Zip } from
 import { TextCollector } from './collect.ts'
 import type { Parts } from './excerpt.ts'
 
-const limits = { entries: 10_000, unpackedBytes: 512 * 1024 * 1024 }
+/** As many bytes as of a ZIP with documents: a ZIP that was refused there is told the same limit here. */
+const limits = { entries: 10_000, unpackedBytes: 1024 * 1024 * 1024 }
 
 /** null: a ZIP that is none of these formats. Throws FileTrouble. */
 export async function readOffice(path: string): Promise<Parts | null> {

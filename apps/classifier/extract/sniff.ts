@@ -79,7 +79,7 @@ export type Kind = 'pdf' | 'zip' | 'ole' | 'rtf' | 'html' | 'xml' | 'eml' | 'ima
 /** By the first bytes, then by the name and the declared type. undefined: no reader. A PDF is told by `isPdf`. */
 export function kindOf({ head }: Ends, name: string, type: string): Exclude<Kind, 'pdf'> | undefined {
   const bytes = head.toString('latin1')
-  if (bytes.startsWith('PK\x03\x04')) return 'zip'
+  if (bytes.startsWith('PK\x03\x04') || bytes.startsWith('PK\x05\x06')) return 'zip'
   if (bytes.startsWith('\xd0\xcf\x11\xe0')) return 'ole'
   if (bytes.startsWith('{\\rtf')) return 'rtf'
   if (isImage(head)) return 'image'
