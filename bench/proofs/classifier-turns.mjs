@@ -46,9 +46,8 @@ async function largeAtWork({ ai, execute }, total, seconds) {
   return { large, perSecond: (ai.calls.length - before) / seconds }
 }
 
-/** The seconds until each of the executions is final. One statement looks at all, so that the look costs little beside the work. */
-async function timed(database, runs) {
-  const began = performance.now()
+/** The seconds from `began`, before the requests that made the executions, until each of them is final. One statement looks at all, so that the look costs little beside the work. */
+async function timed(database, runs, began) {
   const seconds = new Map()
   const look = async () => {
     const rows = await database.sql(
@@ -70,7 +69,7 @@ async function behindLarge(given) {
   const [from, began] = [t.ai.calls.length, performance.now()]
   const run = await t.execute(small, { from: above + 1 })
   const { diagnostico } = await run.status()
-  const [seconds] = await timed(given.database, [run])
+  const [seconds] = await timed(given.database, [run], began)
   // A window of several answers, so that the loss of the large execution can be told from the second between two answers.
   await sleep(Math.max(window - (performance.now() - began), 0))
   const took = (performance.now() - began) / 1000
@@ -106,7 +105,7 @@ async function fiftyAtOnce(given) {
     Array.from({ length: many }, (_, n) => t.execute(small, { from: above + 1 + n * small })),
   )
   const made = (performance.now() - began) / 1000
-  const seconds = await timed(given.database, runs)
+  const seconds = await timed(given.database, runs, began)
   const took = (performance.now() - began) / 1000
   const starts = startsSince(t.ai, from)
   const worst = Math.max(...seconds)
