@@ -1,6 +1,6 @@
 /**
  * Remembers jobs deferred because no child process was free. These jobs wait in the database until the estimated instant of a free child;
- * if a child is free sooner, the first jobs are made ready.
+ * if a child is free sooner, the first jobs are made ready, in the turns of model/deferred-jobs.ts.
  *
  * Invariant: nothing depends on this list: a forgotten job, or a job of a dead worker, becomes ready at its `run_at`. A job is moved only
  * if its last attempt is the deferred attempt.
@@ -14,6 +14,7 @@ import type { CallLine } from '../jobs/model/deferral.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
 import type { ClaimLoop } from './claim-loop.ts'
+import { DeferredJobs } from './model/deferred-jobs.ts'
 
 export interface ChildWaitersOptions {
   db: Db
@@ -28,28 +29,27 @@ const most = 10_000
 
 export class ChildWaiters {
   readonly #options: ChildWaitersOptions
-  /** The attempt of each job, by the line in which the job waits. */
-  readonly #waiting: Readonly<Record<CallLine, Map<string, number>>> = { foreground: new Map(), background: new Map() }
+  /** By the line in which a job waits. */
+  readonly #waiting: Readonly<Record<CallLine, DeferredJobs>> = {
+    foreground: new DeferredJobs(most),
+    background: new DeferredJobs(most),
+  }
 
   constructor(options: ChildWaitersOptions) {
     this.#options = options
   }
 
   /** The job was deferred because no child process was free. */
-  add({ id, attempt }: ClaimedJob, line: CallLine): void {
-    const waiting = this.#waiting[line]
-    waiting.delete(id)
-    if (waiting.size < most) waiting.set(id, attempt)
+  add(job: ClaimedJob, line: CallLine): void {
+    this.#waiting[line].add(job)
     // A child may have become free while the deferral was being written.
     this.recall(this.#options.isolatedCalls.room(line), line)
   }
 
-  /** Makes `room` jobs ready, because child processes are free for as many; the longest waiting jobs first. */
+  /** Makes `room` jobs ready, because child processes are free for as many. */
   recall(room: number, line: CallLine): void {
-    const waiting = this.#waiting[line]
-    const first = [...waiting].slice(0, room).map(([id, attempt]) => ({ id, attempt }))
+    const first = this.#waiting[line].take(room)
     if (first.length === 0) return
-    for (const { id } of first) waiting.delete(id)
     const { db, clock, log, claimLoop } = this.#options
     recallJobs(db, first, clock.instant())
       .then(queues => {
