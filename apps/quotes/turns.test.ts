@@ -120,6 +120,33 @@ test('a quote that waits too long for a turn is deferred before it counts as stu
   expect(await read(id)).toMatchObject({ status: 'DONE', attempt_number: 1 })
 })
 
+test('a provider gets no more requests in any minute than its limit; the quotes wait without a cost, and all end', async () => {
+  const asked: number[] = []
+  const t = await quotesDoor({
+    settings: readQuotesSettings({ SERPAPI_API_KEY: 'k', SERPAPI_REQUESTS_PER_MINUTE: '3' }),
+    providers: {
+      analysis: simulatedAnalysis(async () => {}),
+      shopping: {
+        simulated: false,
+        search: async () => {
+          asked.push(t.clock.now().getTime())
+          return { products: [], response: {} }
+        },
+        shops: async () => ({ shops: [], response: {} }),
+      },
+    },
+  })
+  const ids: string[] = []
+  for (let n = 0; n < 7; n++) ids.push(await t.quote(`mesa ${n}`))
+  for (let passed = 0; passed < 300 && asked.length < 7; passed += 15) {
+    await t.work()
+    await t.clock.advance(seconds(15))
+  }
+  for (const id of ids) expect(await t.read(id)).toMatchObject({ status: 'DONE', attempt_number: 1 })
+  expect(asked).toHaveLength(7)
+  for (const [index, at] of asked.slice(3).entries()) expect(at - asked[index]!).toBeGreaterThanOrEqual(60_000)
+})
+
 test('an aborted signal ends the wait', async () => {
   const door = await quotesDoor()
   const { engine, clock } = door

@@ -3,7 +3,7 @@ import { inspect } from 'node:util'
 import { type Duration, milliseconds } from 'retoma'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { deferralOf } from '../../../src/jobs/model/deferral.ts'
-import { type Behaviour, errorBody, garbage, half, huge, never, refuses } from '../test/servers/behaviours.ts'
+import { type Behaviour, drips, errorBody, garbage, half, huge, never, refuses } from '../test/servers/behaviours.ts'
 import { type FipeServer, fipeServer } from '../test/servers/fipe.ts'
 import { fipeProvider, judgeVehicle, readEntries, readVehicle } from './fipe.ts'
 
@@ -87,9 +87,11 @@ describe('over a socket', () => {
   test.each([
     ['half', half(), 'provider_unreachable'],
     ['never', never(), 'provider_timeout'],
+    ['drips', drips(1), 'provider_timeout'],
     ['garbage', garbage(), 'provider_useless'],
     ['50 MB', huge(), 'provider_useless'],
     ['500', refuses(500), 'provider_error'],
+    ['529', refuses(529), 'provider_error'],
     ['200 with an error', errorBody(500), 'provider_error'],
     ['404', refuses(404), 'provider_rejected'],
   ] as [string, Behaviour, string][])('%s is an error without the token: %s', async (_, behaviour, code) => {
@@ -98,6 +100,20 @@ describe('over a socket', () => {
       .references(signal())
       .catch(each => each)
     expect(error).toMatchObject({ code })
+    expect(inspect(error, { depth: 9 })).not.toContain(server.token)
+  })
+
+  test.each([
+    ['429', refuses(429, { retryAfter: '30' }), { why: 'wait', retryAfterMs: 30_000 }],
+    ['429 without Retry-After', refuses(429), { why: 'wait', retryAfterMs: null }],
+    ['402', refuses(402), { why: 'stop' }],
+    ['401', refuses(401), { why: 'stop' }],
+  ] as [string, Behaviour, object][])('%s is a deferral of the engine', async (_, behaviour, deferral) => {
+    server.behave(behaviour)
+    const error = await provider()
+      .references(signal())
+      .catch(each => each)
+    expect(deferralOf(error)).toMatchObject(deferral)
     expect(inspect(error, { depth: 9 })).not.toContain(server.token)
   })
 })

@@ -1,5 +1,4 @@
 /** The ways in which a service or a shop misbehaves: a function for each behaviour. A script chooses the behaviour of each call. */
-import { createHash } from 'node:crypto'
 import type { Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createGzip, gzipSync } from 'node:zlib'
@@ -167,30 +166,6 @@ export const raw = (
     return free
   },
 })
-
-/** `before` until call n, then `then`. */
-export const from =
-  (n: number, then: Behaviour, before: Behaviour = ok()): Script =>
-  call =>
-    call.n >= n ? then : before
-
-/** Behaviours by the question; every other call is answered well. */
-export const forAbout =
-  (given: Record<string, Behaviour>): Script =>
-  ({ about }) =>
-    given[about] ?? null
-
-/** Random, but equal for the same seed, question and attempt, in any order of calls. The rest is `ok`. */
-export const mixture =
-  (seed: number, shares: readonly (readonly [share: number, behaviour: Behaviour])[]): Script =>
-  ({ about, nth }) => {
-    let point = createHash('sha256').update(`${seed} ${about} ${nth}`).digest().readUInt32BE() / 2 ** 32
-    for (const [share, behaviour] of shares) {
-      if (point < share) return behaviour
-      point -= share
-    }
-    return null
-  }
 
 /** Resolves when the stream takes more, or when the client leaves. */
 function drained(stream: Writable, response: InHand['response']): Promise<void> {
