@@ -194,3 +194,24 @@ test('after the retention the janitor removes the job, and the document follows'
   expect(old).not.toBe(young)
   expect((await t.engine.query(`select from documents.documents`)).rowCount).toBe(1)
 })
+
+test('a reprocess that breaks off before it erases the first job leaves nothing of that job, neither after the next run nor after DELETE', async () => {
+  const t = await documentsDoor()
+  const ids = [await t.send(), await t.send()]
+  await t.work()
+  const jobs = async () => (await t.engine.jobs.list({ kind: 'process-document' })).items.length
+  await t.engine.query(
+    `create function public.broken() returns trigger language plpgsql as 'begin raise exception ''away''; end'`,
+  )
+  await t.engine.query(
+    `create trigger broken before delete on retoma.job for each row execute function public.broken()`,
+  )
+  for (const id of ids) expect((await t.ask('POST', `/api/documents/${id}/reprocess`)).status).toBe(202)
+  expect(await jobs()).toBe(4)
+  await t.engine.query(`drop function public.broken cascade`)
+  expect((await t.ask('DELETE', `/api/documents/${ids[0]}`)).status).toBe(204)
+  expect(await jobs()).toBe(2)
+  await t.work()
+  expect(await t.read(ids[1]!)).toMatchObject({ status: 'DONE' })
+  expect(await jobs()).toBe(1)
+})

@@ -11,8 +11,6 @@ import {
   type Engine,
   type Guard,
   hours,
-  isRetomaError,
-  type Job,
   type JobTransaction,
   minutes,
   RetomaError,
@@ -20,8 +18,9 @@ import {
 } from 'retoma'
 import { clockOf, forgetResponses } from 'retoma/http'
 import { newId } from './document-id.ts'
+import { eraseJob } from './erase-job.ts'
 import { errors } from './errors.ts'
-import { queue } from './jobs.ts'
+import { type DocumentJob, queue } from './jobs.ts'
 import type { Status } from './status.ts'
 import {
   giveToJob,
@@ -36,13 +35,13 @@ import {
 import { followEndedJobs } from './store/processing.ts'
 
 export interface Documents {
-  job: Job<{ document: string }>
+  job: DocumentJob
   /** Marks documents that stay in PROCESSING. */
   guard: Guard
   schedules: readonly Schedule[]
 }
 
-export function createDocuments(job: Job<{ document: string }>, guard: Guard, engine: () => Engine): Documents {
+export function createDocuments(job: DocumentJob, guard: Guard, engine: () => Engine): Documents {
   const caring = { internal: true, queue, timeout: minutes(10) } as const
   const followJob = defineJob({
     ...caring,
@@ -99,14 +98,14 @@ export async function reprocess(
     const found = await lockDocument(tx, id, owner)
     if (found === undefined) return undefined
     if (found.status === 'PENDING' || found.status === 'PROCESSING') return { status: found.status, before: null }
-    const { id: made } = await engine.enqueue(job, { document: id }, { tx })
+    const { id: made } = await engine.enqueue(job, { document: id, replaces: found.job }, { tx })
     await giveToJob(engine, tx, id, made)
     const files = [found.file, ...(found.thumbnail === null ? [] : [found.thumbnail])]
     await engine.files.keep(files, { job: made, tx })
     return { status: 'PENDING' as const, before: found.job }
   })
   if (outcome === undefined) return undefined
-  // The document has another job. If this call is lost, the janitor removes the old job after the retention.
+  // If this call is lost, the new job erases the old job.
   if (outcome.before !== null) await eraseJob(engine, outcome.before).catch(() => {})
   return { status: outcome.status }
 }
@@ -120,19 +119,12 @@ export async function eraseDocument(engine: Engine, id: string, owner: string | 
 }
 
 async function finishErasing(engine: Engine, { id, job }: { id: string; job: string }): Promise<void> {
+  const replaced = ((await engine.job(job))?.input as { replaces?: string } | null | undefined)?.replaces
+  if (replaced !== undefined) await eraseJob(engine, replaced)
   await eraseJob(engine, job)
   // Before the last row goes: after the row is gone, no process would repeat this call.
   await forgetResponses(engine, 'post /api/documents', id)
   await removeHidden(engine, id)
-}
-
-async function eraseJob(engine: Engine, job: string): Promise<void> {
-  await engine.jobs.cancel(job).catch(unlessOver)
-  await engine.jobs.erase(job)
-}
-
-function unlessOver(error: unknown): void {
-  if (!isRetomaError(error, 'not_found') && !isRetomaError(error, 'wrong_state')) throw error
 }
 
 /** Marks the documents FAILED whose job ended without its handler: cancelled by a person, or failed by the watchdog of the engine. */

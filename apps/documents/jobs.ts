@@ -20,6 +20,7 @@ import {
   seconds,
 } from 'retoma'
 import { z } from 'zod'
+import { eraseJob } from './erase-job.ts'
 import { errors } from './errors.ts'
 import { languageOf } from './language.ts'
 import type { PdfReader } from './pdf/reader.ts'
@@ -37,13 +38,16 @@ export interface DocumentJobOptions {
 
 const maxAttempts = 3
 
-export function createDocumentJob(options: DocumentJobOptions): Job<{ document: string }> {
+/** `replaces`: the earlier job of the document, of which nothing shall stay. */
+export type DocumentJob = Job<{ document: string; replaces?: string | undefined }>
+
+export function createDocumentJob(options: DocumentJobOptions): DocumentJob {
   return defineJob({
     kind: 'process-document',
     internal: true,
     private: true,
     queue,
-    input: z.object({ document: z.string() }),
+    input: z.object({ document: z.string(), replaces: z.string().optional() }),
     maxAttempts,
     backoff: { first: seconds(5), factor: 2, max: minutes(10), jitter: 0.1 },
     timeout: minutes(15),
@@ -51,7 +55,10 @@ export function createDocumentJob(options: DocumentJobOptions): Job<{ document: 
     stallAfter: noProgress,
     onStall: 'fail',
     messages: { stalled: timedOut },
-    run: (ctx, { document }) => processDocument(ctx, document, options),
+    async run(ctx, { document, replaces }) {
+      if (replaces !== undefined) await eraseJob(options.engine(), replaces)
+      await processDocument(ctx, document, options)
+    },
   })
 }
 

@@ -65,6 +65,33 @@ test('the same sweep runs by itself, with no outside cron', async () => {
   await t.running
 })
 
+test('a marked document is processed again while its first attempt still hangs; the late attempt changes nothing, and an erasure leaves nothing', async () => {
+  const t = await held()
+  await t.clock.advance(minutes(11))
+  await t.guard()
+  expect((await t.ask('POST', `/api/documents/${t.id}/reprocess`)).body).toEqual({ id: t.id, status: 'PENDING' })
+  // The first job is gone with its steps, although its attempt still runs.
+  expect((await t.engine.jobs.list({ kind: 'process-document' })).items).toMatchObject([
+    { state: 'waiting', starts: 0 },
+  ])
+  t.open.open()
+  await t.running
+  expect(await t.read(t.id)).toMatchObject({ status: 'DONE', error_message: null, pages: 1 })
+  expect((await t.engine.jobs.list({ kind: 'process-document' })).items).toMatchObject([
+    { state: 'succeeded', starts: 1 },
+  ])
+  expect((await t.ask('DELETE', `/api/documents/${t.id}`)).status).toBe(204)
+  for (const table of [
+    'documents.documents',
+    'retoma.job',
+    'retoma.checkpoint',
+    'retoma.failure',
+    'retoma.file',
+    'retoma.file_chunk',
+  ])
+    expect((await t.engine.query(`select from ${table}`)).rowCount, table).toBe(0)
+})
+
 /** Lets the guard, or the attempt, wait in the middle of its transaction, with its row locked. */
 const waitAt = (status: 'FAILED' | 'DONE') => `
   create function public.hold() returns trigger language plpgsql as $$
