@@ -66,7 +66,7 @@ const findTheirOwn = ['crashed_worker_recover', 'orphan_recover']
 
 /**
  * These compare an attempt or a worker, and are no fence: whether an outcome landed, whether a finding still holds, jobs that nobody holds
- * any more, reads for a person, and the document that asks a question for its copies.
+ * any more, reads for a person, the document that asks a question for its copies, and whether the owner of a turn still runs.
  */
 const noFence = [
   'settle_was_written',
@@ -76,6 +76,7 @@ const noFence = [
   'list_ids_worker',
   'list_jobs_worker',
   'classifier answers.takeQuestion',
+  'quotes turns.take',
 ]
 
 /** Of a transaction that a handler was given; no statement of the pool's. */

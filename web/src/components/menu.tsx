@@ -1,6 +1,6 @@
 /** A button that opens a list of actions: arrow keys move, Escape closes, the focus returns to the button. */
 import { EllipsisVertical, type LucideIcon } from 'lucide-react'
-import { useEffect, useRef, useState } from 'react'
+import { useLayoutEffect, useRef, useState } from 'react'
 import { createPortal } from 'react-dom'
 import { useMessages } from '../i18n/messages.ts'
 import { classes } from '../lib/classes.ts'
@@ -39,7 +39,8 @@ export function Menu({ items, label, icon = EllipsisVertical }: MenuProps) {
     const top = Math.min(box.bottom + 4, innerHeight - items.length * 32 - 16)
     setPlace({ right: Math.max(8, innerWidth - box.right), top })
   }
-  useEffect(() => {
+  // With the list, not after the next paint: a key that follows the click at once belongs to the list.
+  useLayoutEffect(() => {
     if (place !== undefined) list.current?.querySelector<HTMLElement>('[role^=menuitem]')?.focus()
   }, [place])
   const move = (event: KeyboardEvent) => {
