@@ -11,7 +11,7 @@ import { createVerdict } from './lib/verdict.mjs'
 const names = [
   ...['pinned', 'tables', 'limits', 'fair', 'memory', 'idle', 'deploy'],
   ...['million', 'storm', 'pairs', 'resume', 'fivesteps'],
-  ...['sse', 'http', 'ratelimit', 'metrics', 'reads', 'upload', 'attack'],
+  ...['sse', 'http', 'ratelimit', 'metrics', 'reads', 'dashboard', 'upload', 'attack'],
   ...['classifier', 'classifier-turns', 'classifier-rerun', 'ocr', 'quotes', 'snaps', 'documents'],
 ]
 const { values: asked } = parseArgs({ options: { only: { type: 'string' }, scale: { type: 'string', default: '1' } } })

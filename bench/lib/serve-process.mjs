@@ -1,13 +1,13 @@
-/** `node serve-process.mjs '{"url":…}'`: the API on a free port, which it tells; then twice a second what it has used. */
+/** `node serve-process.mjs '{"url":…}'`: the API on a free port, which it tells; then twice a second what it has used. `open`: to this machine, without a log-in. */
 import { createApp } from '../../dist/http/index.js'
 import { listen } from '../../dist/http/server.js'
 import { createEngine } from '../../dist/index.js'
 
-const { url } = JSON.parse(process.argv[2])
+const { url, open = false } = JSON.parse(process.argv[2])
 process.on('disconnect', () => process.exit(1))
 
 const engine = await createEngine({ databaseUrl: url, migrate: false })
-const { port } = await listen(createApp(engine), '127.0.0.1', 0)
+const { port } = await listen(createApp(engine, { open }), '127.0.0.1', 0)
 process.send({ port })
 setInterval(() => {
   const { user, system } = process.cpuUsage()
