@@ -1,4 +1,4 @@
-/** `jobs show` shows the history of a job in the order of time, in 80 columns, in both languages. */
+/** `jobs show` shows the history of a job in the order of time, in 80 columns, in both languages, and with `--logs` its log lines. */
 import { expect, onTestFinished, test } from 'vitest'
 import { timelineLines } from '../../src/cli/format/timeline-lines.ts'
 import { messagesIn } from '../../src/cli/messages/index.ts'
@@ -8,6 +8,7 @@ import { defineJob, hours, minutes, seconds } from '../../src/index.ts'
 import { jobDetailWire } from '../../src/json-views.ts'
 import { silentLog } from '../../src/lib/logging/log.ts'
 import { engineWith } from '../support/engine.ts'
+import { answer, folderWith, run } from './support.ts'
 
 /** It sleeps, fails twice, loses its worker, is run anew by a person, and ends. */
 async function eventful() {
@@ -72,4 +73,29 @@ test('as JSON every moment is there by itself, with its instant', async () => {
     'enqueued', 'saved', 'slept', 'saved', 'saved', 'saved', 'saved', 'failed', 'failed', 'action', 'failed', 'started', 'succeeded',
   ]) // biome-ignore format: read as one list
   expect(timeline[1]).toMatchObject({ at: expect.any(Date), attempt: 1, step: 'extract', bytes: expect.any(Number) })
+})
+
+test('jobs show has the log lines of the job with --logs alone, as lines and as JSON, and a control character stays visible', async () => {
+  const job = defineJob({
+    kind: 'k',
+    run(ctx) {
+      ctx.log.info({ page: 3 }, 'page read')
+      ctx.log.warn('slow\u001b[31m page')
+    },
+  })
+  const t = await engineWith(job)
+  const { id } = await t.engine.enqueue(job, undefined)
+  await t.run()
+  const given = { folder: folderWith({}, 'file'), env: { DATABASE_URL: t.databaseUrl } }
+  expect((await run(['jobs', 'show', id], given)).stdout).not.toContain('page read')
+  const { stdout } = await run(['jobs', 'show', id, '--logs'], given)
+  expect(stdout).toMatch(/^ {2}1 {2}\S+Z info {2}page read page=3$/m)
+  expect(stdout).toMatch(/^ {2}1 {2}\S+Z warn {2}slow.* page$/m)
+  expect(stdout).not.toContain('\u001b')
+  expect(await answer(['jobs', 'show', id, '--logs'], given)).toMatchObject({
+    logs: [
+      { attempt: 1, n: 1, level: 'info', message: 'page read', facts: { page: 3 } },
+      { n: 2, level: 'warn' },
+    ],
+  })
 })
