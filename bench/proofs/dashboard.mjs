@@ -50,7 +50,14 @@ export async function prove(proof) {
   )
 
   const paths = [
-    ...['/', '/batches', `/batches/${large}`, `/batches/${large}?state=failed`, `/batches/${large}?ref=item-0`],
+    ...[
+      '/',
+      '/batches',
+      `/batches/${large}`,
+      `/batches/${large}?state=failed`,
+      `/batches/${large}?ref=none`,
+      `/batches/${large}?state=skipped`,
+    ],
     ...['/jobs', '/jobs?state=failed', '/jobs?ref=f-77', '/jobs?error=cause+7', `/jobs/${job}`],
     ...[
       '/queues',

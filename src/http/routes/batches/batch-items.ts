@@ -14,6 +14,10 @@ import { idParams, instant, pageOf, pageQuery } from '../../shared-schemas.ts'
 import { job, jobActionResult, jobState, noReason, skipBody } from '../jobs/job-schemas.ts'
 import { cause, failure, failureGroup } from './batch-schemas.ts'
 
+/** For a page of items that is empty so far. */
+const mostReads = 20
+const longestMs = 100
+
 const itemParams = z.object({ id: z.string(), item: z.string() })
 
 function failureWire({ id, ref, attempt, failures, error, finishedAt, omitted }: JobView) {
@@ -42,12 +46,17 @@ async function refuseOthers(engine: Engine, batch: string, id: string): Promise<
   if (job === null || job.batchId !== batch) throw new RetomaError('not_found', { what: localized('item', 'item'), id })
 }
 
-/** Each call of the engine examines only a part of a large batch: repeats until there are items, or no more pages. */
+/**
+ * Each call of the engine examines only a part of a large batch: repeats until there are items, no more pages, or `longestMs` have passed.
+ * A client then continues with `next`, and other requests get their turn.
+ */
 async function pageOfItems(engine: Engine, batch: string, filter: ItemFilter & ItemPageOptions) {
-  const mostReads = 20
+  const { clock } = internalsOf(engine)
+  const began = clock.now().getTime()
+  const isLate = () => clock.now().getTime() - began > longestMs
   for (let { after, offset } = filter, left = mostReads; ; left--) {
     const page = await engine.batches.items(batch, omitUndefined({ ...filter, after, offset }))
-    if (page.items.length > 0 || page.next === null || left === 0) return page
+    if (page.items.length > 0 || page.next === null || left === 0 || isLate()) return page
     after = page.next
     offset = undefined
   }
