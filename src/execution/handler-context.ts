@@ -33,6 +33,12 @@ interface Running {
     readonly id: string
     readonly attempt: number
     readonly kind: string
+    readonly queue: string
+    readonly ref: string | null
+    readonly group_key: string | null
+    readonly batch_id: string | null
+    readonly failures: number
+    readonly crashes: number
     readonly checkpoint_data: unknown
     readonly version: number | null
   }
@@ -76,6 +82,31 @@ export class Context implements JobContext {
 
   get id(): string {
     return this.#running.claimed.id
+  }
+
+  get kind(): string {
+    return this.#running.claimed.kind
+  }
+
+  get queue(): string {
+    return this.#running.claimed.queue
+  }
+
+  get ref(): string | null {
+    return this.#running.claimed.ref
+  }
+
+  get groupKey(): string | null {
+    return this.#running.claimed.group_key
+  }
+
+  get batchId(): string | null {
+    return this.#running.claimed.batch_id
+  }
+
+  get failures(): number {
+    const { failures, crashes } = this.#running.claimed
+    return failures + crashes
   }
 
   get attempt(): number {

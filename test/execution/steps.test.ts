@@ -55,6 +55,32 @@ test('a handler may listen to its signal in every step, and Node reports no leak
   expect(warnings).toEqual([])
 })
 
+test('a handler reads the kind, queue, ref, group, batch and failures of its job', async () => {
+  const seen: unknown[] = []
+  const job = defineJob({
+    kind: 'looks',
+    queue: 'eyes',
+    backoff: { first: seconds(1), jitter: 0 },
+    run: ({ kind, queue, ref, groupKey, batchId, failures }) => {
+      seen.push({ kind, queue, ref, groupKey, batchId, failures })
+      if (failures === 0) throw new Error('once')
+    },
+  })
+  const { engine, run, clock } = await engineWith(job)
+  await engine.enqueue(job, undefined, { groupKey: 'tenant-7', ref: 'A-17' })
+  await run()
+  await clock.advance(seconds(1))
+  await run()
+  const single = { kind: 'looks', queue: 'eyes', ref: 'A-17', groupKey: 'tenant-7', batchId: null }
+  expect(seen).toEqual([
+    { ...single, failures: 0 },
+    { ...single, failures: 1 },
+  ])
+  const { id } = await engine.submit(defineBatch({ name: 'all', job }), [undefined], { ref: () => 'B-1' })
+  await run()
+  expect(seen.at(-1)).toEqual({ ...single, ref: 'B-1', groupKey: null, batchId: id, failures: 0 })
+})
+
 test('a later attempt gets what was saved, and goes on after it', async () => {
   const ran: string[] = []
   const job = defineJob({

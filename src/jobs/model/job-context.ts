@@ -7,6 +7,16 @@ import type { Backoff } from './backoff.ts'
 /** The first argument of a handler. */
 export interface JobContext {
   readonly id: string
+  readonly kind: string
+  readonly queue: string
+  /** `ref` of the enqueue, or of the item; null without one. */
+  readonly ref: string | null
+  /** `groupKey` of the enqueue; null without one. */
+  readonly groupKey: string | null
+  /** The batch of an item; null for a job without a batch. */
+  readonly batchId: string | null
+  /** Failed attempts so far that count against `maxAttempts`, this attempt not included. */
+  readonly failures: number
   /** Number of this claim of the job. Every claim increases the number, also a claim that does not count against `maxAttempts`. */
   readonly attempt: number
   /** `version` of the kind in the code at the time of the enqueue. */
