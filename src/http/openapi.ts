@@ -72,7 +72,7 @@ export function openApiOf(routes: readonly Route[], basePath = ''): OpenApi {
 }
 
 const securitySchemes = {
-  bearer: { type: 'http', scheme: 'bearer', description: 'a token, as `retoma token create` makes it' },
+  bearer: { type: 'http', scheme: 'bearer', description: 'a token from `retoma token create`' },
   cookie: { type: 'apiKey', in: 'cookie', name: 'retoma_session', description: 'of the dashboard, after log-in' },
   cron: { type: 'http', scheme: 'bearer', description: 'CRON_SECRET' },
   cron_query: { type: 'apiKey', in: 'query', name: 'secret', description: 'CRON_SECRET, where no header can be set' },
@@ -176,13 +176,13 @@ function answersOf(route: Route, schemas: Components): Record<string, Json> {
   if (ranges)
     return {
       ...found,
-      206: { description: 'the part that Range names', ...content },
+      206: { description: 'the part of the header Range', ...content },
       304: { description: 'the client has the file already' },
       416: { description: 'Range begins behind the end' },
     }
   if (answers === 'text/event-stream')
     return { ...found, 204: { description: 'the stream is over, and all events were sent' } }
-  return makes && status === 201 ? { ...found, 200: { description: 'it was there already', ...content } } : found
+  return makes && status === 201 ? { ...found, 200: { description: 'the resource already exists', ...content } } : found
 }
 
 /** By status; each code with its sentence. */

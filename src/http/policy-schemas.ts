@@ -46,7 +46,7 @@ const kept = duration.optional()
 
 export const retentionSeconds = z
   .union([duration, z.strictObject({ succeeded: kept, failed: kept, skipped: kept, cancelled: kept })])
-  .meta({ description: 'how long it stays after its end: for every final state, or by final state' })
+  .meta({ description: 'the retention after the final state: one value, or a value for each final state' })
 
 export function retentionOf(asked: z.output<typeof retentionSeconds> | undefined): Retention | undefined {
   if (asked === undefined) return undefined

@@ -18,7 +18,7 @@ export const sessionRoutes = ({ systems, simulated }: DashboardFacts): readonly 
     path: '/api/v1/session',
     name: 'getSession',
     tag: 'log-in',
-    summary: 'Who is asking, the systems of this server, and its version and time',
+    summary: 'Gets the principal of the request, and the systems, the version and the time of the server',
     role: 'viewer',
     answer: z.object({
       user: z.string(),
@@ -30,7 +30,7 @@ export const sessionRoutes = ({ systems, simulated }: DashboardFacts): readonly 
       systems: z.array(
         z.object({
           name: z.string(),
-          page: z.string().nullable().meta({ description: 'the path of its page, below the base path' }),
+          page: z.string().nullable().meta({ description: 'the path of the page of the system, below the base path' }),
           simulated: z.array(z.string()),
         }),
       ),

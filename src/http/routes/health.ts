@@ -93,7 +93,7 @@ export const problemRoutes: readonly Route[] = [
       'Lists the incidents of the last 30 days, the newest first. Incidents are stored if a webhook for notices is set',
     role: 'viewer',
     query: z.strictObject({
-      open: z.enum(['true', 'false']).default('false').meta({ description: 'true: only those that are not over' }),
+      open: z.enum(['true', 'false']).default('false').meta({ description: 'true: only open incidents' }),
       ...pageQuery,
     }),
     answer: pageOf(
@@ -146,8 +146,8 @@ export const problemRoutes: readonly Route[] = [
           cause: z.string(),
           count: z.number().int(),
           code: z.string().nullable(),
-          message: z.string().meta({ description: 'of the newest of them' }),
-          job: z.string().meta({ description: 'the newest of them' }),
+          message: z.string().meta({ description: 'of the newest failure of the cause' }),
+          job: z.string().meta({ description: 'the newest job of the cause' }),
           queues: z.array(z.string()),
           kinds: z.array(z.string()),
           last_at: instant,

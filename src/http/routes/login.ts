@@ -51,7 +51,7 @@ export const logInRoutes: readonly Route[] = [
     path: '/api/v1/me',
     name: 'whoAmI',
     tag: 'log-in',
-    summary: 'Gets the user and the role of the request, and what the server runs',
+    summary: 'Gets the user, the role and the kind of credential of the request',
     role: 'viewer',
     answer: z.object({ ...asker, via: z.enum(['token', 'cookie', 'open', 'host']) }),
     run: ({ who: { user, role, via } }) => ({ user, role, via }),

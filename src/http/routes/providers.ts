@@ -8,17 +8,17 @@ import { instant, pageOf, pageQuery } from '../shared-schemas.ts'
 const provider = z.object({
   name: z.string(),
   state: z.enum(['open', 'waiting', 'stopped']),
-  kinds: z.array(z.string()).meta({ description: 'of the jobs that met it waiting or stopped' }),
+  kinds: z.array(z.string()).meta({ description: 'kinds of the jobs that met the wait or the stop' }),
   wait_until: instant.nullable(),
-  consecutive_waits: z.number().int().meta({ description: 'in a row, without an answer in between' }),
-  waits_since: instant.nullable().meta({ description: 'when the first of those was' }),
+  consecutive_waits: z.number().int().meta({ description: 'waits in a row, without an answer in between' }),
+  waits_since: instant.nullable().meta({ description: 'the instant of the first of the consecutive waits' }),
   stopped_at: instant.nullable(),
-  probe_at: instant.nullable().meta({ description: 'of a stopped one: when one job may ask it again' }),
+  probe_at: instant.nullable().meta({ description: 'the instant of the next probe of a stopped provider' }),
   code: z.string().nullable(),
   message: z.string().nullable(),
   at: instant,
   probe_error: z.string().nullable().meta({
-    description: 'of a stopped one: what the last job that was let through to it met instead of an answer',
+    description: 'the error of the last probe of a stopped provider',
   }),
   probe_error_at: instant.nullable(),
 })

@@ -146,7 +146,7 @@ export const queueRoutes: readonly Route[] = [
     answer: z.object({
       queue: z.string(),
       cancelled: count.meta({ description: 'how many this request cancelled' }),
-      done: z.boolean().meta({ description: 'false: there may be more; send it again' }),
+      done: z.boolean().meta({ description: 'false: more jobs may remain; repeat the request' }),
     }),
     errors: ['not_found'],
     run: ({ engine, params, body, who }) =>

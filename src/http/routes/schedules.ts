@@ -25,8 +25,10 @@ const schedule = z
     last_occurrence: instant.nullable(),
     last_at: instant.nullable(),
     last_job: z.string().nullable(),
-    active: z.boolean().meta({ description: 'a process has this schedule; without a process it does not fire' }),
-    paused: z.boolean().meta({ description: 'its occurrences pass without a job' }),
+    active: z
+      .boolean()
+      .meta({ description: 'a process defines this schedule; without such a process no occurrence enqueues a job' }),
+    paused: z.boolean().meta({ description: 'the occurrences pass without a job' }),
   })
   .meta({ id: 'Schedule' })
 

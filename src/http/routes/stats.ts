@@ -25,7 +25,7 @@ const distribution = z
     p95_seconds: seconds,
     buckets: z
       .array(count)
-      .meta({ description: 'a count for each bound of bucket_seconds, then one for what is above' }),
+      .meta({ description: 'a count for each bound of bucket_seconds, then a count for larger values' }),
   })
   .meta({ id: 'HistoryDistribution' })
 
@@ -75,17 +75,14 @@ export const statsRoutes: readonly Route[] = [
           oldest_ready_seconds: z
             .number()
             .nullable()
-            .meta({ description: 'the wait of the oldest job that may start; null: none may' }),
+            .meta({ description: 'the waiting time of the oldest ready job; null: no job is ready' }),
         }),
       ),
       kinds: z.array(z.looseObject({ kind: z.string(), ...live })),
       oldest_ready_seconds: z.number().nullable(),
       workers: z.number().int(),
       watchdog_lag_seconds: z.number().nullable(),
-      schema_version: z
-        .number()
-        .int()
-        .meta({ description: 'of the schema retoma: the number of its newest migration' }),
+      schema_version: z.number().int().meta({ description: 'the number of the newest migration of the schema retoma' }),
       sampled_at: instant.nullable(),
     }),
     run: async ({ engine }) => statsWire(await engine.metrics.stats()),

@@ -26,11 +26,11 @@ export const tickRoutes: readonly Route[] = cronRoutes({
     'One pass of watchdog, scheduler and janitor; with work, ready jobs run too; takes ten seconds where a worker is silent',
   query: {
     work: z.string().max(20).optional().meta({
-      description: 'run ready jobs for at most this time, from 1s to 15m, such as 20s; without it no job runs',
+      description: 'run ready jobs for at most this time, from 1s to 15m, such as 20s; default: no job runs',
     }),
   },
   answer: z.object({
-    dead: ids.meta({ description: 'workers that were declared dead' }),
+    dead: ids.meta({ description: 'workers declared dead' }),
     recovered: ids,
     timed_out: ids,
     stalled: ids,

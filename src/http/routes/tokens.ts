@@ -15,7 +15,7 @@ const token = z.object({
   id: z.string(),
   user: z.string(),
   role,
-  shown: z.string().meta({ description: 'how it begins' }),
+  shown: z.string().meta({ description: 'the first characters of the token' }),
   created_at: instant,
   created_by: z.string().nullable(),
   used_at: instant.nullable().meta({ description: 'to the minute' }),
@@ -54,7 +54,12 @@ export const tokenRoutes: readonly Route[] = [
       ...pageQuery,
       user: z.string().max(500).optional(),
       role: role.optional(),
-      live: z.string().max(10).pipe(z.stringbool()).optional().meta({ description: 'only those that are not revoked' }),
+      live: z
+        .string()
+        .max(10)
+        .pipe(z.stringbool())
+        .optional()
+        .meta({ description: 'only tokens that are not revoked' }),
     }),
     answer: pageOf(token),
     errors: ['bad_option'],

@@ -14,7 +14,7 @@ const worker = z.object({
   queues: z.record(z.string(), z.number().int()),
   free_slots: z
     .record(z.string(), z.number().int())
-    .meta({ description: 'by queue: the further jobs that it could run, at its last heartbeat' }),
+    .meta({ description: 'free slots by queue, at the last heartbeat' }),
   kinds: z.array(z.string()),
   started_at: instant,
   heartbeat_age_seconds: z.number(),

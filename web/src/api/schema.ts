@@ -18,9 +18,9 @@ export type Job = {
   group_key: string | null
   state: "waiting" | "running" | "stalled" | "succeeded" | "failed" | "skipped" | "cancelled"
   priority: number
-  /** claims so far, those that cost no try included */
+  /** claims so far, with the claims that did not count as an attempt */
   attempt: number
-  /** how often it has begun */
+  /** starts of the handler so far */
   starts: number
   failures: number
   crashes: number
@@ -54,30 +54,30 @@ export type Job = {
     stack: string | null
     cause?: string
   } | null
-  /** what this list leaves out or cuts because it is large; null: nothing */
+  /** large values that this list omits or cuts; null: none */
   omitted: {
     input?: {
-      /** that it takes in the table, where a large value is compressed */
+      /** bytes of the value in the table, where large values are compressed */
       bytes: number
-      /** where the whole of it is, below where this API is mounted */
+      /** the path of the whole value, below the mount path of the API */
       href: string
     }
     result?: {
-      /** that it takes in the table, where a large value is compressed */
+      /** bytes of the value in the table, where large values are compressed */
       bytes: number
-      /** where the whole of it is, below where this API is mounted */
+      /** the path of the whole value, below the mount path of the API */
       href: string
     }
     progress?: {
-      /** that it takes in the table, where a large value is compressed */
+      /** bytes of the value in the table, where large values are compressed */
       bytes: number
-      /** where the whole of it is, below where this API is mounted */
+      /** the path of the whole value, below the mount path of the API */
       href: string
     }
     error?: {
-      /** that it takes in the table, where a large value is compressed */
+      /** bytes of the value in the table, where large values are compressed */
       bytes: number
-      /** where the whole of it is, below where this API is mounted */
+      /** the path of the whole value, below the mount path of the API */
       href: string
     }
   } | null
@@ -99,9 +99,9 @@ export type JobDetail = {
   group_key: string | null
   state: "waiting" | "running" | "stalled" | "succeeded" | "failed" | "skipped" | "cancelled"
   priority: number
-  /** claims so far, those that cost no try included */
+  /** claims so far, with the claims that did not count as an attempt */
   attempt: number
-  /** how often it has begun */
+  /** starts of the handler so far */
   starts: number
   failures: number
   crashes: number
@@ -175,7 +175,7 @@ export type JobDetail = {
     code: string | null
     message: string | null
     worker: string | null
-    /** kept of the last one only */
+    /** kept for the last attempt only */
     started_at: string | null
     ended_at: string | null
   })[]
@@ -224,7 +224,7 @@ export type CheckpointValue = {
 
 export type JobLogLine = {
   attempt: number
-  /** number of the line in its attempt; at most the last 200 are kept */
+  /** number of the line in the attempt; the last 200 lines are kept */
   n: number
   /** ISO 8601, UTC */
   at: string
@@ -248,9 +248,9 @@ export type Explanation = {
 export type BulkActionResult = {
   /** how many this request moved; on a dry run, how many match */
   changed: number
-  /** of a retry: those whose key another job has by now */
+  /** of a retry: jobs left unchanged, because another job has their key */
   conflicts: number
-  /** false: there may be more; send it again, a retry with `after` as `next` says */
+  /** false: more jobs may match; repeat the request, for a retry with `next` as `after` */
   done: boolean
   next: string | null
 }
@@ -258,7 +258,7 @@ export type BulkActionResult = {
 export type JobActionResult = {
   id: string
   state: "waiting" | "running" | "stalled" | "succeeded" | "failed" | "skipped" | "cancelled"
-  /** false: it was so already */
+  /** false: the action had nothing to change */
   changed: boolean
 }
 
@@ -269,7 +269,7 @@ export type Batch = {
   kind: string
   queue: string
   state: "submitting" | "waiting" | "running" | "paused" | "stalled" | "succeeded" | "completed_with_failures" | "failed" | "cancelled"
-  /** why it is paused, stalled or failed: a code and its facts */
+  /** the reason of a paused, stalled or failed batch: a code with facts */
   reason: {
     code: string
   } | null
@@ -282,7 +282,7 @@ export type Batch = {
   failed: number
   skipped: number
   cancelled: number
-  /** of a hundred, how many are final; null: it has no items */
+  /** percentage of items in a final state; null: the batch has no items */
   percent: number | null
   /** items a second, lately */
   rate: number | null
@@ -292,7 +292,7 @@ export type Batch = {
   last_ref: string | null
   resumes: number
   max_resumes: number
-  /** how far into its list the submit has come */
+  /** items that the submit has sent so far */
   items_received: number
   /** a cascade over the items is under way */
   following: boolean
@@ -326,30 +326,30 @@ export type Failure = {
   /** for operators and admins; null for viewers */
   stack: string | null
   cause: string
-  /** what this list leaves out or cuts because it is large; null: nothing */
+  /** large values that this list omits or cuts; null: none */
   omitted: {
     input?: {
-      /** that it takes in the table, where a large value is compressed */
+      /** bytes of the value in the table, where large values are compressed */
       bytes: number
-      /** where the whole of it is, below where this API is mounted */
+      /** the path of the whole value, below the mount path of the API */
       href: string
     }
     result?: {
-      /** that it takes in the table, where a large value is compressed */
+      /** bytes of the value in the table, where large values are compressed */
       bytes: number
-      /** where the whole of it is, below where this API is mounted */
+      /** the path of the whole value, below the mount path of the API */
       href: string
     }
     progress?: {
-      /** that it takes in the table, where a large value is compressed */
+      /** bytes of the value in the table, where large values are compressed */
       bytes: number
-      /** where the whole of it is, below where this API is mounted */
+      /** the path of the whole value, below the mount path of the API */
       href: string
     }
     error?: {
-      /** that it takes in the table, where a large value is compressed */
+      /** bytes of the value in the table, where large values are compressed */
       bytes: number
-      /** where the whole of it is, below where this API is mounted */
+      /** the path of the whole value, below the mount path of the API */
       href: string
     }
   } | null
@@ -359,12 +359,12 @@ export type Failure = {
 export type FailureGroup = {
   cause: string
   count: number
-  /** there are more than are counted */
+  /** the count is a lower bound */
   more: boolean
   code: string | null
-  /** of one of them */
+  /** the message of a failure of the group */
   message: string | null
-  /** of some of them */
+  /** refs of some items of the group */
   refs: (string)[]
   last_at: string | null
 }
@@ -431,9 +431,9 @@ export type Schedule = {
   last_occurrence: string | null
   last_at: string | null
   last_job: string | null
-  /** a process has this schedule; without a process it does not fire */
+  /** a process defines this schedule; without such a process no occurrence enqueues a job */
   active: boolean
-  /** its occurrences pass without a job */
+  /** the occurrences pass without a job */
   paused: boolean
 }
 
@@ -445,9 +445,9 @@ export type Guard = {
     running: (string | null)[]
   }
   signal: (string)[]
-  /** what a lost row gets; now() is the instant of the mark */
+  /** the values that the guard writes to a lost row; now() is the instant of the mark */
   set: { [name: string]: string | null }
-  /** of the job that is made for each row */
+  /** the kind of the job that the guard enqueues for each row */
   kind: string | null
   after_ms: number
   every_ms: number
@@ -468,7 +468,7 @@ export type GuardRun = {
   name: string
   table: string
   dry_run: boolean
-  /** on a dry run, rows that would be */
+  /** on a dry run, rows that would be marked */
   marked: number
   rows: ({
     /** the row's key, as it is in its table */
@@ -513,7 +513,7 @@ export type HistoryDistribution = {
   p50_seconds: number | null
   /** null: nothing was measured */
   p95_seconds: number | null
-  /** a count for each bound of bucket_seconds, then one for what is above */
+  /** a count for each bound of bucket_seconds, then a count for larger values */
   buckets: (number)[]
 }
 
@@ -559,9 +559,9 @@ export type FailureCause = {
   cause: string
   count: number
   code: string | null
-  /** of the newest of them */
+  /** of the newest failure of the cause */
   message: string
-  /** the newest of them */
+  /** the newest job of the cause */
   job: string
   queues: (string)[]
   kinds: (string)[]
@@ -1388,9 +1388,9 @@ export interface Operations {
       /** ISO 8601, with Z or an offset */
       run_at?: string
       delay_seconds?: number
-      /** the tenant or user it belongs to */
+      /** the tenant or user of the job */
       group_key?: string
-      /** your own code for it */
+      /** your own code for the job */
       ref?: string
       /** an existing queue, in place of the queue of the kind */
       queue?: string
@@ -1405,7 +1405,7 @@ export interface Operations {
       }
       /** in place of the timeout of the kind */
       timeout_seconds?: number
-      /** how long it stays after its end: for every final state, or by final state */
+      /** the retention after the final state: one value, or a value for each final state */
       retention_seconds?: number | {
         succeeded?: number
         failed?: number
@@ -1422,9 +1422,9 @@ export interface Operations {
       /** ISO 8601, with Z or an offset */
       run_at?: string
       delay_seconds?: number
-      /** the tenant or user it belongs to */
+      /** the tenant or user of the job */
       group_key?: string
-      /** your own code for it */
+      /** your own code for the job */
       ref?: string
       /** an existing queue, in place of the queue of the kind */
       queue?: string
@@ -1439,7 +1439,7 @@ export interface Operations {
       }
       /** in place of the timeout of the kind */
       timeout_seconds?: number
-      /** how long it stays after its end: for every final state, or by final state */
+      /** the retention after the final state: one value, or a value for each final state */
       retention_seconds?: number | {
         succeeded?: number
         failed?: number
@@ -1457,9 +1457,9 @@ export interface Operations {
         /** ISO 8601, with Z or an offset */
         run_at?: string
         delay_seconds?: number
-        /** the tenant or user it belongs to */
+        /** the tenant or user of the job */
         group_key?: string
-        /** your own code for it */
+        /** your own code for the job */
         ref?: string
         /** an existing queue, in place of the queue of the kind */
         queue?: string
@@ -1474,7 +1474,7 @@ export interface Operations {
         }
         /** in place of the timeout of the kind */
         timeout_seconds?: number
-        /** how long it stays after its end: for every final state, or by final state */
+        /** the retention after the final state: one value, or a value for each final state */
         retention_seconds?: number | {
           succeeded?: number
           failed?: number
@@ -1485,13 +1485,13 @@ export interface Operations {
     }
     answer: {
       id: string
-      /** false: a job with this key was there already, and this is it */
+      /** false: the job already existed with this key */
       created: boolean
       state: "waiting" | "running" | "stalled" | "succeeded" | "failed" | "skipped" | "cancelled"
     } | {
       items: ({
         id: string
-        /** false: a job with this key was there already, and this is it */
+        /** false: the job already existed with this key */
         created: boolean
         state: "waiting" | "running" | "stalled" | "succeeded" | "failed" | "skipped" | "cancelled"
       })[]
@@ -1573,7 +1573,7 @@ export interface Operations {
       error?: string
       /** these jobs; with state alone */
       ids?: (string)[]
-      /** true: counts the jobs that match, and changes nothing */
+      /** true: counts the matching jobs, and changes nothing */
       dry_run?: boolean
     }
     answer: BulkActionResult
@@ -1597,7 +1597,7 @@ export interface Operations {
       ids?: (string)[]
       /** the `next` of the request before */
       after?: string
-      /** true: counts the jobs that match, and changes nothing */
+      /** true: counts the matching jobs, and changes nothing */
       dry_run?: boolean
     }
     answer: BulkActionResult
@@ -1621,7 +1621,7 @@ export interface Operations {
       ids?: (string)[]
       /** the `next` of the request before */
       after?: string
-      /** true: counts the jobs that match, and changes nothing */
+      /** true: counts the matching jobs, and changes nothing */
       dry_run?: boolean
     }
     answer: BulkActionResult
@@ -1663,9 +1663,9 @@ export interface Operations {
   'POST /api/v1/batches': {
     role: 'operator'
     body: {
-      /** of a batch that the engine was made with */
+      /** the name of a batch definition of the engine */
       name: string
-      /** the inputs of its jobs */
+      /** the inputs of the jobs */
       items: (unknown)[]
       /** your own codes, one for each item, such as documents' names */
       refs?: (string)[]
@@ -1691,7 +1691,7 @@ export interface Operations {
       }
       /** in place of the timeout of the kind */
       timeout_seconds?: number
-      /** how long it stays after its end: for every final state, or by final state */
+      /** the retention after the final state: one value, or a value for each final state */
       retention_seconds?: number | {
         succeeded?: number
         failed?: number
@@ -1701,10 +1701,10 @@ export interface Operations {
     }
     answer: {
       id: string
-      /** false: a batch with this key was there already */
+      /** false: the batch already existed with this key */
       created: boolean
       total: number
-      /** items that another job with the same key stands for */
+      /** items without a new job, because another job has the key */
       duplicates: number
     }
   }
@@ -1752,7 +1752,7 @@ export interface Operations {
     answer: {
       id: string
       total: number
-      /** items that a cell stands for; 1: a cell is an item */
+      /** items of a cell; 1: a cell is an item */
       items_per_cell: number
       /** letters of a cell */
       samples_per_cell: number
@@ -1814,7 +1814,7 @@ export interface Operations {
       state: "submitting" | "waiting" | "running" | "paused" | "stalled" | "succeeded" | "completed_with_failures" | "failed" | "cancelled"
       /** by this call */
       changed: boolean
-      /** items that are not final and go on */
+      /** items without a final state, which continue */
       resumed: number
     }
   }
@@ -1823,7 +1823,7 @@ export interface Operations {
     role: 'operator'
     params: { id: string }
     body: {
-      /** as failures/causes names it */
+      /** a cause from failures/causes */
       cause?: string
     }
     answer: {
@@ -1925,7 +1925,7 @@ export interface Operations {
       queue: string
       /** how many this request cancelled */
       cancelled: number
-      /** false: there may be more; send it again */
+      /** false: more jobs may remain; repeat the request */
       done: boolean
     }
   }
@@ -2009,7 +2009,7 @@ export interface Operations {
         pid: number
         version: string
         queues: { [name: string]: number }
-        /** by queue: the further jobs that it could run, at its last heartbeat */
+        /** free slots by queue, at the last heartbeat */
         free_slots: { [name: string]: number }
         kinds: (string)[]
         /** ISO 8601, UTC */
@@ -2041,21 +2041,21 @@ export interface Operations {
       items: ({
         name: string
         state: "open" | "waiting" | "stopped"
-        /** of the jobs that met it waiting or stopped */
+        /** kinds of the jobs that met the wait or the stop */
         kinds: (string)[]
         wait_until: string | null
-        /** in a row, without an answer in between */
+        /** waits in a row, without an answer in between */
         consecutive_waits: number
-        /** when the first of those was */
+        /** the instant of the first of the consecutive waits */
         waits_since: string | null
         stopped_at: string | null
-        /** of a stopped one: when one job may ask it again */
+        /** the instant of the next probe of a stopped provider */
         probe_at: string | null
         code: string | null
         message: string | null
         /** ISO 8601, UTC */
         at: string
-        /** of a stopped one: what the last job that was let through to it met instead of an answer */
+        /** the error of the last probe of a stopped provider */
         probe_error: string | null
         probe_error_at: string | null
       })[]
@@ -2160,7 +2160,7 @@ export interface Operations {
         scheduled: number
         running: number
         stalled: number
-        /** the wait of the oldest job that may start; null: none may */
+        /** the waiting time of the oldest ready job; null: no job is ready */
         oldest_ready_seconds: number | null
       })[]
       kinds: ({
@@ -2173,7 +2173,7 @@ export interface Operations {
       oldest_ready_seconds: number | null
       workers: number
       watchdog_lag_seconds: number | null
-      /** of the schema retoma: the number of its newest migration */
+      /** the number of the newest migration of the schema retoma */
       schema_version: number
       sampled_at: string | null
     }
@@ -2290,7 +2290,7 @@ export interface Operations {
     role: 'open'
     answer: undefined
   }
-  /** Gets the user and the role of the request, and what the server runs */
+  /** Gets the user, the role and the kind of credential of the request */
   'GET /api/v1/me': {
     role: 'viewer'
     answer: {
@@ -2308,7 +2308,7 @@ export interface Operations {
         id: string
         user: string
         role: "viewer" | "operator" | "admin"
-        /** how it begins */
+        /** the first characters of the token */
         shown: string
         /** ISO 8601, UTC */
         created_at: string
@@ -2331,7 +2331,7 @@ export interface Operations {
       id: string
       user: string
       role: "viewer" | "operator" | "admin"
-      /** how it begins */
+      /** the first characters of the token */
       shown: string
       /** ISO 8601, UTC */
       created_at: string
@@ -2351,7 +2351,7 @@ export interface Operations {
       id: string
       user: string
       role: "viewer" | "operator" | "admin"
-      /** how it begins */
+      /** the first characters of the token */
       shown: string
       /** ISO 8601, UTC */
       created_at: string
@@ -2370,7 +2370,7 @@ export interface Operations {
       id: string
       user: string
       role: "viewer" | "operator" | "admin"
-      /** how it begins */
+      /** the first characters of the token */
       shown: string
       /** ISO 8601, UTC */
       created_at: string
@@ -2386,7 +2386,7 @@ export interface Operations {
     role: 'cron'
     query: { secret?: string; work?: string }
     answer: {
-      /** workers that were declared dead */
+      /** workers declared dead */
       dead: (string)[]
       recovered: (string)[]
       timed_out: (string)[]
@@ -2416,7 +2416,7 @@ export interface Operations {
     role: 'cron'
     query: { secret?: string; work?: string }
     answer: {
-      /** workers that were declared dead */
+      /** workers declared dead */
       dead: (string)[]
       recovered: (string)[]
       timed_out: (string)[]
@@ -2441,7 +2441,7 @@ export interface Operations {
       } | null
     }
   }
-  /** Who is asking, the systems of this server, and its version and time */
+  /** Gets the principal of the request, and the systems, the version and the time of the server */
   'GET /api/v1/session': {
     role: 'viewer'
     answer: {
@@ -2454,7 +2454,7 @@ export interface Operations {
       now: string
       systems: ({
         name: string
-        /** the path of its page, below the base path */
+        /** the path of the page of the system, below the base path */
         page: string | null
         simulated: (string)[]
       })[]

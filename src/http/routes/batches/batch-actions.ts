@@ -53,7 +53,7 @@ export const batchActionRoutes: readonly Route[] = [
     name: 'resumeBatch',
     summary: 'Resumes a paused or a stalled batch; a resume of a stalled batch is counted',
     errors: ['resumes_spent', 'batch_cancelled', 'batch_state'],
-    more: { resumed: count.meta({ description: 'items that are not final and go on' }) },
+    more: { resumed: count.meta({ description: 'items without a final state, which continue' }) },
     apply: ({ engine, by, id }) => engine.batches.resume(id, by),
   }),
   actionRoute({

@@ -117,7 +117,7 @@ export const batchItemRoutes: readonly Route[] = [
     answer: z.object({
       id: z.string(),
       total: z.number().int(),
-      items_per_cell: z.number().meta({ description: 'items that a cell stands for; 1: a cell is an item' }),
+      items_per_cell: z.number().meta({ description: 'items of a cell; 1: a cell is an item' }),
       samples_per_cell: z.number().int().meta({ description: 'letters of a cell' }),
       states: z.string().meta({
         description:

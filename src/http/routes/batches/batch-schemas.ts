@@ -10,7 +10,7 @@ export const batchState = z.enum(batchStates)
 export const cause = z
   .string()
   .regex(/^[0-9a-f]{0,40}$/)
-  .meta({ description: 'as failures/causes names it' })
+  .meta({ description: 'a cause from failures/causes' })
 
 const count = z.number().int()
 
@@ -25,7 +25,7 @@ export const batch = z
     reason: z
       .looseObject({ code: z.string() })
       .nullable()
-      .meta({ description: 'why it is paused, stalled or failed: a code and its facts' }),
+      .meta({ description: 'the reason of a paused, stalled or failed batch: a code with facts' }),
     priority: count,
     total: count,
     waiting: count,
@@ -35,14 +35,17 @@ export const batch = z
     failed: count,
     skipped: count,
     cancelled: count,
-    percent: z.number().nullable().meta({ description: 'of a hundred, how many are final; null: it has no items' }),
+    percent: z
+      .number()
+      .nullable()
+      .meta({ description: 'percentage of items in a final state; null: the batch has no items' }),
     rate: z.number().nullable().meta({ description: 'items a second, lately' }),
     eta_seconds: z.number().nullable(),
     progress_at: instant.nullable().meta({ description: 'when the last attempt of an item ended' }),
     last_ref: z.string().nullable(),
     resumes: count,
     max_resumes: count,
-    items_received: count.meta({ description: 'how far into its list the submit has come' }),
+    items_received: count.meta({ description: 'items that the submit has sent so far' }),
     following: z.boolean().meta({ description: 'a cascade over the items is under way' }),
     complete_job: z.string().nullable(),
     created_at: instant,
@@ -68,10 +71,10 @@ export const failureGroup = z
   .object({
     cause: z.string(),
     count,
-    more: z.boolean().meta({ description: 'there are more than are counted' }),
+    more: z.boolean().meta({ description: 'the count is a lower bound' }),
     code: z.string().nullable(),
-    message: z.string().nullable().meta({ description: 'of one of them' }),
-    refs: z.array(z.string()).meta({ description: 'of some of them' }),
+    message: z.string().nullable().meta({ description: 'the message of a failure of the group' }),
+    refs: z.array(z.string()).meta({ description: 'refs of some items of the group' }),
     last_at: instant.nullable(),
   })
   .meta({ id: 'FailureGroup' })

@@ -24,8 +24,8 @@ const mostItems = 100_000
 const text = z.string().min(1).max(500)
 
 const submit = z.strictObject({
-  name: z.string().min(1).max(100).meta({ description: 'of a batch that the engine was made with' }),
-  items: z.array(z.unknown()).max(mostItems).meta({ description: 'the inputs of its jobs' }),
+  name: z.string().min(1).max(100).meta({ description: 'the name of a batch definition of the engine' }),
+  items: z.array(z.unknown()).max(mostItems).meta({ description: 'the inputs of the jobs' }),
   refs: z
     .array(text)
     .max(mostItems)
@@ -54,9 +54,9 @@ const submit = z.strictObject({
 
 const submitted = z.object({
   id: z.string(),
-  created: z.boolean().meta({ description: 'false: a batch with this key was there already' }),
+  created: z.boolean().meta({ description: 'false: the batch already existed with this key' }),
   total: z.number().int(),
-  duplicates: z.number().int().meta({ description: 'items that another job with the same key stands for' }),
+  duplicates: z.number().int().meta({ description: 'items without a new job, because another job has the key' }),
 })
 
 /** Throws 404 also for the id of a job. */

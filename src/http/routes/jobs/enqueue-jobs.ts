@@ -34,8 +34,8 @@ const order = z.strictObject({
     .min(0)
     .max(longestDuration / 1000)
     .optional(),
-  group_key: text.optional().meta({ description: 'the tenant or user it belongs to' }),
-  ref: text.optional().meta({ description: 'your own code for it' }),
+  group_key: text.optional().meta({ description: 'the tenant or user of the job' }),
+  ref: text.optional().meta({ description: 'your own code for the job' }),
   queue: z
     .string()
     .min(1)
@@ -50,7 +50,7 @@ const orders = z.array(order).min(1).max(most)
 
 const made = z.object({
   id: z.string(),
-  created: z.boolean().meta({ description: 'false: a job with this key was there already, and this is it' }),
+  created: z.boolean().meta({ description: 'false: the job already existed with this key' }),
   state: jobState,
 })
 const madeMany = z.object({ items: z.array(made), created: z.number().int(), duplicates: z.number().int() })

@@ -52,15 +52,18 @@ const filter = {
   ids: z.array(z.string().max(100)).min(1).max(1000).optional().meta({ description: 'these jobs; with state alone' }),
 }
 
-const dryRun = z.boolean().optional().meta({ description: 'true: counts the jobs that match, and changes nothing' })
+const dryRun = z.boolean().optional().meta({ description: 'true: counts the matching jobs, and changes nothing' })
 
 const bulkActionResult = z
   .object({
     changed: z.number().int().meta({ description: 'how many this request moved; on a dry run, how many match' }),
-    conflicts: z.number().int().meta({ description: 'of a retry: those whose key another job has by now' }),
+    conflicts: z
+      .number()
+      .int()
+      .meta({ description: 'of a retry: jobs left unchanged, because another job has their key' }),
     done: z
       .boolean()
-      .meta({ description: 'false: there may be more; send it again, a retry with `after` as `next` says' }),
+      .meta({ description: 'false: more jobs may match; repeat the request, for a retry with `next` as `after`' }),
     next: z.string().nullable(),
   })
   .meta({ id: 'BulkActionResult' })

@@ -17,8 +17,8 @@ export const error = z.looseObject({
 })
 
 const whole = z.object({
-  bytes: z.number().int().meta({ description: 'that it takes in the table, where a large value is compressed' }),
-  href: z.string().meta({ description: 'where the whole of it is, below where this API is mounted' }),
+  bytes: z.number().int().meta({ description: 'bytes of the value in the table, where large values are compressed' }),
+  href: z.string().meta({ description: 'the path of the whole value, below the mount path of the API' }),
 })
 
 /** In a list, a value of more than 2,000 bytes is null, and the message and the stack of an error are cut. */
@@ -26,7 +26,7 @@ export const omitted = z
   .object({ input: whole, result: whole, progress: whole, error: whole })
   .partial()
   .nullable()
-  .meta({ description: 'what this list leaves out or cuts because it is large; null: nothing' })
+  .meta({ description: 'large values that this list omits or cuts; null: none' })
 
 const durationSeconds = z.number().min(0)
 
@@ -57,8 +57,8 @@ export const job = z
     group_key: z.string().nullable(),
     state: jobState,
     priority: z.number().int(),
-    attempt: z.number().int().meta({ description: 'claims so far, those that cost no try included' }),
-    starts: z.number().int().meta({ description: 'how often it has begun' }),
+    attempt: z.number().int().meta({ description: 'claims so far, with the claims that did not count as an attempt' }),
+    starts: z.number().int().meta({ description: 'starts of the handler so far' }),
     failures: z.number().int(),
     crashes: z.number().int(),
     restarts: z.number().int(),
@@ -91,7 +91,7 @@ const attempt = z.object({
   code: z.string().nullable(),
   message: z.string().nullable(),
   worker: z.string().nullable(),
-  started_at: instant.nullable().meta({ description: 'kept of the last one only' }),
+  started_at: instant.nullable().meta({ description: 'kept for the last attempt only' }),
   ended_at: instant.nullable(),
 })
 
@@ -122,7 +122,7 @@ export const checkpointValue = checkpoint
 export const logLine = z
   .object({
     attempt: z.number().int(),
-    n: z.number().int().meta({ description: 'number of the line in its attempt; at most the last 200 are kept' }),
+    n: z.number().int().meta({ description: 'number of the line in the attempt; the last 200 lines are kept' }),
     at: instant,
     level: z.enum(['info', 'warn', 'error']),
     message: z.string(),
@@ -147,5 +147,9 @@ export const skipBody = z.strictObject({ reason: z.string().min(1).max(1000).opt
 export const noReason = localized('no reason was given', 'sem motivo informado')
 
 export const jobActionResult = z
-  .object({ id: z.string(), state: jobState, changed: z.boolean().meta({ description: 'false: it was so already' }) })
+  .object({
+    id: z.string(),
+    state: jobState,
+    changed: z.boolean().meta({ description: 'false: the action had nothing to change' }),
+  })
   .meta({ id: 'JobActionResult' })

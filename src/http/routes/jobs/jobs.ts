@@ -22,7 +22,7 @@ const listQuery = z.strictObject({
   queue: text.optional(),
   group_key: text.optional(),
   ref: text.optional(),
-  key: text.optional().meta({ description: 'the job that holds it, of each kind' }),
+  key: text.optional().meta({ description: 'the job with this unique key, of each kind' }),
   batch_id: text.optional().meta({ description: 'with state alone; oldest first' }),
   created_before: anyInstant.optional(),
   created_after: anyInstant.optional(),
