@@ -46,7 +46,7 @@ test('every source file keeps to the import arrows and to the homes of SQL, time
 const plainWords = ['quotes', 'documents', 'planner']
 const nameOf = (app: string) => (plainWords.includes(app) ? `(?<=[/'])${app}(?=['/])|${app}\\.\\w+` : app)
 
-/** The systems, the services that they ask, and what they need. */
+/** The names of the systems and of their services and packages. */
 const words = [
   ...appNames.map(nameOf),
   'openrouter',

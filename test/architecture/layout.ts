@@ -77,7 +77,7 @@ function largeFolders(files: Map<string, string>): string[] {
 /** Named after a resource or a command, which is often the name of its capability. */
 const namedAfterOthers = /^src\/(?:http\/routes|cli\/commands)\//
 
-/** A name has one meaning: two files of one name are layers of one capability. */
+/** Two files with the same name must be layers of one capability. */
 function namesakes(files: Map<string, string>): string[] {
   const byName = new Map<string, string[]>()
   for (const path of files.keys()) {

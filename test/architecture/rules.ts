@@ -140,7 +140,7 @@ export function brokenRules(files: Map<string, string>, packages: Packages): str
 }
 
 const wholeParts = ['http', 'cli', 'settings', 'testing', 'embedded-postgres']
-/** Folders of a capability that are parts of their own. */
+/** Folders of a capability that form a separate part. */
 const ownParts = ['model', 'sql', 'child', 'values']
 
 /**

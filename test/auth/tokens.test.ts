@@ -178,7 +178,7 @@ test('RETOMA_ADMIN_TOKEN is kept once, and a changed value takes the place of th
   expect(await internalsOf(engine).findToken(old!, here)).toBeNull()
   expect(await internalsOf(engine).findToken(changed!, here)).toMatchObject({ role: 'admin' })
   expect(await internalsOf(engine).findToken(own.token, here)).not.toBeNull()
-  // The old one stays revoked, and a process that still brings it takes nothing from the new one.
+  // The old token stays revoked, and a process with the old token cannot remove the new token.
   await internalsOf(engine).keepAdminToken(old!)
   expect(await internalsOf(engine).findToken(old!, here)).toBeNull()
   expect(await internalsOf(engine).findToken(changed!, here)).not.toBeNull()

@@ -32,7 +32,7 @@ async function world() {
 }
 type World = Awaited<ReturnType<typeof world>>
 
-/** A batch of three in a state: one has succeeded, one failed, one waits; where that can be. */
+/** A batch of three items in a given state: one succeeded, one failed, one waiting, if the state allows. */
 async function batchIn(state: BatchState, { engine, run, db, clock }: World): Promise<string> {
   const submit = async (items: number[], maxResumes = 3) => (await engine.submit(define(maxResumes), items, later)).id
   switch (state) {
@@ -419,7 +419,7 @@ test('the progress time of a batch is the end of its last attempt, of one that f
     }
     expect(await progress()).toEqual({ progressAt: null, lastRef: null })
     const begun = clock.now().getTime()
-    // One worker: what a worker ends is counted in one row.
+    // One worker, so that all outcomes are counted in a single row.
     const worker = await internalsOf(engine).begin({}, 'by hand')
     for (let n = 0; n < 3; n++) {
       await worker.drain()

@@ -76,7 +76,7 @@ test('a batch whose rows cannot follow does not keep others from ending', async 
   await run()
   const other = await engine.submit(batch, [0])
   await withClient(databaseUrl, async client => {
-    // Rows of it that no statement can move, and another's end that nobody has asked about.
+    // Rows of the batch that no statement can change, and another batch whose end is not checked yet.
     await client.query(
       `update retoma.batch set cascade = 'retry', cascade_place = '', cascade_id = 0, cascade_at = now() + interval '10 years' where id = ${stuck.id}`,
     )

@@ -1,4 +1,4 @@
-/** A batch's own stream: what goes wrong in it, what is done to it, how far it is; until it is over. */
+/** The stream of a batch: failures, actions and progress, until the end of the batch. */
 import { describe, expect, test } from 'vitest'
 import {
   days,
@@ -111,7 +111,7 @@ describe('progress', () => {
     await until(() => stream.seen.length === 2)
     for (let n = 0; n < 40; n++) {
       await t.sql(more(t.id))
-      // Another that comes makes the feed look at once; for those who are there it is too soon.
+      // A new reader makes the feed poll at once; for the other readers the poll is early.
       if (n % 8 === 0) await take(t, t.engine.events({ batch: t.id }), 1)
       await t.clock.advance(milliseconds(50))
     }
@@ -261,7 +261,7 @@ describe('its states are a chain, each reported once and in order,', () => {
     'running -> succeeded',
   ]
 
-  /** A batch that is seen while it is submitted, and what is done to it after that. */
+  /** Events of a batch during its submit, and of the actions afterwards. */
   async function seenEarly() {
     const t = await engineOf({ batches: [checks] })
     const came = gate()
@@ -312,7 +312,7 @@ describe('its states are a chain, each reported once and in order,', () => {
     await t.submitted()
     await t.act()
     await t.run()
-    // One event at a time: it goes away after each.
+    // The reader takes one event at a time and disconnects after each event.
     for (;;) {
       const stream = t.events(found2.at(-1)!.position)
       const [next] = await take(t, stream, 1)

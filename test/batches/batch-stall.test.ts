@@ -25,7 +25,7 @@ import { settleJobs } from '../../src/worker/sql/settle.ts'
 import { auditBatches } from '../support/batches.ts'
 import { aborted, engineOf, gate, timePasses, until } from '../support/engine.ts'
 
-/** Never ends, unless its signal aborts it; notes who began. */
+/** Never ends, unless the signal aborts; records the started attempts. */
 function hanging(given: { onStall?: PolicyAction } = {}) {
   const begun: string[] = []
   const ended: string[] = []

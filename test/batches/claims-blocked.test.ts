@@ -1,4 +1,4 @@
-/** What a worker does with jobs of a batch that is held, and with those it holds itself. */
+/** Claims of a paused batch are blocked: a worker claims no job of the batch, and returns the claimed jobs that have not started. */
 import { describe, expect, test } from 'vitest'
 import type { Statement } from '../../src/database/db.ts'
 import { seconds } from '../../src/index.ts'
@@ -75,7 +75,7 @@ describe('of a batch', () => {
     await enqueueMany(300)
     worker.wake()
     await until(() => runs.length === 300)
-    // Whatever looks after those that were claimed ahead has looked.
+    // The loop that releases prefetched jobs has run.
     await clock.advance(seconds(1))
     await asleep()
     blocked = true

@@ -6,7 +6,7 @@ import { type AnyJob, defineBatch, defineJob, hours, milliseconds, minutes, seco
 import type { TestEngine } from '../../src/testing/index.ts'
 import { aborted, engineWith, timePasses, until } from '../support/engine.ts'
 
-/** Looks at it every second until it is so; answers how long that took. */
+/** Polls every second until the condition holds; returns the elapsed time. */
 async function timeTo({ engine, clock }: TestEngine, id: string, state: string, atLeast: number): Promise<number> {
   const begun = clock.elapsed()
   await clock.advance(milliseconds(atLeast - seconds(2)))

@@ -215,7 +215,7 @@ test('a claim is atomic with its transaction: one whose connection is lost befor
   const wants = [{ queue: 'q', want: 1 }]
   const mine = await claimJobs({ run } as unknown as Db, { wants, kinds: ['k'], worker: 'w' }, at(1))
   expect(mine.map(each => each.id)).toEqual([id])
-  // Nobody sees that claim, and nobody waits for it either: the row is locked, and is passed by.
+  // No other transaction sees the claim or waits for the claim: SKIP LOCKED skips the locked row.
   expect(await store.job(id)).toMatchObject({ state: 'waiting', attempt: 0, worker_id: null })
   expect(await claimJobs(store.db, { wants, kinds: ['k'], worker: 'other' }, at(1))).toEqual([])
   const { rows } = await client.query('select pg_backend_pid() as pid')

@@ -1,4 +1,4 @@
-/** How a worker runs jobs that may have killed a process: apart, alone, at most two at a time, and nobody starves. */
+/** Jobs under crash suspicion run apart or alone, at most two at a time, and no other job starves. */
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { defineJob, type Isolation, seconds } from '../../src/index.ts'
 import { IsolationMode } from '../../src/isolation/isolation-mode.ts'

@@ -1,4 +1,4 @@
-/** How arguments are read, and what is said when they cannot be. */
+/** The command line parses its arguments, and names each argument that it cannot parse. */
 import { expect, test } from 'vitest'
 import { duration, instant, json, queueSizes, state, wholeNumber } from '../../src/cli/arguments.ts'
 import { isRetomaError } from '../../src/errors/errors.ts'

@@ -1,4 +1,4 @@
-/** What `batch show --watch` shows as time passes, on a clock and a terminal of the test's own. */
+/** `batch show --watch` on a virtual clock and a terminal of the test: the screen after each poll. */
 import { expect, test } from 'vitest'
 import { drawnOn, printedBy, watchBatch } from '../../src/cli/commands/batch/batch-watch.ts'
 import { messagesIn } from '../../src/cli/messages/index.ts'
@@ -63,7 +63,7 @@ function voiceOf({ language = 'en' as 'en' | 'pt', json = false } = {}) {
   return { voice: output, out, notes }
 }
 
-/** A watch that finds these, one a second; the last of them again and again. */
+/** A watch that reads these batches, one a second; the last batch repeats. */
 function watching(found: (BatchView | Error)[], options: { columns?: number; rows?: number; pipe?: Output } = {}) {
   const clock = new VirtualClock(start)
   const asking = new AbortController()

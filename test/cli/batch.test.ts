@@ -62,7 +62,7 @@ async function submitted(items: Item[]): Promise<string> {
 
 const good = (count: number): Item[] => Array.from({ length: count }, (_, n) => ({ n }))
 
-/** Two items for one cause, one for another, three that do well. */
+/** Two items fail for one cause, one item for another cause, three items succeed. */
 const mixed = (): Item[] => [
   ...good(3),
   { n: 3, bad: 'provider answered 500 for "A-3"' },

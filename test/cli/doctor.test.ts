@@ -1,4 +1,4 @@
-/** `retoma doctor` as people run it, on databases that each have something wrong with them. */
+/** `retoma doctor` on the command line, on databases with a problem each. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
@@ -40,7 +40,7 @@ test('a sound database: exit 0, whatever is only a warning', async () => {
   const { code, stdout } = await run(['doctor'], { folder: folderWith(), env: { DATABASE_URL: well.url } })
   expect(code).toBe(0)
   expect(stdout).toMatch(/^ok +settings: every setting is usable\nok +database: the database at \S+ \S+ answers\n/)
-  // The server of these tests is one that nobody will miss.
+  // The server of the tests runs without fsync, because its data need not survive.
   expect(stdout).toMatch(/^warning +durability: off: .*fsync/m)
   expect(stdout).toMatch(/^ok +listen: notifications arrive/m)
   expect(stdout).toMatch(/^failures: 0, warnings: 1\n$/m)

@@ -1,4 +1,4 @@
-/** `retoma init` over a database that is there: what it proposes, and that nothing happens until somebody says so. */
+/** `retoma init` with an existing database: the proposed guards, and no change before a confirmation. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'

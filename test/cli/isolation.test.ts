@@ -1,4 +1,4 @@
-/** The built program with handlers in processes of their own, in TypeScript, and what it shows of one that died. */
+/** The built program with isolated TypeScript handlers, and its report about a crashed child. */
 import { expect, onTestFinished, test } from 'vitest'
 import { migratedDatabase } from '../support/database.ts'
 import { answer, folderWith, run, start } from './support.ts'

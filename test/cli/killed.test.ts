@@ -1,7 +1,4 @@
-/**
- * What the README promises about workers that are killed: really killed, by SIGKILL, and judged by the instants that the
- * database has written down.
- */
+/** Workers killed with SIGKILL, as the README promises: the instants in the database are the evidence. */
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
@@ -103,7 +100,7 @@ async function killWithoutSupervisor() {
     if (rows[0] !== undefined) checks.add(rows[0].at)
     return checks.size
   }
-  // It watches before the worker is there: what it finds it finds by the beat.
+  // The watchdog starts before the worker, so only the heartbeat reveals the dead worker.
   await until(async () => (await checked()) > 0)
   const folder = folderWith({ 'retoma.config.ts': config }, 'file')
   const worker = start(['worker', '--no-supervise'], { folder, env: { DATABASE_URL: url } })

@@ -1,4 +1,4 @@
-/** Which language is spoken, and that both can say the same. */
+/** The choice of the language, and equal messages in both languages. */
 import { expect, test } from 'vitest'
 import { languageOf, messagesIn } from '../../src/cli/messages/index.ts'
 

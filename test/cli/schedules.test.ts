@@ -1,4 +1,7 @@
-/** Schedules as people run them: one `up` that fires them, killed and started again, and commands beside it. The order matters. */
+/**
+ * Schedules over the command line: a process of `up` that is killed and started again, and commands beside the process. The order of the
+ * tests matters.
+ */
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { TestDatabase } from '../../src/testing/index.ts'

@@ -1,4 +1,4 @@
-/** `retoma worker` as two processes: the one that works, and the small one that looks after it. */
+/** `retoma worker` as two processes: the worker and its supervisor. */
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'

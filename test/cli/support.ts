@@ -1,6 +1,6 @@
 /**
- * What the tests of the command line share: folders that are removed again, processes of the built program, and the built program inside
- * this process. A command that runs in this process takes a tenth of the time of a process.
+ * Shared parts of the tests of the command line: temporary folders, processes of the built program, and the built program inside this
+ * process. A command inside this process takes a tenth of the time of a process.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import {
@@ -33,7 +33,7 @@ export default { systems: [classifier()] }
 const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 const program = new URL('../../dist/cli/program.js', import.meta.url).href
 
-/** A folder with these files in it; `keep` gives it to the whole file instead of one test. */
+/** Creates a folder with these files; `keep`: for all tests of the file, not for one test. */
 export function folderWith(files: Record<string, string> = {}, keep: 'test' | 'file' = 'test'): string {
   if (expect.getState().testPath !== hooksOf) {
     throw new Error(
@@ -72,7 +72,7 @@ interface Surroundings {
   from?: string
   /** In a terminal of 24 lines and 80 columns, on which it is typed; stdout is then all it shows. */
   terminal?: true
-  /** What stands behind it in a pipe, such as `head -n 1`; stdout and the end are then that one's. */
+  /** The command after a pipe, such as `head -n 1`; stdout and the end then belong to this command. */
   pipe?: string
 }
 

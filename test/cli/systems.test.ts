@@ -1,4 +1,4 @@
-/** The systems that a retoma.config names: what runs, what the config may set for them, and what it may not take from them. */
+/** The systems of a retoma.config: which systems run, and which settings the config may change. */
 import { expect, test, vi } from 'vitest'
 import { classifier } from '../../apps/classifier/index.ts'
 import { loadApps, merged } from '../../src/cli/load-apps.ts'

@@ -1,4 +1,4 @@
-/** What the built program says and how it exits when nothing can be done. */
+/** The message and the exit code of the built program after wrong use. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-/** An application's own tables beside the engine's: one statement, one transaction, jobs in it. */
+/** Tables of an application beside the tables of the engine: a statement, a transaction, and jobs in the transaction. */
 import { expect, onTestFinished, test } from 'vitest'
 import { createAppTransactions } from '../../src/database/transactions/app-transaction.ts'
 import { defineJob, isRetomaError } from '../../src/index.ts'
@@ -77,7 +77,7 @@ test('one that takes too long is cut off and rolled back', async () => {
     await never.passed
   })
   await expect(late).rejects.toMatchObject({ code: 'database_timeout' })
-  // It would wait for the lock of one that is still open.
+  // An open transaction would hold a lock, and this insert would wait.
   await store.sql(`do $$ begin set local lock_timeout = '3s'; insert into public.own values (7); end $$`)
   await expect(appTransactions.query('select pg_sleep(60)')).rejects.toSatisfy(error =>
     isRetomaError(error, 'database_timeout'),

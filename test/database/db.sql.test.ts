@@ -1,4 +1,4 @@
-/** A link that goes dead keeps nobody waiting, and what hung on it is not used again. */
+/** A dead connection keeps no caller waiting, and is not used again. */
 import { createConnection, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'

@@ -21,7 +21,7 @@ async function refusalOf(work: Promise<unknown>) {
   return error
 }
 
-/** Ends the connection that runs this statement, from another one, once it waits. */
+/** Ends the connection of a waiting statement from another connection. */
 async function cut(url: string, application = 'retoma'): Promise<void> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()

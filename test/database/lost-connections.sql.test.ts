@@ -1,4 +1,4 @@
-/** Connections that the server closes: one short line says so. */
+/** Connections that the server closes: the log has one short line. */
 import pg from 'pg'
 import { expect, inject, onTestFinished, test } from 'vitest'
 import { openDb } from '../../src/database/db.ts'

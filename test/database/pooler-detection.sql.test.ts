@@ -1,6 +1,6 @@
 /**
- * What lies between us and PostgreSQL is found out without leaving a trace. The decision is tried on every kind of pooler
- * by what each does with sessions; test/database/pooler.sql.test.ts has a real one.
+ * The detection of a pooler between the engine and PostgreSQL leaves no trace in the session. The decision is tested with the session
+ * behaviour of every kind of pooler; test/database/pooler.sql.test.ts uses a real pooler.
  */
 import pg from 'pg'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'

@@ -15,7 +15,7 @@ import { type Pooler, pgbouncer, poolerTo } from '../support/pooler.ts'
 
 type Line = { level: 'info' | 'warn' | 'error'; message: string }
 
-/** What an engine says, and nothing of what it whispers. */
+/** The log lines of an engine, without debug lines. */
 function hearing(): { log: Log; lines: Line[] } {
   const lines: Line[] = []
   const hear = (level: Line['level']) => (_: unknown, message: string) => void lines.push({ level, message })

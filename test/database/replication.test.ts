@@ -1,4 +1,4 @@
-/** A primary that is lost for good, and its synchronous replica that takes over. */
+/** A primary server is lost for good, and its synchronous replica takes over. */
 import { expect, onTestFinished, test } from 'vitest'
 import { createEngine, defineJob } from '../../src/index.ts'
 import { until } from '../support/engine.ts'

@@ -1,6 +1,6 @@
 /**
- * What PostgreSQL believes of a table is what was true when somebody last looked. Whatever that is, no statement of ours may go
- * through a table that grows, nor compare each job with each other one: docs/adr/0005-plans.md.
+ * The statistics of PostgreSQL describe a table at its last analyze. With any such statistics no statement of the engine scans a growing
+ * table or compares each job with every other job: docs/adr/0005-plans.md.
  */
 import pg from 'pg'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -14,7 +14,7 @@ const growing = [
   'job', 'batch', 'batch_chunk', 'batch_count', 'event', 'checkpoint', 'failure', 'job_log', 'queue_history', 'file', 'file_chunk',
   'document', 'purchase', 'documents', 'bank_transaction', 'bank_sync',
 ] // biome-ignore format: a list
-/** Of these indexes all may be read: they hold what is live, and whoever reads them means all of it. */
+/** Indexes that a statement may read as a whole: the indexes contain only live rows, and their readers need all rows. */
 const live = [
   'job_running', 'job_stalled', 'job_ready', 'job_limited', 'batch_claims_blocked', 'batch_open', 'event_without_seq',
   'documents_processing', 'documents_open',
@@ -64,7 +64,7 @@ const placeOf = (table: string) => `${schemaOf(table)}.${table}`
 const filled = [...growing, 'run', 'queue', 'limit_counter', 'bank_account', 'bank_item']
 const empty = [...ofClassifier, 'file', ...filled].map(table => `delete from ${placeOf(table)};`).join(' ')
 
-/** What the tables held when they were analysed, and what they hold now. */
+/** The rows of the tables at the analyze, and now. */
 const believed = {
   'one of each, in what thousands have left behind': `${fill(2000, 'succeeded')} ${empty} ${fill(1, 'succeeded')} analyze; ${fill(2000, 'running')}`,
   'none, in what thousands have left behind': `${fill(2000, 'succeeded')} ${empty} analyze; ${fill(2000, 'running')}`,
@@ -134,7 +134,7 @@ async function clientWith(sql: string): Promise<pg.Client> {
   return client
 }
 
-/** The plan that all its values share. In one message: there are hundreds of them. */
+/** The generic plan of the statement. Sent in one message, because there are hundreds of statements. */
 async function planOf(client: pg.Client, { text }: Statement): Promise<Plan> {
   const count = Math.max(0, ...Array.from(text.matchAll(/\$(\d+)/g), ([, place]) => Number(place)))
   const values = count > 0 ? `(${Array(count).fill('null').join()})` : ''

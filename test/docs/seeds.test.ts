@@ -41,8 +41,8 @@ const opens = /^\s*(?:test|it|describe|together|togetherEach)\b/
 const mayBeSkipped = /\.(?:skip|skipIf|runIf|todo|fails|only)\b/
 
 /**
- * The test with that title, by the indentation of its lines: the call that opens it, the `describe`s around it, and its body.
- * It may be skipped if one of those is conditional, or if its body asks to be skipped.
+ * Finds the test with a title by the indentation of its lines: the call, the enclosing `describe`s, and the body. A test may be skipped if
+ * the call or a `describe` is conditional, or if the body calls `skip`.
  */
 function testOf(text: string, title: string): { maySkip: boolean } | undefined {
   const lines = text.split('\n')

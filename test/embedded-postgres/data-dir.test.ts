@@ -1,4 +1,4 @@
-/** Where the server may live, who may run it, and in what state npm may have left it. */
+/** The data folder of the embedded server: allowed folders, allowed users, and the files as npm installs the files. */
 import {
   chmodSync,
   chownSync,

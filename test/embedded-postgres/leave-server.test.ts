@@ -1,4 +1,4 @@
-/** The way out of the embedded server: nobody stops it under another, and nobody leaves it behind unused. */
+/** The end of the embedded server: no process stops the server while another process uses it, and the last process stops the server. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -28,7 +28,10 @@ import {
 
 const open = async (dataDir: string) => mind(await openEmbedded({ dataDir, fsync: false }))
 
-/** As the kernel does when memory runs out. One that stays: a session that ends by itself just then harms nobody. */
+/**
+ * Kills a backend as the kernel does when memory runs out: the backend of a connection that stays open, because the kill of a closing
+ * backend has no effect.
+ */
 async function killBackend(url: string): Promise<void> {
   const [row] = await query(url, `select pid from pg_stat_activity where application_name like 'retoma keeper %'`)
   process.kill(row!.pid as number, 'SIGKILL')
@@ -84,7 +87,7 @@ test('the share of a process that was killed keeps no server', async () => {
   const { url } = await other.ask('open')
   const [row] = await query(url, `select pid from pg_stat_activity where application_name like 'retoma keeper %'`)
   const backend = [row!.pid as number]
-  // It notices the death only once the one who leaves waits for that.
+  // The stopped backend continues, and notices the end of its client, only once the leaving process waits for the backend.
   const sleep = (ms: number) => {
     signal(backend, 'SIGCONT')
     return systemClock.sleep(ms)

@@ -77,7 +77,7 @@ test('after SIGKILL of the postmaster alone the next start waits for its orphans
   const first = guest({ dataDir, fsync: false })
   const { url } = await first.ask('open')
   await query(url, 'drop table if exists kept; create table kept as select 1 as n')
-  // It computes and never waits, so it does not notice that its server is gone.
+  // A backend that computes and never waits does not notice the end of its server.
   const busy = query(url, 'select count(*) from generate_series(1, 8000000)').catch(() => {})
   await eventually(async () => (await query(url, working)).length > 0, 'the long statement runs')
   first.kill()

@@ -25,7 +25,7 @@ import { isRoot, mind, othersReach, outOfReach, query, scratch, serversBelow } f
 const nobody = 65534
 const noNamespaces = { unshare: '/nonexistent/unshare' }
 
-/** Something of root's that nobody else may change, and how it looks now. */
+/** A path that only root may change, and its present state. */
 function victim(folder: string): { file: string; dir: string; check: () => unknown } {
   const dir = join(folder, 'roots')
   const file = join(dir, 'secret')

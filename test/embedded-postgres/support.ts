@@ -1,4 +1,4 @@
-/** What the tests of the embedded server share: folders that are taken away again, guests to kill, waiting. */
+/** Shared parts of the tests of the embedded server: temporary folders, processes to kill, waits. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import {
   chmodSync,
@@ -118,7 +118,7 @@ function realNative(copy: string): string {
   return own
 }
 
-/** A path as one word of sh, whatever is in it. */
+/** Quotes a path as one word of sh. */
 export function quoted(path: string): string {
   return `'${path.replaceAll("'", `'\\''`)}'`
 }

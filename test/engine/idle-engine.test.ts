@@ -1,4 +1,4 @@
-/** What an engine with nothing to do asks of the database. */
+/** The statements that an idle engine sends to the database. */
 import pg from 'pg'
 import { expect, test, vi } from 'vitest'
 import { defineJob, seconds } from '../../src/index.ts'

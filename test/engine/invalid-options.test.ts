@@ -1,4 +1,4 @@
-/** What is refused at the door is refused by name, and leaves nothing behind. */
+/** The engine refuses an invalid option by name, and leaves nothing behind. */
 
 import pg from 'pg'
 import { describe, expect, expectTypeOf, onTestFinished, test } from 'vitest'

@@ -1,4 +1,4 @@
-/** Which database an engine of an application's own uses: the same settings, from the same places, as the command line. */
+/** The database of an engine in an application: the same settings, from the same sources, as for the command line. */
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** Whether jobs may come in: how many of their group have lately, and when there is room in a full queue. */
+/** The admission of jobs: the rate of a group, and the time until a full queue has room. */
 import pg from 'pg'
 import { expect, test } from 'vitest'
 import { defineBatch, defineJob, minutes, seconds } from '../../src/index.ts'

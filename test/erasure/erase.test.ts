@@ -1,4 +1,4 @@
-/** What is erased is gone from every table, with its files; what nobody keeps goes by itself. */
+/** An erased job or batch is gone from every table, with its files; unreferenced files are removed without an erase. */
 
 import { expect, test } from 'vitest'
 import { internalsOf } from '../../src/engine/internals.ts'
@@ -188,7 +188,7 @@ test('an erase whose process died after its first commit is finished by a tick a
   expect(await traces(t, { batch: id, jobs: items, files: files })).not.toContainEqual(expect.stringMatching(/^file/))
 })
 
-/** A single job that is over, and a notice that it is poison. */
+/** A finished job without a batch, and its notice as a poison job. */
 async function ended(t: TestEngine, text = `${secret} bad`, options = {}) {
   const { id } = await t.engine.enqueue(job, text, { key: secret, ...options })
   const file = await put(t, mb + 1)

@@ -344,7 +344,7 @@ describe('many readers, slow readers, no readers:', () => {
     }))
     for (const each of listeners) expect(t.feed.join(each, 0)).toBe(true)
     await until(() => turns === 50)
-    // The last one leaves before its turn, and has read on by itself when it comes back.
+    // The last listener leaves before its turn, and joins again at the frontier: it has already read the events.
     const last = listeners.at(-1)!
     t.feed.leave(last)
     expect(t.feed.join(last, t.feed.frontier)).toBe(true)
@@ -363,7 +363,7 @@ describe('many readers, slow readers, no readers:', () => {
     await t.sql(warnings(1, 10))
     await t.clock.advance(tick)
     for (const { seen } of readers) expect(numbers(seen)).toEqual(upTo(10))
-    // And made once for all of them, so that it is written down once.
+    // The event object is created once for all readers, so that it is serialised once.
     for (const { seen } of readers) expect(seen[3]).toBe(readers[0]!.seen[3])
   })
 

@@ -1,4 +1,4 @@
-/** What a handler reads (`ctx.query`): what is its statement's fault is reported, and what is the database's is waited for. */
+/** `ctx.query` reports an error of the statement, and waits while the database is away. */
 import { expect, test } from 'vitest'
 import { readOnlyQuery } from '../../src/database/read-only-query.ts'
 import { seconds } from '../../src/index.ts'

@@ -1,4 +1,4 @@
-/** Steps: what was saved never runs again, whatever dies at whatever instant. */
+/** Steps: a saved step never runs again, after a crash at any instant. */
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import {
   type Collected,

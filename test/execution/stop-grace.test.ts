@@ -1,4 +1,4 @@
-/** Whose time counts and whose does not: attempts that wait for the database, and handlers that do not end. */
+/** The time that counts for an attempt, during outages and in transactions; and handlers that never end. */
 import { expect, onTestFinished, test } from 'vitest'
 import { defineJob, minutes, seconds } from '../../src/index.ts'
 import { crashReportFolderVariable } from '../../src/supervisor/suspected-job-file.ts'
@@ -28,7 +28,7 @@ test('a step that waits out an outage longer than its timeout costs nothing, and
   })
   await entered.passed
   expect(await row(id)).toMatchObject({ state: 'running', failures: 0 })
-  // Its minute counts from here, less what it had used.
+  // The minute of the attempt counts from here, minus the time already used.
   await clock.advance(seconds(50))
   expect(await row(id)).toMatchObject({ state: 'running', failures: 0 })
   await settles(id)

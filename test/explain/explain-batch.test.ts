@@ -1,4 +1,4 @@
-/** What `explain` says of a batch in every state there is, on a real database and on the virtual clock. */
+/** `explain` of a batch in every state, on a real database and the virtual clock. */
 import { expect, test } from 'vitest'
 import { minutes, seconds } from '../../src/index.ts'
 import { type Ask, ago, type Here, here, newsletter } from '../support/explain.ts'

@@ -1,4 +1,4 @@
-/** What an explanation costs does not grow with what waits. */
+/** The cost of an explanation does not grow with the number of waiting jobs. */
 import { expect, test } from 'vitest'
 import type { Db, Statement } from '../../src/database/db.ts'
 import { explainBatchFacts } from '../../src/explain/sql/batch-facts.ts'

@@ -1,4 +1,4 @@
-/** What `explain` says of a job in every state there is, on a real database and on the virtual clock. */
+/** `explain` of a job in every state, on a real database and the virtual clock. */
 import { expect, test } from 'vitest'
 import { hours, minutes, seconds } from '../../src/index.ts'
 import { spanText } from '../../src/lib/values/format-duration.ts'

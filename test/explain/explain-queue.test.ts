@@ -1,4 +1,4 @@
-/** What `explain` says of a queue, on a real database and on the virtual clock. */
+/** `explain` of a queue, on a real database and the virtual clock. */
 import { expect, test } from 'vitest'
 import { minutes, seconds } from '../../src/index.ts'
 import { ago, here, newsletter, send } from '../support/explain.ts'

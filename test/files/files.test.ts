@@ -47,7 +47,7 @@ test.each([0, 1, mb - 1, mb, mb + 1, 5 * mb])('%i bytes come out as they went in
 test.each([0, 1, mb])('a file of %i bytes is written by one statement', async size => {
   const { engine, sql } = await withSql()
   await engine.files.put(bytes(size), pdf)
-  // Whatever writes a row leaves its transaction's number in it.
+  // A write leaves the number of its transaction in the row (xmin).
   const written = `select xmin from retoma.file union select xmin from retoma.file_chunk`
   expect(await sql(written)).toHaveLength(1)
   await engine.files.put(bytes(mb + 1), pdf)

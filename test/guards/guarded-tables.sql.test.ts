@@ -1,4 +1,4 @@
-/** What a guard meets in databases that are not ours: names, types, rights, indexes, views, parts, triggers. */
+/** Guards on tables of users: names, types, rights, indexes, views, partitions, triggers. */
 import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type Db, openDb } from '../../src/database/db.ts'
@@ -412,7 +412,7 @@ test('a check that takes too long is given up, and says what would help', async 
 })
 
 describe('the plan of a bite', () => {
-  /** With the settings it really has; prepared, for explain of a bare statement knows its values whatever they say. */
+  /** With the real settings of the statement, and prepared: `explain` of an unprepared statement knows its values. */
   async function planOf(guard: Guard, change = (text: string) => text): Promise<string> {
     const table = await readGuardedTable(store.db, guard)
     let plan = ''

@@ -89,7 +89,7 @@ export function hostile(schema: Json, schemas: Schemas): fc.Arbitrary<unknown> {
   return fc.oneof({ arbitrary: fits, weight: 3 }, { arbitrary: spoilt, weight: 4 }, { arbitrary: anything, weight: 1 })
 }
 
-/** One field of it becomes another thing, or one is added. */
+/** Changes or adds one field of the value. */
 function spoil(value: unknown, name: string, other: unknown, place: number): unknown {
   if (Array.isArray(value)) return value.length === 0 ? [other] : value.with(place % value.length, other)
   if (typeof value !== 'object' || value === null) return other

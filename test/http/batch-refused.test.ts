@@ -76,7 +76,7 @@ test('one that was cancelled takes nothing more', async () => {
 
 test('one that has failed meanwhile takes nothing more', async () => {
   const { id, ...door } = await halfSubmitted()
-  // Nobody works on it, and it may not be resumed.
+  // No worker runs the batch, and the batch may not be resumed, so that it fails.
   await until(async () => {
     await door.tick()
     await door.clock.advance(seconds(5))
@@ -95,7 +95,7 @@ test('one that has failed meanwhile takes nothing more', async () => {
   )
 })
 
-/** Its server loses the database while it sends the second chunk of 2,500 items; `meanwhile` it is what it is then. */
+/** The server loses the database while it inserts the second chunk of 2,500 items; `meanwhile` runs during the outage. */
 async function interrupted(
   door: Door,
   meanwhile: (sql: Awaited<ReturnType<typeof sqlOf>>) => Promise<unknown>,

@@ -112,7 +112,7 @@ test('one whose key another job has by now stays as it is, and is counted as hel
   await engine.enqueue(fails, undefined, { key: 'twin', keyUntil: 'final' })
   await run()
   await engine.enqueue(fails, undefined, { key: 'k', delay: seconds(60) })
-  // Of the two with one key that is free, one takes it.
+  // Two jobs have the same free key: one job takes the key.
   expect((await ask('POST', '/api/v1/jobs/retry', { body: { kind: 'fails' } })).body).toMatchObject({
     changed: 1,
     conflicts: 2,

@@ -1,4 +1,4 @@
-/** Cron routes: one pass of everything that ticks, for who has the secret. */
+/** Cron routes: one pass of all background services, for a caller with the secret. */
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { cronRoutes } from '../../src/http/index.ts'

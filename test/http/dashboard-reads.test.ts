@@ -1,4 +1,4 @@
-/** What a dashboard reads: the map of a batch, places in its list, searches, counts before an action, and what is wrong. */
+/** The reads of the dashboard: the map of a batch, positions in its list, searches, counts before an action, and the present problems. */
 import { expect, test } from 'vitest'
 import { defineBatch, defineJob, defineSchedule, doNotRetry, minutes } from '../../src/index.ts'
 import { doorWith } from './support.ts'

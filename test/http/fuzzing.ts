@@ -1,4 +1,4 @@
-/** What is sent to a door to harm it, made of its own document and bent; and what must be true of whatever it answers. */
+/** Generates hostile requests from the OpenAPI document, and checks the conditions that every answer must fulfil. */
 import fc from 'fast-check'
 import { expect, onTestFinished } from 'vitest'
 import { isRetomaError } from '../../src/errors/errors.ts'
@@ -120,7 +120,7 @@ const giants = [
 const giantsFor = (n: number) =>
   process.env.FUZZ_RUNS === undefined ? [n, n + 3].map(each => giants[each % giants.length]!) : giants
 
-/** Bodies of a route with one of its fields, or all of it, as large as it can be. */
+/** Bodies of a route in which one field, or the whole body, has its maximal size. */
 export function giantBodies(route: Route, { paths, components }: OpenApi): string[] {
   const reported = paths[route.path]![route.method]!.requestBody?.content as
     | Record<string, { schema: Json }>

@@ -1,4 +1,4 @@
-/** What every answer carries for a browser. */
+/** The headers of every response, for a browser. */
 import { expect, test, vi } from 'vitest'
 import { route } from '../../src/http/index.ts'
 import { doorWith, thisMachine } from './support.ts'

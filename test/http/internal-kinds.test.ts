@@ -1,4 +1,4 @@
-/** Kinds that only the program itself makes jobs of: no request forges one. */
+/** Internal kinds: only the program itself enqueues such jobs; no request can. */
 import { expect, test } from 'vitest'
 import { classifier } from '../../apps/classifier/index.ts'
 import { defineBatch, defineJob, defineSchedule, doNotRetry, minutes } from '../../src/index.ts'

@@ -1,4 +1,4 @@
-/** Limits of routes: what a client sees of them, and that they hold over several servers. */
+/** Limits of routes: the responses to a client, and equal limits over several servers. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { Agent, request } from 'node:http'

@@ -1,7 +1,7 @@
 /**
- * What reads a text from outside takes time in proportion to the text, whatever the text is. Each reader gets 100,000 characters of the
- * worst kind, and must be through within half a second of processor time: readers that go over a text once need milliseconds, and one
- * that begins anew at every character needs many seconds.
+ * A parser of text from outside takes time in proportion to the text. Each parser gets 100,000 characters of the worst kind, and must end
+ * within half a second of processor time: a parser that reads the text once needs milliseconds, and a parser that starts again at every
+ * character needs many seconds.
  */
 import { expect, test } from 'vitest'
 import { judge } from '../../apps/classifier/providers/answer.ts'

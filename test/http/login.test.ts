@@ -144,7 +144,7 @@ test('who guesses is distinguished behind proxies that are trusted, and only beh
       headers: { 'x-forwarded-for': forwarded },
       peer: { address: '10.0.0.1' },
     })
-  // What a client writes itself stands left of what the first trusted proxy adds.
+  // A header of the client itself is to the left of the entry of the first trusted proxy.
   for (let n = 0; n < 10; n++) expect((await guess(`9.9.9.${n}, 5.5.5.5, 10.0.0.2`, n)).status).toBe(401)
   expect((await guess('9.9.9.99, 5.5.5.5, 10.0.0.2', 10)).status).toBe(429)
   expect((await guess('6.6.6.6, 10.0.0.2', 11)).status).toBe(401)

@@ -1,4 +1,4 @@
-/** What a scraper and a load balancer get to see. */
+/** The responses for a scraper and for a load balancer. */
 
 import { spawnSync } from 'node:child_process'
 import { expect, onTestFinished, test } from 'vitest'

@@ -1,4 +1,4 @@
-/** Which parts of the requests that routes take have no maximum. */
+/** Finds the parts of request schemas that have no maximum. */
 import type { z } from 'zod'
 import type { Route } from '../../src/http/index.ts'
 import { innerOf, maximumOf, mostProperties } from '../../src/http/request/parse-schema.ts'

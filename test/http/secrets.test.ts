@@ -1,4 +1,4 @@
-/** Secrets pass through the server, and nothing that it writes or answers has one of them. */
+/** Secrets pass through the server, and appear in no log line and no response. */
 
 import pg from 'pg'
 import { expect, test } from 'vitest'

@@ -165,7 +165,7 @@ test('a client that reads nothing is cut off while others go on; a megabyte wait
   const warnings = () => quick.heard.filter(({ event }) => event === 'warning')
   await until(() => warnings().length === big)
   await t.clock.advance(seconds(20))
-  // It learns of it when it reads what the kernel has kept.
+  // The client notices the end when the client reads the bytes in the buffer of the kernel.
   let bytes = 0
   slow.on('data', chunk => (bytes += chunk.length))
   slow.resume()

@@ -1,4 +1,4 @@
-/** Streams of events without a socket, on the virtual clock: what they say, when they beat, how they end. */
+/** Event streams without a socket, on the virtual clock: messages, keep-alive lines, and the end. */
 import { describe, expect, test } from 'vitest'
 import { RetomaError } from '../../src/errors/errors.ts'
 import { sse } from '../../src/http/index.ts'

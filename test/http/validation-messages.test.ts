@@ -1,4 +1,4 @@
-/** What a person reads who sent something that does not fit. */
+/** The messages for a request that does not match its schema. */
 import { expect, test } from 'vitest'
 import { defineJob } from '../../src/index.ts'
 import { doorWith } from './support.ts'

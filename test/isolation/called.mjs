@@ -1,4 +1,4 @@
-/** A function that does as its input says, in a process of its own, and says where it was. */
+/** Functions that act by their input, in a separate process, and report the process. */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { getPriority } from 'node:os'
 // Not the whole library: it is read anew by each child.
@@ -38,7 +38,7 @@ const deeds = {
   allocate() {
     for (const all = []; ; ) all.push(Buffer.alloc(10_000_000, 1))
   },
-  /** Says who it is, and never gives its loop back. */
+  /** Reports its process id, and then blocks the event loop for ever. */
   spin({ note }) {
     writeFileSync(note, `${process.pid}`)
     spin()

@@ -1,4 +1,4 @@
-/** A child that dies is one crash of one job, with what it left as evidence; nobody else loses anything. */
+/** The end of a child is one crash of one job, with evidence; no other job is affected. */
 import { expect, test } from 'vitest'
 import { defineJob, megabytes, seconds } from '../../src/index.ts'
 import { gate, until } from '../support/engine.ts'

@@ -16,7 +16,7 @@ import { onTestFinished, together } from '../support/together.ts'
 import { begun, jobIn, type Told } from './jobs.ts'
 import { isAlive, workingOn, workingWith } from './support.ts'
 
-/** A process of its own that works on one job, in a child that spins. */
+/** A separate process that runs one job in a child; the child loops for ever. */
 async function parentOfSpinning(): Promise<{ parent: number; child: number }> {
   const url = await shareDatabase()
   const script = fileURLToPath(new URL('./guest.mjs', import.meta.url))

@@ -1,4 +1,4 @@
-/** What a child has in its environment: never a secret that its kind or its call did not name. */
+/** The environment of a child never contains a secret that neither the kind nor the call names. */
 import { expect, onTestFinished, test } from 'vitest'
 import { defineJob, type IsolatedOptions, type Isolation } from '../../src/index.ts'
 import { childEnvironment } from '../../src/isolation/child-environment.ts'

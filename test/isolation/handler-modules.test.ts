@@ -1,4 +1,4 @@
-/** Where a handler's function is found, and what is said when it is not. */
+/** The module of a handler is found, or the error names the reason. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

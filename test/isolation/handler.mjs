@@ -37,7 +37,7 @@ const deeds = {
     return { map: [...kept.map].map(String), at: kept.at.getTime(), attempt: kept.attempt, list, before, written }
   },
 
-  /** What ctx.query answers, and what it says to a write. */
+  /** Returns the result of `ctx.query`, and its error for a write. */
   async read(ctx, { note }) {
     const { rows } = await ctx.query(`select $1::text as note, '\\x6869'::bytea as bytes`, [note])
     const refusals = await Promise.all(
@@ -66,7 +66,7 @@ const deeds = {
     return { name: file.name, read: hash.digest('hex'), copy, path, mode, same: path === (await ctx.files.path(id)) }
   },
 
-  /** Its provider has it wait, then its own word inside a transaction does. */
+  /** The provider asks for a wait; then an error inside a transaction asks for a wait. */
   async waits(ctx) {
     const wait = () => {
       throw providerWait({ retryAfter: 1000, message: 'slow down' })

@@ -1,4 +1,4 @@
-/** A process that has no descriptor left, and needs a child: says how that ended, and that it lives. */
+/** A process without free file descriptors needs a child; prints the result, and that the process still lives. */
 import { closeSync, openSync } from 'node:fs'
 import { ChildPool } from '../../dist/isolation/child-pool.js'
 import { silentLog } from '../../dist/lib/logging/log.js'

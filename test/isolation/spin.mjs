@@ -1,4 +1,4 @@
-/** Never gives its loop back, and as a handler says first who it is. */
+/** Blocks the event loop for ever; as a handler, reports its process id first. */
 import { writeSync } from 'node:fs'
 
 /** Half a second in a loop; from then on it waits where nothing wakes it, so that the processor is free for whoever is tested. */

@@ -1,6 +1,6 @@
 /**
- * What a batch asks for its items holds wherever a job is judged, in statements that know nothing but the database: each beside a
- * neighbour of the same kind to which its kind's own policy applies.
+ * A policy override of a batch applies in every statement that judges a job. Each test has a job of the same kind without the override
+ * beside it.
  */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createBatch } from '../../src/batches/sql/submit-batch.ts'
@@ -34,7 +34,7 @@ async function put(state: 'waiting' | 'running' | 'stalled', batch: string | nul
   await store.sql(`update retoma.job set batch_id = $2, started_at = $3 where id = $1`, [id, batch, at(0)])
   return id
 }
-/** One of no batch, one of a batch that asks for nothing, and one of a batch that asks for that. */
+/** A job without a batch, a job of a batch without an override, and a job of a batch with the override. */
 async function three(state: 'waiting' | 'running' | 'stalled', items: Partial<JobPolicy>) {
   return {
     alone: await put(state, null),

@@ -1,4 +1,4 @@
-/** What a batch asks for its items, in a worker's attempts and in in what they see; and what a submit asks for its batch. */
+/** The policy override of a batch in the attempts of a worker and in views; and the options of `submit` for a batch. */
 import { expect, test } from 'vitest'
 import { presets } from '../../apps/presets.ts'
 import { createBatch } from '../../src/batches/sql/submit-batch.ts'

@@ -1,4 +1,4 @@
-/** What goes in comes out: inputs, results, items, steps and what people see of them, whatever JSON has no words for. */
+/** Inputs, results, items and steps are read as they were written, also values that JSON cannot express. */
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { createApp } from '../../src/http/index.ts'

@@ -1,4 +1,4 @@
-/** What is backed up comes back, and nothing else does. */
+/** A restore brings back the rows of the backup, and no others. */
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'

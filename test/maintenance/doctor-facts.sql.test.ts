@@ -1,4 +1,4 @@
-/** What a check-up reads that the command line's tests cannot bring about in time. */
+/** The facts of the doctor that the tests of the command line cannot produce in time. */
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../src/lib/clock.ts'

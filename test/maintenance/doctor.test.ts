@@ -1,4 +1,4 @@
-/** What a check-up says when a question of its own fails in the middle of it. */
+/** The report of the doctor if one of its own queries fails. */
 import { expect, test } from 'vitest'
 import type { Db } from '../../src/database/db.ts'
 import { RetomaError } from '../../src/errors/errors.ts'

@@ -25,7 +25,7 @@ async function ended(retention?: Retention) {
   return { ...t, ids, left, sql }
 }
 
-/** How many rows there are of each table that holds something of a job. */
+/** The number of rows in each table with rows of a job. */
 const parts = `select
   (select count(*) from retoma.failure)::int as failures, (select count(*) from retoma.checkpoint)::int as checkpoints,
   (select count(*) from retoma.event where job_id is not null)::int as events, (select count(*) from retoma.file where job_id is not null)::int as files,

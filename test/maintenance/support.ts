@@ -1,4 +1,4 @@
-/** What the tests of backup and restore share: databases of their own, files that go again, and a digest made in SQL. */
+/** Shared parts of the tests of backup and restore: databases, temporary files, and a digest made in SQL. */
 import { mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

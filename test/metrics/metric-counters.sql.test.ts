@@ -10,7 +10,7 @@ const ends = (value: number[]): Series => ({ name: 'ends', labels: { kind: 'k' }
 const reported = async () => (await readMetrics(store.db)).map(each => each.value)
 const dies = (id: string) => store.sql(`update retoma.worker set dead_at = $2 where id = $1`, [id, at(0)])
 
-/** What waits, counted by the statement of somebody else. */
+/** The waiting jobs, counted by an independent statement. */
 const counts = async () =>
   (await readStats(store.db, at(100))).counts.map(({ queue, kind, state, jobs, oldestSeconds }) =>
     [queue, kind, state, jobs, oldestSeconds].join(' '),

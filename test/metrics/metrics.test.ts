@@ -1,4 +1,4 @@
-/** What the whole system has counted, asked of any process. */
+/** The metrics of the whole system, read from any process. */
 
 import pg from 'pg'
 import { expect, test } from 'vitest'
@@ -166,7 +166,7 @@ test('a worker whose claims fail says since when', async () => {
 
 test('what a worker could not write is written with the next, and a write whose answer was lost counts once', async () => {
   const { db, clock, begin, enqueue, ended, sql } = await faultyWorker()
-  // Before it begins: nobody tells it of a job, and its clock is stopped until the test moves it.
+  // Enqueue before the worker starts: the worker gets no wake-up, and the clock stands until the test advances it.
   const id = await enqueue()
   const reported = async () =>
     (

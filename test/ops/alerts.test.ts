@@ -1,4 +1,4 @@
-/** Alerts and dashboard stand on metrics that are there, and a person who gets one finds what to do. */
+/** Alerts and dashboards use only existing metrics, and every alert has an entry in the runbook. */
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'

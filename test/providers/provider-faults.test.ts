@@ -17,7 +17,7 @@ const words = {
   'stop, then nothing': [stop, () => new Error('500: boom')],
 }
 
-/** One job of a batch, whose provider says that before it answers. */
+/** A job of a batch; the provider gives this answer before it answers well. */
 async function runThrough(word: keyof typeof words) {
   let said = 0
   const w = await faultyWorker({
@@ -81,7 +81,7 @@ describe.each(Object.keys(words) as (keyof typeof words)[])('told to %s', word =
       const whole = await runThrough(word)
       await whole.begin()
       await whole.ends()
-      // From the claim of the attempt that hears it to its end.
+      // From the claim of the attempt that gets the provider's answer to the end of the attempt.
       const heard = whole.db.asked.indexOf(
         { wait: 'provider_wait', stop: 'provider_stop', 'stop, then nothing': 'provider_probe_failed' }[word],
       )

@@ -1,4 +1,4 @@
-/** The one job a minute that is let through to a provider that has stopped, when that does not answer it. */
+/** The probe of a stopped provider, one job a minute, if the provider does not answer. */
 import { describe, expect, test } from 'vitest'
 import { type AnyJob, defineBatch, defineJob, doNotRetry, seconds } from '../../src/index.ts'
 import { jobIn } from '../isolation/jobs.ts'
@@ -41,7 +41,7 @@ describe('a probe that meets trouble', () => {
       state: 'paused', failed: 0, reason: { provider: 'openrouter', message: 'Insufficient credits' },
     }) // biome-ignore format: one row
       for (const each of await jobsOf(t, id)) expect(each).toMatchObject({ state: 'waiting', starts: 0, failures: 0 })
-      // Not always the same one: it may be the trouble of that item alone.
+      // Not always the same job: the problem may concern a single item.
       expect(new Set(outside.calls.slice(before)).size).toBe(Math.min(count, 2))
       outside.says = () => 'ok'
       await passes(t, seconds(61))

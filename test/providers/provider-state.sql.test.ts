@@ -1,4 +1,4 @@
-/** What is written of providers and of the batches that wait for them, when many write it at once. */
+/** The rows of providers and of the batches that wait for a provider, under concurrent writes. */
 import { expect, test } from 'vitest'
 import { armProbes, pauseBatches, resumeBatches } from '../../src/batches/sql/provider-pauses.ts'
 import { claimJobs, releaseClaims } from '../../src/claiming/sql/claim.ts'

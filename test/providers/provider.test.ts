@@ -311,7 +311,7 @@ describe('a provider that stops', () => {
     const before = outside.calls.length
     await t.clock.advance(seconds(61))
     await t.tick()
-    // As a worker does that claims it, asks whether it may, and is gone.
+    // Acts as a worker that claims the job, takes the probe, and crashes.
     await sqlOf(
       t,
       `

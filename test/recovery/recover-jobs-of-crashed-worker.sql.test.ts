@@ -1,4 +1,4 @@
-/** What each death of a process means for each of its jobs, on real SQL, at instants the test passes in. */
+/** The effect of each crash of a process on each of its jobs, in real SQL, at instants of the test. */
 import { describe, expect, test } from 'vitest'
 import { claimJobs } from '../../src/claiming/sql/claim.ts'
 import type { Db } from '../../src/database/db.ts'
@@ -140,7 +140,7 @@ describe('of a death that one job is named for', () => {
         evidence: { exitCode: 1, signal: null, memoryBytes: 1000, oom: false },
       },
     ])
-    // Its neighbour did not keep its process from living: that is no row of restarts, however often it happens.
+    // The other job did not crash the process: the restart is no crash of this job, however often it happens.
     expect(await rowOf(other!)).toMatchObject({
       state: 'waiting',
       crashes: 0,

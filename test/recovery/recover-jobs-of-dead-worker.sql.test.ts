@@ -1,4 +1,4 @@
-/** When the orphans of a kind are put right, and how, by its own policy: at instants the test passes in. */
+/** Orphans of a kind are recovered at the instant and in the way of their policy, at instants of the test. */
 import { describe, expect, test } from 'vitest'
 import { defaultPolicy, type JobPolicy } from '../../src/jobs/model/policy.ts'
 import { registerKinds } from '../../src/jobs/sql/job-kind.ts'

@@ -1,4 +1,7 @@
-/** Verdicts on a real database, at instants the test passes in: when they fall, whom they touch, and that rivals make one of them. */
+/**
+ * Verdicts on a real database, at instants of the test: the time of each verdict, the affected jobs, and a single verdict of concurrent
+ * watchdogs.
+ */
 import { describe, expect, test } from 'vitest'
 import { createBatch } from '../../src/batches/sql/submit-batch.ts'
 import { defaultPolicy, type JobPolicy } from '../../src/jobs/model/policy.ts'
@@ -34,7 +37,7 @@ async function running(started = 0, given: { kind?: string; worker?: string; pro
   await store.sql(`update retoma.job set started_at = $2, progress_at = $3 where id = $1`, [id, at(started), progress])
   return id
 }
-/** A batch that asks for that for its items, made at the same time as they. */
+/** A batch with this policy override, created at the same instant as its items. */
 async function batchOf(kind: string, items: Partial<JobPolicy>): Promise<string> {
   const policy = {
     stallAfter: null,
@@ -199,7 +202,7 @@ describe('an attempt that its worker does not end', () => {
     )
     await store.sql(`update retoma.periodic_lease set at = $1`, [at(95)])
     const ended = (await Promise.all(dogs.map(watchdog => watchdog.tick()))).flatMap(each => each.timedOut)
-    // What one had locked, another passed by: the next tick has it.
+    // A watchdog skips rows that another transaction has locked; the next tick handles the rows.
     ended.push(...(await tick(105)).timedOut)
     expect(ended.map(each => each.id).sort()).toEqual(ids.sort())
     expect(
@@ -270,7 +273,7 @@ describe('an attempt without progress', () => {
     const first = await running(sweep - 600)
     const second = await running(sweep - 599)
     expect((await tick(sweep - 1)).stalled).toEqual([])
-    // Whoever comes first makes it, and what is due only after it waits for the next one.
+    // The first tick writes the verdict of the first sweep; an attempt that is due after this sweep waits for the next sweep.
     expect((await tick(sweep + 4)).stalled).toMatchObject([{ id: first }])
     expect((await tick(sweep + 294)).stalled).toEqual([])
     expect((await tick(sweep + 295)).stalled).toMatchObject([{ id: second }])
@@ -558,7 +561,7 @@ describe('where a statement judges, it judges as the pure function does:', () =>
       const { name, policy, batch } = pick(...sorts)
       const w = Math.floor(next() * workers.length)
       const { free, blocked } = workers[w]!
-      // Only one job can be what its worker is blocked by.
+      // Only a single job can block its worker.
       const mine = blocked === 'by it' ? ('by another' as const) : (blocked as AttemptFacts['blocked'])
       const state = pick('waiting', 'running', 'running', 'running', 'stalled')
       const age = pick(400, 499.999, 500, 900, 1000, 3000)

@@ -1,4 +1,4 @@
-/** What a process leaves for its supervisor, and the folder it is in. */
+/** The files that a process leaves for its supervisor, and their folder. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {

@@ -35,7 +35,7 @@ function hire(url: string) {
   }
 }
 
-/** One job ends the process that runs it and another one; answers how that death was certified. */
+/** A job ends its process, which also runs another job; returns the crash report. */
 async function bringDown(name: string) {
   const url = await shareDatabase()
   const way = defineJob<string>({ kind: 'way', run: () => {} })

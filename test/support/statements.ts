@@ -33,7 +33,7 @@ async function shown(files: readonly string[]): Promise<{ file: string; name: st
   return (await Promise.all(modules)).flat()
 }
 
-/** The stores of an application, its own and those of its parts. */
+/** The store files of an application and of its parts. */
 const storesOf = (app: string): string[] =>
   ['', ...readdirSync(new URL(`apps/${app}/`, root)).map(part => `${part}/`)]
     .map(part => `apps/${app}/${part}store/`)

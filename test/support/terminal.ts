@@ -1,7 +1,7 @@
 /** A terminal as far as `src/cli/format/terminal-screen.ts` needs one: what a person would see after these bytes, and how it was left. */
 
 export interface Seen {
-  /** What stands on it, without the empty lines at its end. */
+  /** The text of the screen, without the empty lines at the end. */
   lines: string[]
   /** The lines at every moment the cursor was shown again: each draw. */
   frames: string[][]
