@@ -25,7 +25,7 @@ export interface BatchCompletionOptions {
   /** Wakes workers: the queue may have a new onComplete job. */
   wake: (queue: string) => void
   /** Resumes paused batches if the reason for the pause is over. */
-  goOn: () => Promise<void>
+  providerAnswered: () => Promise<void>
   /** The batch was paused: no further job of the batch may start. */
   paused: (batch: MovedBatch) => void
   /** The batch completed or was stopped. */
@@ -147,7 +147,7 @@ export class BatchCompletion {
     if (this.#notBefore.size > mostKnown) this.#forget(at)
     const may = asked.filter(each => each.mayStop && !each.ended).map(each => each.id)
     const same = asked.filter(each => each.sameCause && !each.ended).map(each => each.id)
-    if (same.length > 0 && (await answerStreaks(db, same, clock.instant()))) await this.#given.goOn()
+    if (same.length > 0 && (await answerStreaks(db, same, clock.instant()))) await this.#given.providerAnswered()
     if (may.length > 0) for (const id of await stopBatches(db, may, clock.instant())) changed(id)
   }
 

@@ -185,14 +185,14 @@ export function createBatchSubmitter(given: {
       /** Sends the items from index `from`, except items the batch has already received. */
       async function send(from: number, chunk: readonly VariedItem[]): Promise<void> {
         if (!admitted) await queueDepths.admit(queue, chunk.length)
-        for (let place = from; ; ) {
-          const rest = chunk.slice(place - from)
+        for (let position = from; ; ) {
+          const rest = chunk.slice(position - from)
           if (rest.length === 0) break
           const landed = await surely(
             () =>
               each === undefined
-                ? addUniformItems(on, id, place, same, rest, clock.instant(), job.version, trace)
-                : addVariedItems(on, id, place, kind, rest, clock.instant(), job.version, trace),
+                ? addUniformItems(on, id, position, same, rest, clock.instant(), job.version, trace)
+                : addVariedItems(on, id, position, kind, rest, clock.instant(), job.version, trace),
             signal,
           )
           known = landed ?? (await readSubmission())
@@ -200,7 +200,7 @@ export function createBatchSubmitter(given: {
           if (known.itemsReceived < from)
             throw new RetomaError('batch_went_back', { id, received: known.itemsReceived, sent: from })
           // Received from an earlier call with a lost answer, or from another process that continues the same list.
-          place = Math.min(known.itemsReceived, from + chunk.length)
+          position = Math.min(known.itemsReceived, from + chunk.length)
         }
         if (tx === undefined)
           for (const wait of dueTimesOf(each === undefined ? [same] : chunk, clock.now())) wake(queue, wait)
@@ -280,7 +280,7 @@ function checkSubmit(batch: AnyBatch, items: unknown, options: SubmitOptions<nev
     refuseOption('options', 'it is an object, or left out', 'é um objeto, ou nada')
   for (const option of ['ref', 'each'] as const) {
     if (options[option] !== undefined && typeof options[option] !== 'function')
-      refuseOption(option, 'it is a function of an item and its place', 'é uma função do item e do lugar dele')
+      refuseOption(option, 'it is a function of an item and its position', 'é uma função do item e do lugar dele')
   }
   if (options.signal !== undefined && !(options.signal instanceof AbortSignal))
     refuseOption('signal', 'it is an AbortSignal', 'é um AbortSignal')
@@ -298,11 +298,11 @@ function ownOptions(given: unknown): EnqueueOptions {
   const own = optionsOfItem(given)
   for (const option of optionsOfWholeBatch)
     if (own[option] !== undefined) {
-      const place = option === 'queue' || option === 'retention' ? `{ ${option} }` : `{ items: { ${option} } }`
+      const options = option === 'queue' || option === 'retention' ? `{ ${option} }` : `{ items: { ${option} } }`
       refuseOption(
         option,
-        `all items of a batch have the same: submit(batch, list, ${place})`,
-        `é igual para todos os itens de um lote: submit(batch, list, ${place})`,
+        `all items of a batch have the same: submit(batch, list, ${options})`,
+        `é igual para todos os itens de um lote: submit(batch, list, ${options})`,
       )
     }
   return own

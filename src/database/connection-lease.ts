@@ -59,10 +59,10 @@ export function createConnectionLeases(given: {
       endTurn()
     }
     let trouble: Error | undefined
-    const heard = (error: Error) => {
+    const onError = (error: Error) => {
       trouble ??= error
     }
-    client.on('error', heard)
+    client.on('error', onError)
     const unheard = (deadlineMs: number, query: unknown) => () => {
       trouble ??= databaseTimeout(deadlineMs, query === 'commit')
       return trouble
@@ -71,7 +71,7 @@ export function createConnectionLeases(given: {
     const destroy = () => {
       const { processID } = client as { processID?: number | null }
       if (unanswered > 0 && processID) void isShared().then(shared => shared || interrupt(processID))
-      client.off('error', heard)
+      client.off('error', onError)
       socketOf(client).destroy()
       release(true)
     }
@@ -80,7 +80,7 @@ export function createConnectionLeases(given: {
       try {
         if (!(await isShared()))
           await withDeadline(client.query('discard all'), clearDeadline, () => databaseTimeout(clearDeadline, false))
-        client.off('error', heard)
+        client.off('error', onError)
         release()
       } catch {
         destroy()

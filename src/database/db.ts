@@ -37,8 +37,8 @@ export interface Queryable {
 
 /** The connection for LISTEN and for long transactions. No type of the driver is visible, so users do not need the driver's types. */
 export interface Connection extends Queryable {
-  once(event: 'end', heard: () => void): unknown
-  on(event: 'notification', heard: (message: { payload?: string | undefined }) => void): unknown
+  once(event: 'end', listener: () => void): unknown
+  on(event: 'notification', listener: (message: { payload?: string | undefined }) => void): unknown
   end(): Promise<void>
   /** Closes the socket without the closing message of the protocol. */
   destroy(): void
@@ -208,10 +208,10 @@ export function openDb(options: DbOptions): Db {
     if (given !== undefined) alive.add(client)
     let broken: Error | undefined
     // Between a server stop and the error of the query the client emits 'error'. Without a listener this event would end the process.
-    const heard = (error: Error) => {
+    const onError = (error: Error) => {
       broken = error
     }
-    client.on('error', heard)
+    client.on('error', onError)
     try {
       return await withDeadline(work(client), deadlineMs, () => {
         broken = databaseTimeout(deadlineMs, isBegun())
@@ -221,7 +221,7 @@ export function openDb(options: DbOptions): Db {
       if (cutsConnection(error)) broken ??= error as Error
       throw ofOurStatement(translate(error, isBegun()))
     } finally {
-      client.off('error', heard)
+      client.off('error', onError)
       // The clients wait for open answers before closing; on a dead connection this wait never ends. So the socket is destroyed first.
       if (broken) hangUp(client)
       if (given !== undefined) returned(client)
@@ -339,8 +339,8 @@ export function openDb(options: DbOptions): Db {
   function asConnection(client: pg.Client): Connection {
     return {
       ...queryableOf(client),
-      once: (event, heard) => client.once(event, heard),
-      on: (event, heard) => client.on(event, heard),
+      once: (event, listener) => client.once(event, listener),
+      on: (event, listener) => client.on(event, listener),
       end: () => client.end(),
       destroy: () => hangUp(client),
       stream: text => streamTexts(client, names.text(text)),

@@ -56,7 +56,7 @@ export async function attachOrStart(dataDir: DataDir, options: Coming): Promise<
 async function comeInOrLaunch(dataDir: DataDir, options: Coming, launches: Launch[]): Promise<Attached> {
   const { clock, signal } = options
   const begun = clock.now().getTime()
-  let heard = begun
+  let lastAnswerAt = begun
   let why: Words = localized('it does not answer at its socket', 'ele não responde no socket')
   let ours: Launch | undefined
   while (true) {
@@ -65,7 +65,7 @@ async function comeInOrLaunch(dataDir: DataDir, options: Coming, launches: Launc
     if (answer.is === 'up') return { client: answer.client, started: ours !== undefined && !ours.ended }
     const now = clock.now()
     if (answer.is !== 'away') {
-      heard = now.getTime()
+      lastAnswerAt = now.getTime()
       why = answer.why
     }
     if (ours?.ended) {
@@ -84,7 +84,7 @@ async function comeInOrLaunch(dataDir: DataDir, options: Coming, launches: Launc
       ours = await launch(dataDir, options.fsync)
       launches.push(ours)
     }
-    if (now.getTime() - heard > patience || now.getTime() - begun > recoveryPatience)
+    if (now.getTime() - lastAnswerAt > patience || now.getTime() - begun > recoveryPatience)
       throw await serverError(dataDir, 'answer', why)
     await clock.sleep(pause)
   }

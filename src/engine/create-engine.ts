@@ -208,7 +208,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     clock,
     log,
     wake: queue => workerPool.wake(queue),
-    goOn: () => workerPool.providerAnswered(),
+    providerAnswered: () => workerPool.providerAnswered(),
     paused: batch => workerPool.batchPaused(batch),
     changed: batch => settleListeners.settled(batch),
     closing: closing.signal,
@@ -398,7 +398,10 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     queues: checked(createQueues({ db, clock, wake: wakeUnblocked, batchMoved }), parameters.queues),
     schedules: checked(scheduleActions, parameters.schedules),
     guards: checked(createGuardActions({ db, clock, guards, wake, closing: closing.signal }), parameters.guards),
-    providers: checked(createProviders({ db, clock, goOn: () => workerPool.providerAnswered() }), parameters.providers),
+    providers: checked(
+      createProviders({ db, clock, providerAnswered: () => workerPool.providerAnswered() }),
+      parameters.providers,
+    ),
     workers: checked({ list: () => viewWorkers(db, clock.instant()) }, parameters.workers),
     tokens: checked(tokens, parameters.tokens),
     metrics: checked(

@@ -134,23 +134,23 @@ function byQueue(jobs: readonly NewJob[]): Map<string, NewJob[]> {
  * on its own and keeps the order of the list.
  */
 function chunksOf(jobs: readonly NewJob[]): number[][] {
-  const places = jobs.map((_, index) => index)
-  const chunks = cut(jobs, places)
+  const indexes = jobs.map((_, index) => index)
+  const chunks = cut(jobs, indexes)
   if (chunks.length <= 1 || jobs.every(job => job.key === null)) return chunks
-  return cut(jobs, places.sort((a, b) => before(jobs[a]!, jobs[b]!) || a - b)) // biome-ignore format: one call
+  return cut(jobs, indexes.sort((a, b) => before(jobs[a]!, jobs[b]!) || a - b)) // biome-ignore format: one call
 }
 
-function cut(jobs: readonly NewJob[], places: readonly number[]): number[][] {
+function cut(jobs: readonly NewJob[], indexes: readonly number[]): number[][] {
   const chunks: number[][] = []
   let bytes = 0
-  for (const place of places) {
-    const { input } = jobs[place]!
+  for (const index of indexes) {
+    const { input } = jobs[index]!
     const last = chunks.at(-1)
     if (last === undefined || isFull(last.length, bytes, input)) {
-      chunks.push([place])
+      chunks.push([index])
       bytes = input.length
     } else {
-      last.push(place)
+      last.push(index)
       bytes += input.length
     }
   }

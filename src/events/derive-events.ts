@@ -3,7 +3,7 @@
  * followed job or batch also yields the state it led to, and a state without a stored event is emitted before the next event.
  *
  * Invariant: the state events of a batch form a chain, each `from` equal to the previous `to`, even if the reader left and came
- * back in between: the place of each event records the part already delivered.
+ * back in between: the position of each event records the part already delivered.
  */
 
 import type { EngineEvent, Subject } from './model/event.ts'
@@ -18,17 +18,17 @@ export type UnpositionedEvent = EngineEvent extends infer E
     : never
   : never
 
-/** An event, and the change of the reader's place. */
+/** An event, and the change of the reader's position. */
 export interface DerivedStep {
   event: UnpositionedEvent
   change: Partial<EventPosition>
 }
 
-/** `place`: the reader's place before the event. */
+/** `position`: the reader's position before the event. */
 export function deriveEvents(
   { seq, at, type, jobId, batchId, data }: EventRow,
   of: Subject,
-  place: EventPosition,
+  position: EventPosition,
 ): DerivedStep[] {
   const ids = { at: new Date(at), jobId, batchId }
   const itself = { type, ...ids, data } as UnpositionedEvent
@@ -47,10 +47,10 @@ export function deriveEvents(
     data,
   })
   const phase = phaseOf(to, of.job && attempt)
-  const wasPublished = place.half === true && place.seq === seq
+  const wasPublished = position.half === true && position.seq === seq
   const steps: DerivedStep[] = []
   // A batch changes from `submitting` to `running` without an event.
-  const before = stateOf(place.phase)
+  const before = stateOf(position.phase)
   if (of.batch !== undefined && !wasPublished && before !== null && before !== from)
     steps.push({ event: state({ from: before, to: from, reason: null }), change: { phase: phaseOf(from) } })
   if (type !== 'action' || from === to) return [...steps, { event: itself, change: { seq, phase } }]

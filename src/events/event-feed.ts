@@ -9,7 +9,7 @@
 
 import type { Db } from '../database/db.ts'
 import { isTransient } from '../database/pg-errors.ts'
-import type { LogPlace } from '../jobs/model/job-log.ts'
+import type { LogPosition } from '../jobs/model/job-log.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
 import { type Loop, loop } from '../lib/loop.ts'
@@ -42,7 +42,7 @@ export interface FeedUpdate {
   given: number
   at: Date
   /** undefined: the row was not requested, or further events come before the row; null: the row is deleted. */
-  glance(id: string): FollowedSnapshot | null | undefined
+  snapshot(id: string): FollowedSnapshot | null | undefined
   /** Event objects made by a listener, shared with all listeners that would make the same event. */
   readonly made: Map<string, EngineEvent>
 }
@@ -51,7 +51,7 @@ export interface FeedListener {
   /** The followed job or batch, besides events. */
   readonly of: { readonly job?: string; readonly batch?: string }
   /** The last log line that the listener has; undefined: the listener wants no lines. */
-  readonly logPlace?: LogPlace | undefined
+  readonly logPosition?: LogPosition | undefined
   take(news: FeedUpdate): void
   fail(error: unknown): void
 }
@@ -140,22 +140,22 @@ export class EventFeed {
     const followed = Array.from(this.#listeners.keys(), each => each.of)
     const jobs = distinct(followed.map(of => of.job))
     const batches = distinct(followed.map(of => of.batch))
-    const given = { after: this.#frontier, limit: chunkSize, jobs, batches, logs: this.#logPlaces() }
+    const given = { after: this.#frontier, limit: chunkSize, jobs, batches, logs: this.#logPositions() }
     const poll = await pollEvents(this.#db, given, this.#clock.instant())
     return { poll, asked: new Set([...jobs, ...batches]) }
   }
 
   /** For each job the place of the listener that is furthest behind; the others drop the lines they have. */
-  #logPlaces(): Map<string, LogPlace> {
-    const places = new Map<string, LogPlace>()
-    for (const { of, logPlace } of this.#listeners.keys()) {
-      if (of.job === undefined || logPlace === undefined) continue
+  #logPositions(): Map<string, LogPosition> {
+    const places = new Map<string, LogPosition>()
+    for (const { of, logPosition } of this.#listeners.keys()) {
+      if (of.job === undefined || logPosition === undefined) continue
       const known = places.get(of.job)
       const isBehind =
         known === undefined ||
-        logPlace.attempt < known.attempt ||
-        (logPlace.attempt === known.attempt && logPlace.n < known.n)
-      if (isBehind) places.set(of.job, logPlace)
+        logPosition.attempt < known.attempt ||
+        (logPosition.attempt === known.attempt && logPosition.n < known.n)
+      if (isBehind) places.set(of.job, logPosition)
     }
     return places
   }
@@ -165,10 +165,12 @@ export class EventFeed {
     const { events, jobs, batches, removed, given, at } = poll
     const begun = this.#clock.elapsed()
     this.#frontier = events.at(-1)?.seq ?? Math.min(this.#frontier, given)
-    const glances = new Map([...jobs.map(snapshotOfJob), ...batches.map(snapshotOfBatch)].map(each => [each.id, each]))
+    const snapshots = new Map(
+      [...jobs.map(snapshotOfJob), ...batches.map(snapshotOfBatch)].map(each => [each.id, each]),
+    )
     const isAll = events.length < chunkSize
-    const glance = (id: string) => (isAll && asked.has(id) ? (glances.get(id) ?? null) : undefined)
-    const news = { events, frontier: this.#frontier, removed, given, at, glance, made: new Map() }
+    const snapshot = (id: string) => (isAll && asked.has(id) ? (snapshots.get(id) ?? null) : undefined)
+    const news = { events, frontier: this.#frontier, removed, given, at, snapshot, made: new Map() }
     const all = [...this.#listeners]
     for (let from = 0; from < all.length; from += atOnce) {
       if (from > 0) await this.#clock.sleep(breathMs, ending)

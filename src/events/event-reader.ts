@@ -3,14 +3,14 @@
  * leaves the feed, drops the queue and reads the table again from the last delivered event, at the pace of the consumer, until it
  * can join the feed again.
  *
- * Invariant: `#given` is the place of the last event delivered to the consumer. Every later event is in the queue or will be read
+ * Invariant: `#given` is the position of the last event delivered to the consumer. Every later event is in the queue or will be read
  * again: no event is delivered twice and none is left out.
  */
 
 import type { Db } from '../database/db.ts'
 import { isTransient } from '../database/pg-errors.ts'
 import { localized, RetomaError } from '../errors/errors.ts'
-import { type LogPlace, linesAfter, logPlaceText, readLogPlace } from '../jobs/model/job-log.ts'
+import { type LogPosition, linesAfter, logPositionText, readLogPosition } from '../jobs/model/job-log.ts'
 import { unlessAborted } from '../lib/abortable.ts'
 import type { Clock } from '../lib/clock.ts'
 import { deriveEvents, type UnpositionedEvent } from './derive-events.ts'
@@ -32,9 +32,9 @@ export class EventReader implements FeedListener {
   readonly #eventFeed: EventFeed
   readonly #signal: AbortSignal
   readonly #logs: boolean
-  #queue: { event: EngineEvent; place: EventPosition }[] = []
+  #queue: { event: EngineEvent; position: EventPosition }[] = []
   #given: EventPosition = { seq: 0, phase: null, stamp: null }
-  /** The place after all queued events. */
+  /** The position after all queued events. */
   #ahead: EventPosition = this.#given
   #joined = false
   #over = false
@@ -64,9 +64,9 @@ export class EventReader implements FeedListener {
     this.#logs = given.logs
   }
 
-  get logPlace(): LogPlace | undefined {
+  get logPosition(): LogPosition | undefined {
     if (!this.#logs) return undefined
-    return (this.#ahead.line ? readLogPlace(this.#ahead.line) : undefined) ?? { attempt: 0, n: 0 }
+    return (this.#ahead.line ? readLogPosition(this.#ahead.line) : undefined) ?? { attempt: 0, n: 0 }
   }
 
   /** No further event comes; the queue is complete. */
@@ -87,7 +87,7 @@ export class EventReader implements FeedListener {
       while (!this.#signal.aborted) {
         const next = this.#queue.shift()
         if (next !== undefined) {
-          this.#given = next.place
+          this.#given = next.position
           yield next.event
         } else if (this.#fault !== undefined) throw this.#fault.error
         else if (this.#over) return
@@ -110,9 +110,9 @@ export class EventReader implements FeedListener {
     if (after === undefined) this.#joined = this.#eventFeed.join(this, bounds.last)
   }
 
-  #startAt(place: EventPosition): void {
+  #startAt(position: EventPosition): void {
     this.#queue = []
-    this.#given = this.#ahead = place
+    this.#given = this.#ahead = position
   }
 
   /** Events were missed: continues from `seq`. */
@@ -154,12 +154,12 @@ export class EventReader implements FeedListener {
   #applyUpdate(news: FeedUpdate): void {
     this.#moveTo(news.frontier)
     const id = this.of.job ?? this.of.batch
-    const glance = id === undefined ? undefined : news.glance(id)
-    if (glance) {
-      this.#idle = { seconds: glance.idleSeconds, at: this.#clock.elapsed() }
-      this.#derive(glance, news.at)
+    const snapshot = id === undefined ? undefined : news.snapshot(id)
+    if (snapshot) {
+      this.#idle = { seconds: snapshot.idleSeconds, at: this.#clock.elapsed() }
+      this.#derive(snapshot, news.at)
     }
-    if (glance === null || (glance?.over && !glance.pending)) {
+    if (snapshot === null || (snapshot?.over && !snapshot.pending)) {
       this.#over = true
       this.#eventFeed.leave(this)
     }
@@ -174,28 +174,28 @@ export class EventReader implements FeedListener {
    * Emits state and progress derived from the current row. All stored events up to this point are already queued, so the order is
    * right.
    */
-  #derive(glance: FollowedSnapshot, at: Date): void {
-    const ids = { at, jobId: this.of.job ?? null, batchId: glance.batchId }
-    const ends = glance.over && !glance.pending
+  #derive(snapshot: FollowedSnapshot, at: Date): void {
+    const ids = { at, jobId: this.of.job ?? null, batchId: snapshot.batchId }
+    const ends = snapshot.over && !snapshot.pending
     const tellState = () => {
-      if (glance.phase === this.#ahead.phase || glance.pending) return
-      const data = { from: stateOf(this.#ahead.phase), ...glance.state }
-      this.#push({ type: 'state', ...ids, data }, { phase: glance.phase })
+      if (snapshot.phase === this.#ahead.phase || snapshot.pending) return
+      const data = { from: stateOf(this.#ahead.phase), ...snapshot.state }
+      this.#push({ type: 'state', ...ids, data }, { phase: snapshot.phase })
     }
     const tellProgress = () => {
-      if (glance.stamp === null || glance.stamp === this.#ahead.stamp) return
+      if (snapshot.stamp === null || snapshot.stamp === this.#ahead.stamp) return
       const now = this.#clock.elapsed()
       if (!ends && now - this.#progressedAt < pollIntervalMs) return
       this.#progressedAt = now
-      this.#push({ type: 'progress', ...ids, data: glance.progress }, { stamp: glance.stamp })
+      this.#push({ type: 'progress', ...ids, data: snapshot.progress }, { stamp: snapshot.stamp })
     }
     // Lines are stored before the outcome, so the lines of a final job are all here.
     const tellLines = () => {
-      if (!this.#logs || !glance.logs) return
-      const lines = linesAfter(glance.logs, this.logPlace)
+      if (!this.#logs || !snapshot.logs) return
+      const lines = linesAfter(snapshot.logs, this.logPosition)
       const last = lines.at(-1)
       if (last === undefined) return
-      this.#push({ type: 'log', ...ids, data: { lines } }, { line: logPlaceText(last) })
+      this.#push({ type: 'log', ...ids, data: { lines } }, { line: logPositionText(last) })
     }
     if (!ends) tellState()
     tellLines()
@@ -218,10 +218,10 @@ export class EventReader implements FeedListener {
     const event = this.#shared(unpositioned, before, cursorOf(this.#ahead))
     // A later progress replaces the previous queued progress.
     if (event.type === 'progress' && this.#queue.at(-1)?.event.type === 'progress') this.#queue.pop()
-    this.#queue.push({ event, place: this.#ahead })
+    this.#queue.push({ event, position: this.#ahead })
   }
 
-  /** Readers of the same subject at the same place share an event object, so that it is serialised once. */
+  /** Readers of the same subject at the same position share an event object, so that it is serialised once. */
   #shared(event: UnpositionedEvent, before: string, position: string): EngineEvent {
     const key = `${event.type} ${this.of.job ?? ''} ${this.of.batch ?? ''} ${before} ${position}`
     const made = this.#news?.made.get(key) ?? ({ position, ...event } as EngineEvent)

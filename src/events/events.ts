@@ -105,11 +105,11 @@ function check(filter: EventsFilter) {
   if (job !== undefined && !isId(job)) throw new RetomaError('not_found', { what: 'job', id: String(job) })
   if (batch !== undefined && !isId(batch))
     throw new RetomaError('not_found', { what: localized('batch', 'lote'), id: String(batch) })
-  const place = after === undefined ? undefined : readCursor(after)
-  if (after !== undefined && place === undefined)
+  const position = after === undefined ? undefined : readCursor(after)
+  if (after !== undefined && position === undefined)
     refuseOption('after', 'it is the position of an earlier event', 'é a position de um evento anterior')
   if (signal !== undefined && !(signal instanceof AbortSignal))
     refuseOption('signal', 'it is an AbortSignal', 'é um AbortSignal')
   const of: Subject = { ...(job === undefined ? {} : { job }), ...(batch === undefined ? {} : { batch }) }
-  return { of, after: place, logs, signal }
+  return { of, after: position, logs, signal }
 }

@@ -75,7 +75,7 @@ export class AttemptClock {
       if (waits === is) return
       waits = is
       if (is) this.#wait()
-      else this.#goOn()
+      else this.#resume()
     }
     this.#wait()
     try {
@@ -97,7 +97,7 @@ export class AttemptClock {
     if (this.#waits++ === 0) this.#waitsSince = this.#clock.elapsed()
   }
 
-  #goOn(): void {
+  #resume(): void {
     if (--this.#waits > 0) return
     this.#deadline += this.#clock.elapsed() - this.#waitsSince
     this.#resumed()

@@ -236,7 +236,7 @@ export class Context implements JobContext {
 
   get files(): JobContext['files'] {
     const { open, path } = this.#host.files
-    return { open: id => heard(open(id)), path: id => heard(path(id)) }
+    return { open: id => settlesAlone(open(id)), path: id => settlesAlone(path(id)) }
   }
 
   /** Runs a call of the handler. A step without `await` is reported when the handler ends. */
@@ -245,12 +245,12 @@ export class Context implements JobContext {
       this.#running.nestedCalls.refuseInsideTransaction(this.#running, what)
       return begin()
     }
-    return heard(work())
+    return settlesAlone(work())
   }
 }
 
 /** Keeps an unhandled rejection from ending the process if the handler does not await `work`. */
-function heard<T>(work: Promise<T>): Promise<T> {
+function settlesAlone<T>(work: Promise<T>): Promise<T> {
   work.catch(() => {})
   return work
 }

@@ -115,7 +115,7 @@ export class HandlerServices implements ContextHost {
     return this.#of.signal
   }
 
-  tell(name: string, word: ProviderWord): Promise<ProviderStand> {
+  record(name: string, word: ProviderWord): Promise<ProviderStand> {
     return this.#of.storage.provider(name, word)
   }
 

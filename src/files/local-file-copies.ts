@@ -18,13 +18,13 @@ interface Of {
 }
 
 export class LocalFileCopies {
-  readonly #place: string
+  readonly #parent: string
   #folder: Promise<string> | undefined
   readonly #of = new Map<string, Of>()
 
-  /** `place`: the temporary folder of the system. */
-  constructor(place: string) {
-    this.#place = place
+  /** `parent`: the temporary folder of the system. */
+  constructor(parent: string) {
+    this.#parent = parent
   }
 
   /** The path of the copy. A second call for the same file returns the same path. */
@@ -60,7 +60,7 @@ export class LocalFileCopies {
   }
 
   #forAttempt(attempt: string): Of {
-    this.#folder ??= mkdtemp(join(this.#place, `${prefix}${process.pid}-${born}-`))
+    this.#folder ??= mkdtemp(join(this.#parent, `${prefix}${process.pid}-${born}-`))
     const known = this.#of.get(attempt)
     if (known !== undefined) return known
     const folder = this.#folder.then(async whole => {
@@ -96,13 +96,13 @@ async function write(folder: Promise<string>, { id, name, bytes }: OpenFile): Pr
 const remove = (folder: string) => rm(folder, { recursive: true, force: true })
 
 /** Removes the folders of ended processes; returns the number of removed folders. */
-export async function removeLeftoverCopies(place: string): Promise<number> {
+export async function removeLeftoverCopies(parent: string): Promise<number> {
   let removed = 0
-  for (const name of await readdir(place)) {
+  for (const name of await readdir(parent)) {
     const [, pid, birth] = new RegExp(`^${prefix}(\\d+)-(\\d+)-`).exec(name) ?? []
     if (pid === undefined || isThere(Number(pid), Number(birth))) continue
-    const folder = join(place, name)
-    if (!isOwnLeftover(place, folder)) continue
+    const folder = join(parent, name)
+    if (!isOwnLeftover(parent, folder)) continue
     await remove(folder)
     removed++
   }

@@ -51,7 +51,7 @@ export function createGuards(given: {
       return error as Error
     })
     if (swept instanceof Error) log.debug({ err: swept, guard: name }, 'a guard failed')
-    else tell(guard, swept)
+    else report(guard, swept)
     const error = swept instanceof Error ? asGuardError(swept) : refusalOf(swept)
     const warnings = swept instanceof Error ? null : swept.warnings
     const before = await noteTurn(db, name, { error, warnings }, clock.instant())
@@ -61,7 +61,7 @@ export function createGuards(given: {
     if (swept instanceof Error || !swept.more) begun.delete(name)
   }
 
-  function tell({ name, enqueue }: Guard, { marked, jobs, rows, warnings }: GuardSweepResult): void {
+  function report({ name, enqueue }: Guard, { marked, jobs, rows, warnings }: GuardSweepResult): void {
     if (jobs > 0) fired(enqueue!.job.queue)
     if (marked > 0)
       log.info({ guard: name, marked, sample: rows.slice(0, 5).map(each => each.key) }, 'a guard marked rows')

@@ -37,10 +37,10 @@ export function installCurrentJobHook(source: CurrentJobSource): () => void {
 }
 
 function hook(): Hook {
-  const place = globalThis as unknown as Record<symbol, Hook | undefined>
+  const hooks = globalThis as unknown as Record<symbol, Hook | undefined>
   const name = Symbol.for(hookName)
-  place[name] ??= newHook()
-  return place[name]
+  hooks[name] ??= newHook()
+  return hooks[name]
 }
 
 function newHook(): Hook {

@@ -112,7 +112,7 @@ export class HeartbeatThread {
     if (thread === undefined) return
     this.#thread = undefined
     // The thread is still starting and has nothing to end in order.
-    if (this.sharedState[slot.hears] === 0) return void (await thread.terminate())
+    if (this.sharedState[slot.listens] === 0) return void (await thread.terminate())
     const gone = new Promise<void>(resolve => thread.once('exit', () => resolve()))
     thread.postMessage({ end: true } satisfies ToHeartbeatThread)
     await withDeadline(gone, endMs, () => new Error('too late')).catch(() => thread.terminate())

@@ -20,7 +20,7 @@ export class PasswordRequest {
   /** The answer of the main thread; undefined: the function has failed. */
   answered(password: string | undefined): void {
     this.#last = password ?? this.#last
-    for (const tell of this.#waiting.splice(0)) tell(password)
+    for (const resolve of this.#waiting.splice(0)) resolve(password)
   }
 
   async password(): Promise<string> {

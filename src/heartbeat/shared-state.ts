@@ -25,7 +25,7 @@ export const slot = {
   /** Written by the heartbeat thread: the instant of the last heartbeat. */
   heartbeatAt: 10,
   /** Written by the heartbeat thread: 1 once the thread receives messages. */
-  hears: 11,
+  listens: 11,
   /** Written by the main loop: the latest deadline of all in-process handlers; 0 if none run. */
   allDueAt: 12,
   /**

@@ -21,12 +21,12 @@ import type { FromHeartbeatThread, HeartbeatThreadData, ToHeartbeatThread } from
 const task = workerData as HeartbeatThreadData
 const { sharedState } = task
 const port = parentPort!
-const tell = (message: FromHeartbeatThread) => port.postMessage(message)
+const post = (message: FromHeartbeatThread) => port.postMessage(message)
 const stackDeadlineMs = 600
 
 const processWatch = new BlockedLoopWatch({
   task,
-  voice: createThreadLog(task.style, line => tell({ line })),
+  voice: createThreadLog(task.style, line => post({ line })),
   readStack: () =>
     task.canReadStack ? readMainThreadStack(stackDeadlineMs) : Promise.resolve({ stack: 'not known here', job: null }),
   news: () => heartbeatLoop.soon(),
@@ -35,7 +35,7 @@ const processWatch = new BlockedLoopWatch({
   kill: () => void process.kill(process.pid, 'SIGKILL'),
 })
 
-const passwords = new PasswordRequest(() => tell({ asksPassword: true }))
+const passwords = new PasswordRequest(() => post({ asksPassword: true }))
 
 function connectionConfig(): ClientConfig | undefined {
   if (task.connection === undefined) return undefined
@@ -53,9 +53,9 @@ const heartbeatLoop = new HeartbeatLoop({
     sharedState[slot.lagMs] = 0
     processWatch.landed()
   },
-  dead: id => tell({ dead: id }),
+  dead: id => post({ dead: id }),
   silentMs: task.silentMs,
-  silent: () => tell({ silent: true }),
+  silent: () => post({ silent: true }),
 })
 
 function vitals(): HeartbeatPayload {
@@ -85,4 +85,4 @@ port.on('message', (message: ToHeartbeatThread) => {
   stopWatch()
   void heartbeatLoop.end().finally(() => process.exit())
 })
-sharedState[slot.hears] = 1
+sharedState[slot.listens] = 1

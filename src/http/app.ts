@@ -59,7 +59,7 @@ export interface App {
 export type FetchHandler = App & ((request: Request) => Promise<Response>)
 
 interface Bindings {
-  Bindings: { place: ClientAddress }
+  Bindings: { client: ClientAddress }
   /** The language of the route, for an error of the route. */
   Variables: { language: Language }
 }
@@ -128,10 +128,10 @@ export function createApp(engine: Engine, options: AppOptions = {}): FetchHandle
   for (const route of routes) {
     door.on(route.method.toUpperCase(), route.path.replace(/\{(\w+)\}/g, ':$1'), async context => {
       const { raw: request } = context.req
-      const { place } = context.env
+      const { client } = context.env
       context.set('language', route.language ?? 'en')
-      const who = await authenticator.authenticate(request, place, route)
-      const readmit = () => authenticator.authenticate(request, place, route)
+      const who = await authenticator.authenticate(request, client, route)
+      const readmit = () => authenticator.authenticate(request, client, route)
       return handleRequest(route, {
         engine,
         log,
@@ -140,7 +140,7 @@ export function createApp(engine: Engine, options: AppOptions = {}): FetchHandle
         heavyWork: route.heavy ? heavyReads : heavyBodies,
         readmit,
         request,
-        peer: place,
+        peer: client,
         who,
         params: context.req.param(),
       })
@@ -162,19 +162,19 @@ export function createApp(engine: Engine, options: AppOptions = {}): FetchHandle
   app.onError((error, context) => errorResponse(error, context.req.raw, log, context.get('language')))
 
   /** Returns the response to a GET without the body. A streaming body is cancelled, because no client reads the body. */
-  async function head(request: Request, place: ClientAddress): Promise<Response> {
-    const whole = await app.fetch(new Request(request, { method: 'GET' }), { place })
+  async function head(request: Request, client: ClientAddress): Promise<Response> {
+    const whole = await app.fetch(new Request(request, { method: 'GET' }), { client })
     await whole.body?.cancel()
     return new Response(null, { status: whole.status, headers: whole.headers })
   }
 
   const fetch: App['fetch'] = async (request, peer = {}) => {
     const began = systemClock.elapsed()
-    const place = clientAddressOf(request, peer, options)
-    const response = await (request.method === 'HEAD' ? head(request, place) : app.fetch(request, { place }))
+    const client = clientAddressOf(request, peer, options)
+    const response = await (request.method === 'HEAD' ? head(request, client) : app.fetch(request, { client }))
     const { status } = response
     log.debug({ ...asked(request), status, ms: Math.round(systemClock.elapsed() - began) }, 'request')
-    return withSecurityHeaders(response, place.secure)
+    return withSecurityHeaders(response, client.secure)
   }
   // The second argument that a framework passes is not a `peer`.
   return Object.assign((request: Request) => fetch(request), { fetch, endStreams: () => streams.end() })

@@ -9,16 +9,16 @@ import type { Route } from './route.ts'
 
 export function refuseRouteConflicts(routes: readonly Route[]): void {
   refuseSameCode(routes.flatMap(({ errors = [] }) => errors.filter(each => typeof each !== 'string')))
-  const places = new Set<string>()
+  const known = new Set<string>()
   for (const { method, path } of routes) {
-    const place = `${method.toUpperCase()} ${path}`
+    const route = `${method.toUpperCase()} ${path}`
     // Parameter names do not matter.
-    const key = place.replace(/\{\w+\}/g, '{}')
-    if (places.has(key))
-      refuseDefinition(localized(`route "${place}"`, `caminho "${place}"`))(
+    const key = route.replace(/\{\w+\}/g, '{}')
+    if (known.has(key))
+      refuseDefinition(localized(`route "${route}"`, `caminho "${route}"`))(
         'another route is there already; choose another path',
         'já existe outro nesse lugar; escolha outro caminho',
       )
-    places.add(key)
+    known.add(key)
   }
 }

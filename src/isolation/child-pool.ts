@@ -108,7 +108,7 @@ export class ChildPool {
   #release(key: string, child: Child): void {
     if (this.#closed) return void this.#kill(child)
     child.works(false)
-    child.hear(() => {})
+    child.onMessage(() => {})
     const mine: Idle = { child, taken: new AbortController() }
     const warm = this.#idle.get(key) ?? []
     warm.push(mine)

@@ -28,7 +28,7 @@ function child(does: (say: (message: ToParent) => void, die: (remains: ChildExit
     isThere: true,
     stolenMs: () => 0,
     send: (message: ToChild) => void (message.type === 'run' && does(each => heard(each), die)),
-    hear: listener => {
+    onMessage: listener => {
       heard = listener
     },
     kill: async () => true,

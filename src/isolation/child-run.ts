@@ -137,14 +137,14 @@ export class ChildRun {
     this.#child = child
     this.#stolenBefore = child.stolenMs()
     const word = new Promise<{ ended: Tried; leaves: 'kept' | 'spent' }>(resolve =>
-      child.hear(message => {
+      child.onMessage(message => {
         // A reused child may still send messages of an earlier run.
         if (!('run' in message) || message.run !== this.#number) return
         if (message.type === 'ended')
           resolve({ ended: { end: message.end }, leaves: isSpent(message, this.#nature) ? 'spent' : 'kept' })
         else if (message.type === 'unusable')
           resolve({ ended: { thrown: unpackError(message.error) }, leaves: 'spent' })
-        else this.#hear(message)
+        else this.#receive(message)
       }),
     )
     this.#host.began()
@@ -170,14 +170,14 @@ export class ChildRun {
     return crashOf(remains, this.#nature, this.#killed)
   }
 
-  #hear(message: Exclude<ToParent, { type: 'ready' | 'ended' | 'unusable' | 'words' }>): void {
+  #receive(message: Exclude<ToParent, { type: 'ready' | 'ended' | 'unusable' | 'words' }>): void {
     if (message.type === 'log') this.#host.log(message.level, message.facts, message.message)
     else if (message.type === 'call') void this.#call(message.call, message.method, message.args)
-    else this.#tell(message)
+    else this.#passToTransaction(message)
   }
 
   /** Passes the result or the abort of a transaction's work on to the transaction. */
-  #tell(message: Extract<ToParent, { type: 'worked' | 'cut' }>): void {
+  #passToTransaction(message: Extract<ToParent, { type: 'worked' | 'cut' }>): void {
     const open = this.#transactions.get(message.tx)
     if (message.type === 'cut') open?.controller.abort(unpackError(message.reason))
     else if (message.error === undefined) open?.worked?.(message.text!)

@@ -7,7 +7,7 @@ export interface Child {
   /** Does nothing for a dead child, which `died` reports. Throws for a value that cannot be sent. */
   send(message: ToChild): void
   /** Sets the listener for messages from now on. */
-  hear(listener: (message: ToParent) => void): void
+  onMessage(listener: (message: ToParent) => void): void
   /** Rejects if the child died first. */
   readonly ready: Promise<void>
   readonly died: Promise<ChildExit>

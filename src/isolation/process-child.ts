@@ -46,7 +46,7 @@ export function startProcess(nature: Nature): Child {
   const stderr = passStderrOn(child.stderr?.on('error', () => {}))
   const said = new LastWords(child.stdio?.[4] as Readable | undefined)
 
-  let heard: (message: ToParent) => void = () => {}
+  let deliver: (message: ToParent) => void = () => {}
   const died = new Promise<ChildExit>(resolve => {
     const remains = (signal: string | null, exitCode: number | null, error: unknown): ChildExit => {
       const { words, memoryBytes, begun } = said
@@ -68,7 +68,7 @@ export function startProcess(nature: Nature): Child {
     child.on('message', (message: unknown) => {
       if (!isOurs(message)) return
       if (message.type === 'ready') resolve()
-      else heard(message)
+      else deliver(message)
     })
     void died.then(reject)
   })
@@ -84,8 +84,8 @@ export function startProcess(nature: Nature): Child {
       // `died` reports a dead child.
       if (child.connected) child.send(message, () => {})
     },
-    hear(listener) {
-      heard = listener
+    onMessage(listener) {
+      deliver = listener
     },
     async kill() {
       if (child.pid !== undefined) signalGroup(child.pid)
@@ -147,14 +147,14 @@ class LastWords {
     this.#rest = lines.pop()!
     for (const line of lines) {
       try {
-        this.#hear(JSON.parse(line) as LastMessage)
+        this.#onMessage(JSON.parse(line) as LastMessage)
       } catch {
         // A handler may write to this descriptor by mistake.
       }
     }
   }
 
-  #hear(words: LastMessage): void {
+  #onMessage(words: LastMessage): void {
     if (words.how === 'begun') {
       this.begun = words.run
       return

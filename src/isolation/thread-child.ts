@@ -21,7 +21,7 @@ export function startThread(nature: Nature): Child {
   })
   const stderr = passStderrOn(worker.stderr)
 
-  let heard: (message: ToParent) => void = () => {}
+  let deliver: (message: ToParent) => void = () => {}
   let words: LastMessage | null = null
   let error: unknown
   worker.on('error', thrown => {
@@ -37,7 +37,7 @@ export function startThread(nature: Nature): Child {
       if (!isOurs(message)) return
       if (message.type === 'ready') resolve()
       else if (message.type === 'words') words ??= message.words
-      else heard(message)
+      else deliver(message)
     })
     void died.then(reject)
   })
@@ -51,8 +51,8 @@ export function startThread(nature: Nature): Child {
       return worker.threadId !== -1
     },
     send: (message: ToChild) => worker.postMessage(message),
-    hear(listener) {
-      heard = listener
+    onMessage(listener) {
+      deliver = listener
     },
     async kill() {
       worker.terminate().catch(() => {})

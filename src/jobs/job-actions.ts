@@ -15,7 +15,7 @@ import { checkPage, type ListPage, type ListPageOptions } from '../lib/values/pa
 import { type ActedBy, checkActor } from './model/actor.ts'
 import type { AnyJob, Job } from './model/job.ts'
 import { type JobHandle, resultOfEnded, type WaitOptions } from './model/job-handle.ts'
-import { type JobLogFilter, type JobLogLine, linesAfter, logPlaceText, readLogPlace } from './model/job-log.ts'
+import { type JobLogFilter, type JobLogLine, linesAfter, logPositionText, readLogPosition } from './model/job-log.ts'
 import { isFinal, type JobState } from './model/state.ts'
 import type { SettleListeners } from './settle-listeners.ts'
 import { applyJobAction, type JobActionName, type JobActionRequest } from './sql/job-actions.ts'
@@ -285,13 +285,13 @@ export function createJobActions(given: {
       },
       async logs(id, filter = {}) {
         const { attempt, after } = filter
-        const limit = checkPage(filter, text => readLogPlace(text) !== undefined)
-        const place = after === undefined ? undefined : readLogPlace(after)
+        const limit = checkPage(filter, text => readLogPosition(text) !== undefined)
+        const place = after === undefined ? undefined : readLogPosition(after)
         const stored = isId(id) ? await viewJobLogs(db, id, attempt, place?.attempt ?? 0) : undefined
         if (stored === undefined) throw new RetomaError('not_found', { what: 'job', id: String(id) })
         const lines = linesAfter(stored, place)
         const items = lines.slice(0, limit)
-        return { items, next: lines.length > limit ? logPlaceText(items.at(-1)!) : null }
+        return { items, next: lines.length > limit ? logPositionText(items.at(-1)!) : null }
       },
       cancel: (id, by) => applyAction('cancel', id, ['cancelled'], by),
       retry: (id, by) => applyAction('retry', id, ['waiting', 'running'], by),

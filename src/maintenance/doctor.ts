@@ -40,7 +40,6 @@ import {
   most,
 } from './model/work-checks.ts'
 import {
-  hearsNotifications,
   readPins,
   readRights,
   readSchemaVersion,
@@ -49,6 +48,7 @@ import {
   readStarved,
   readTick,
   readWork,
+  testNotifications,
 } from './sql/read-doctor-facts.ts'
 
 export interface DoctorOptions {
@@ -119,8 +119,8 @@ export async function checkAll(db: Db, options: DoctorOptions): Promise<DoctorRe
 
   await check('pins', async () => checkPins(await readPins(db, pinSeconds, pinTransactions)))
   await check('listen', async () => {
-    const hears = await hearsNotifications(db).catch((error: Error) => error)
-    return checkListen(hears, databaseDirectUrl !== undefined)
+    const test = await testNotifications(db).catch((error: Error) => error)
+    return checkListen(test, databaseDirectUrl !== undefined)
   })
   await check('schema', async () => {
     seen.schema = await readSchemaVersion(db, await readSystemMigrations(options.systems ?? []))

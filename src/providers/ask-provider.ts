@@ -18,7 +18,7 @@ import type { ProviderStand, ProviderWord } from './model/provider.ts'
 
 export interface ProviderHost {
   readonly signal: AbortSignal
-  tell(name: string, word: ProviderWord): Promise<ProviderStand>
+  record(name: string, word: ProviderWord): Promise<ProviderStand>
 }
 
 export async function askProvider<T>(
@@ -34,7 +34,7 @@ export async function askProvider<T>(
     )
   if (typeof ask !== 'function')
     refuseOption('ask', `it is a function, not ${shownValue(ask)}`, `é uma função, não ${shownValue(ask)}`)
-  const stand = await host.tell(name, { how: 'ask' })
+  const stand = await host.record(name, { how: 'ask' })
   if (stand.how !== 'open') throw deferralUntil(name, stand)
   let answer: T
   try {
@@ -45,7 +45,7 @@ export async function askProvider<T>(
     if (said === undefined && stand.probe && !host.signal.aborted && !isNonRetryable(error))
       throw deferralUntil(
         name,
-        await host.tell(name, { how: 'silent', message: withoutSecrets(messageOf(error)) }),
+        await host.record(name, { how: 'silent', message: withoutSecrets(messageOf(error)) }),
         error,
       )
     // The wait or stop of another provider, called inside this call, is already written.
@@ -53,9 +53,9 @@ export async function askProvider<T>(
     const { why, code, retryAfterMs } = said
     const words = { asked: stand.asked, code: code && withoutSecrets(code), message: withoutSecrets(said.message) }
     const word: ProviderWord = why === 'stop' ? { how: 'stop', ...words } : { how: 'wait', retryAfterMs, ...words }
-    throw deferralUntil(name, await host.tell(name, word), error)
+    throw deferralUntil(name, await host.record(name, word), error)
   }
-  if (stand.owed !== null) await host.tell(name, { how: 'answered', owed: stand.owed }).catch(() => {})
+  if (stand.owed !== null) await host.record(name, { how: 'answered', owed: stand.owed }).catch(() => {})
   return answer
 }
 

@@ -24,8 +24,8 @@ export interface ProvidersApi {
   clear(name: string, options?: ActedBy): Promise<ClearedProvider>
 }
 
-export function createProviders(given: { db: Db; clock: Clock; goOn: () => Promise<void> }): ProvidersApi {
-  const { db, clock, goOn } = given
+export function createProviders(given: { db: Db; clock: Clock; providerAnswered: () => Promise<void> }): ProvidersApi {
+  const { db, clock, providerAnswered } = given
   return {
     list: () => viewProviders(db, clock.instant()),
     async clear(name, options) {
@@ -34,7 +34,7 @@ export function createProviders(given: { db: Db; clock: Clock; goOn: () => Promi
       if (cleared === undefined)
         throw new RetomaError('not_found', { what: localized('provider', 'provedor'), id: String(name) })
       // Also on a repeated call: the first caller may have crashed before this point.
-      await goOn()
+      await providerAnswered()
       return { name, state: 'open', changed: cleared.changed }
     },
   }

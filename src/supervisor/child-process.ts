@@ -68,11 +68,11 @@ function start({ execArgv, entry, args, env }: Program, stdout: 'inherit' | 'pip
 }
 
 /** Passes the output of a child process on to a stream of this process. Returns a promise of the end of the output. */
-function passOn(from: Readable, to: NodeJS.WriteStream, number: number | undefined, heard: (chunk: Buffer) => void) {
+function passOn(from: Readable, to: NodeJS.WriteStream, number: number | undefined, onChunk: (chunk: Buffer) => void) {
   const write = (text: Buffer) => void to.write(text)
   const lines = number === undefined ? { add: write, end() {} } : nameLines(number, write)
   from.on('data', (chunk: Buffer) => {
-    heard(chunk)
+    onChunk(chunk)
     lines.add(chunk)
   })
   return new Promise<void>(resolve =>
@@ -105,15 +105,15 @@ export class SupervisedProcess {
     this.ended = this.#child?.stderr ? this.#watch(this.#child, this.#child.stderr) : Promise.resolve(neverStarted)
   }
 
-  tell(signal: NodeJS.Signals): void {
+  send(signal: NodeJS.Signals): void {
     this.#child?.kill(signal)
   }
 
   /** Tells the process to stop, unless the process knows already; kills the process after `graceMs`. */
   stop(graceMs: number): void {
-    if (!hasStatusFile(this.#options.reportFolder, 'asked')) this.tell('SIGTERM')
+    if (!hasStatusFile(this.#options.reportFolder, 'asked')) this.send('SIGTERM')
     void this.#options.clock.sleep(graceMs, this.#over.signal).then(() => {
-      if (!this.#over.signal.aborted) this.tell('SIGKILL')
+      if (!this.#over.signal.aborted) this.send('SIGKILL')
     })
   }
 
@@ -130,15 +130,15 @@ export class SupervisedProcess {
   async #watch(child: ChildProcess, stderr: Readable): Promise<ProcessEnd> {
     const { clock } = this.#options
     const tail = createStderrTail()
-    let heard = 0
+    let chunks = 0
     const { lineNumber } = this.#options
     const { stdout } = child
     const said = Promise.all([
       passOn(stderr, process.stderr, lineNumber, chunk => {
-        heard++
+        chunks++
         tail.add(chunk)
       }),
-      stdout === null ? undefined : passOn(stdout, process.stdout, lineNumber, () => heard++),
+      stdout === null ? undefined : passOn(stdout, process.stdout, lineNumber, () => chunks++),
     ])
     const end = new Promise<{ exitCode: number | null; signal: string | null }>(resolve => {
       child.on('exit', (exitCode, signal) => resolve({ exitCode, signal }))
@@ -155,7 +155,7 @@ export class SupervisedProcess {
     this.#over.abort()
     this.#checkReady()
     const readyMs = this.#readyAt === undefined ? null : clock.elapsed() - this.#readyAt
-    await this.#lastWords(said, () => heard)
+    await this.#lastWords(said, () => chunks)
     stderr.destroy()
     stdout?.destroy()
     const [oomBefore = null] = this.#ooms
@@ -171,13 +171,13 @@ export class SupervisedProcess {
   }
 
   /** Waits for the end of stderr, or for 500 ms of silence. */
-  async #lastWords(said: Promise<unknown>, heard: () => number): Promise<void> {
+  async #lastWords(said: Promise<unknown>, chunks: () => number): Promise<void> {
     let over = false
     const end = said.then(() => {
       over = true
     })
-    for (let before = -1; !over && before !== heard(); ) {
-      before = heard()
+    for (let before = -1; !over && before !== chunks(); ) {
+      before = chunks()
       await Promise.race([end, this.#options.clock.sleep(lastWordsMs)])
     }
   }
@@ -197,7 +197,7 @@ export class SupervisedProcess {
         // A recovering database or a migration may take any time.
         const killed = waited >= tooLateMs && !hasStatusFile(reportFolder, 'database')
         late(Math.round(waited / 1000), killed)
-        if (killed) this.tell('SIGKILL')
+        if (killed) this.send('SIGKILL')
       }
       await clock.sleep(checkMs, this.#over.signal)
     }

@@ -6,7 +6,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync } from 'node:fs
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '../lib/clock.ts'
-import { isOwnLeftover, isUsablePlace } from '../lib/temporary-folder.ts'
+import { isOwnLeftover, isUsableParent } from '../lib/temporary-folder.ts'
 
 export interface CrashReportFolder {
   /** The folder for pending crash reports. */
@@ -19,17 +19,17 @@ export interface CrashReportFolder {
 }
 
 /** The second path serves if the first is not writable, such as in a container with a read-only disk. */
-const places = () => [tmpdir(), '/dev/shm']
+const parents = () => [tmpdir(), '/dev/shm']
 /** Processes of another container may see the same folder, and the same process ids mean other processes there. */
 const prefix = () => `retoma-crash-reports-${hostname().replace(/[^\w.]/g, '_')}-`
 
 /** Undefined: this user can write to none of the paths. */
-export function makeCrashReportFolder(among: readonly string[] = places()): CrashReportFolder | undefined {
-  for (const place of among) {
-    if (!isUsablePlace(place)) continue
+export function makeCrashReportFolder(among: readonly string[] = parents()): CrashReportFolder | undefined {
+  for (const parent of among) {
+    if (!isUsableParent(parent)) continue
     try {
-      removeLeftovers(place)
-      return folderAt(mkdtempSync(join(place, `${prefix()}${process.pid}-`)))
+      removeLeftovers(parent)
+      return folderAt(mkdtempSync(join(parent, `${prefix()}${process.pid}-`)))
     } catch {
       // The next path may work.
     }
@@ -60,15 +60,15 @@ function folderAt(path: string): CrashReportFolder {
   }
 }
 
-function removeLeftovers(place: string): void {
-  for (const name of readdirSync(place)) {
+function removeLeftovers(parent: string): void {
+  for (const name of readdirSync(parent)) {
     if (!name.startsWith(prefix())) continue
     const pid = Number.parseInt(name.slice(prefix().length), 10)
     if (pid !== process.pid && exists(pid)) continue
     // The name alone proves nothing: another user may have chosen the name.
-    if (!isOwnLeftover(place, join(place, name))) continue
+    if (!isOwnLeftover(parent, join(parent, name))) continue
     try {
-      rmSync(join(place, name), { recursive: true, force: true })
+      rmSync(join(parent, name), { recursive: true, force: true })
     } catch {
       // The next supervisor will try again.
     }

@@ -13,7 +13,7 @@ import { join } from 'node:path'
 export interface InFlightJournal {
   /** Returns the line number to free after the attempt's end. */
   note(name: string): number
-  free(place: number): void
+  free(entry: number): void
   /** This worker has no more leases. */
   close(): void
 }
@@ -35,23 +35,23 @@ export function openInFlightJournal(folder: string | undefined, worker: string):
   const line = Buffer.alloc(length, blank)
   line[length - 1] = newline
   const unused: number[] = []
-  let places = 0
+  let entries = 0
   let open = true
   return {
     note(name) {
-      const place = unused.pop() ?? places++
+      const entry = unused.pop() ?? entries++
       line.fill(blank, 0, length - 1)
       line.write(name, 0, 'latin1')
       try {
-        if (open) writeSync(file, line, 0, length, place * length)
+        if (open) writeSync(file, line, 0, length, entry * length)
       } catch {
         // The disk is full. A journal without this attempt would claim that the attempt never started: without a file the watchdog finds
         // all orphans.
         remove(path)
       }
-      return place
+      return entry
     },
-    free: place => void unused.push(place),
+    free: entry => void unused.push(entry),
     close() {
       if (!open) return
       open = false

@@ -64,14 +64,14 @@ export class ProcessKeeper {
   /** The first stop signal. */
   stop(signal: NodeJS.Signals): void {
     // A terminal signals every process of a group: a process that has received the signal must not take ours for a second signal.
-    if (!hasStatusFile(this.#reportFolder, 'asked')) this.#child?.tell(signal)
+    if (!hasStatusFile(this.#reportFolder, 'asked')) this.#child?.send(signal)
   }
 
   /** The second stop signal: the process ends without waiting. */
   stopAtOnce(signal: NodeJS.Signals): void {
     const child = this.#child
-    child?.tell(signal)
-    void this.#options.clock.sleep(leaveAtOnceMs).then(() => child?.tell('SIGKILL'))
+    child?.send(signal)
+    void this.#options.clock.sleep(leaveAtOnceMs).then(() => child?.send('SIGKILL'))
   }
 
   /** Resolves true once the running process claims; false if the process ends before, or does not run. */

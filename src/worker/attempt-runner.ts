@@ -110,11 +110,11 @@ export class AttemptRunner implements AttemptHost {
     const { claimed } = attempt
     const { clock, heartbeat, log } = this.#options
     const result: AttemptResult = { outcome: undefined, written: undefined, delay: undefined }
-    let place: number | undefined
+    let entry: number | undefined
     this.#running++
     this.#handling++
     try {
-      place = this.#start(attempt)
+      entry = this.#start(attempt)
       const startedAt = clock.elapsed()
       const ended = await attempt.run(trackAsync || heartbeat.trackAll)
       const outcome = attempt.judge(ended)
@@ -136,7 +136,7 @@ export class AttemptRunner implements AttemptHost {
         slot.handlerEnded(claimed, undefined, 0)
       }
     }
-    this.#end(attempt, place, result)
+    this.#end(attempt, entry, result)
     return result
   }
 
@@ -160,7 +160,7 @@ export class AttemptRunner implements AttemptHost {
 
   /** Returns the line of the attempt in the in-flight journal. */
   #start(attempt: Attempt): number {
-    const place = this.#options.journal.note(attempt.name)
+    const entry = this.#options.journal.note(attempt.name)
     // Set the deadline before the handler begins: the first synchronous part may block the loop forever, and the heartbeat thread must know
     // the deadline by then.
     attempt.allow()
@@ -168,7 +168,7 @@ export class AttemptRunner implements AttemptHost {
     this.#options.heartbeat.started(attempt)
     const { databaseNow, claimed } = attempt
     this.#options.history.started(claimed.queue, databaseNow, databaseNow - utcMs(claimed.run_at))
-    return place
+    return entry
   }
 
   /** Frees the slot of the handler while the outcome is being written. */
@@ -253,14 +253,14 @@ export class AttemptRunner implements AttemptHost {
   }
 
   /** Drops the lease, and reports the end of the attempt. */
-  #end(attempt: Attempt, place: number | undefined, { outcome, written, delay }: AttemptResult): void {
+  #end(attempt: Attempt, entry: number | undefined, { outcome, written, delay }: AttemptResult): void {
     const { leases, journal, events } = this.#options
     const { id, batch_id: batch } = attempt.claimed
     if (outcome !== undefined) this.#unsettled--
     // An unwritten attempt keeps its lease: if released, the job would run again without counting the attempt.
     if (written !== 'unwritten' && written !== 'rejected') {
       leases.delete(attempt)
-      if (place !== undefined) journal.free(place)
+      if (entry !== undefined) journal.free(entry)
     }
     events.settled(id)
     if (delay === undefined && batch !== null) events.batchTouched(batch)

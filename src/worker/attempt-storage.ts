@@ -47,9 +47,9 @@ function storageOf(
     // A first attempt has no earlier checkpoints.
     load: async () => (attempt === 1 ? new Map() : patiently(() => loadCheckpoints(db, id))),
     async provider(name, word) {
-      const tell = () => recordProviderWord(db, name, { job: id, kind }, word, clock.instant())
+      const record = () => recordProviderWord(db, name, { job: id, kind }, word, clock.instant())
       // The handler's result must not wait for the report of an answer.
-      const { goesOn, ...stand } = await (word.how === 'answered' ? tell() : patiently(tell))
+      const { goesOn, ...stand } = await (word.how === 'answered' ? record() : patiently(record))
       if (goesOn) await events.providerAnswered()
       return stand
     },

@@ -241,7 +241,7 @@ export class ClaimLoop implements HandlerSlot {
     const asked = this.#isIdle && this.#slots.every(slots => this.#want(slots) > 0) ? this.#emptied.length : 0
     const claimed = await this.#claim()
     this.#askedAt = this.#now()
-    if (claimed === 0 && this.#isIdle) for (const tell of this.#emptied.splice(0, asked)) tell()
+    if (claimed === 0 && this.#isIdle) for (const resolve of this.#emptied.splice(0, asked)) resolve()
     this.#claimed()
     if (this.#isWorthAsking()) return 0
     if (this.#suspects.holds || this.#slots.every(slots => slots.free <= 0)) {

@@ -22,7 +22,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
 import { identityOf, thisProcess } from '../lib/process/process-identity.ts'
 import { type Random, randomName } from '../lib/random.ts'
-import { temporaryPlace } from '../lib/temporary-folder.ts'
+import { temporaryFolder } from '../lib/temporary-folder.ts'
 import type { Supervision } from '../supervisor/supervision.ts'
 import { AbandonedHandlers } from './abandoned-handlers.ts'
 import { noAttempts } from './attempt-metrics.ts'
@@ -72,7 +72,7 @@ export class Worker implements MonitoredWorker {
   readonly #takes: Required<ClaimableKinds>
   readonly #claimLoop: ClaimLoop
   readonly #childPool: ChildPool
-  readonly #fileCopies = new LocalFileCopies(temporaryPlace())
+  readonly #fileCopies = new LocalFileCopies(temporaryFolder())
   readonly #calls: IsolatedCalls
   readonly #childWaiters: ChildWaiters
   #incarnation: WorkerIncarnation
@@ -266,7 +266,7 @@ export class Worker implements MonitoredWorker {
   /** Runs in the background; no caller awaits the result. */
   #tidy(): void {
     const { log } = this.#options
-    removeLeftoverCopies(temporaryPlace()).catch(error => log.debug({ err: error }, 'cannot remove local file copies'))
+    removeLeftoverCopies(temporaryFolder()).catch(error => log.debug({ err: error }, 'cannot remove local file copies'))
   }
 
   async #register(id: string): Promise<void> {

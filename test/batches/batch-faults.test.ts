@@ -43,7 +43,7 @@ async function world() {
     log: silentLog,
     wake: nothing,
     changed: nothing,
-    goOn: async () => {},
+    providerAnswered: async () => {},
     paused: nothing,
     closing: closing.signal,
   })

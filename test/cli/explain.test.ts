@@ -55,7 +55,7 @@ test('a blocked loop: the sentence, the stack, and what to do; the id alone will
     new RegExp(`^job ${id} itself blocks the event loop of its worker "w-1", for 1\\d s;`),
   )
   expect(lines.every(line => line.length <= 80)).toBe(true)
-  expect(stdout).toMatch(/^ {2}worker {3}w-1 on host-a, pid 4711, last heard of /m)
+  expect(stdout).toMatch(/^ {2}worker {3}w-1 on host-a, pid 4711, last heartbeat /m)
   expect(stdout).toMatch(/^ {2}blocked {2}for 1\d s, at\n {11}spin \(\/app\/spin\.js:3\)\n {11}run \(/m)
   expect(stdout.replaceAll('\n', ' ')).toContain('what to do: if it does not come free, kill process 4711 on "host-a"')
   expect((await retoma('explain', id)).stdout).toContain(`job ${id} itself blocks`)

@@ -68,7 +68,7 @@ describe('workers:', () => {
   test('each fact of a worker is under its own heading', () => {
     expect(read(workerLines([worker], output))).toEqual([
       {
-        worker: 'w1', 'last heard': '3 min. ago', state: 'alive', running: '4', abandoned: '6', lag: '900 ms',
+        worker: 'w1', heartbeat: '3 min. ago', state: 'alive', running: '4', abandoned: '6', lag: '900 ms',
         queues: 'mail:5 pdf:2', host: 'box', pid: '77', started: '3 days ago',
       },
     ]) // biome-ignore format: one row
@@ -190,7 +190,7 @@ describe('the next page of a list has the filter of the first page:', () => {
   const night = defineBatch({ name: 'night', job: send })
   const day = defineBatch({ name: 'day', job: send })
 
-  /** The command line in this process; answers what it printed. */
+  /** Runs the command line in this process; returns the output. */
   async function retoma(command: string[]): Promise<string> {
     let printed = ''
     const write = vi.spyOn(process.stdout, 'write').mockImplementation(((text: string, done?: () => void) => {

@@ -22,7 +22,7 @@ function begin<T extends Clock = VirtualClock>(script: string, given?: T) {
     late: (...how) => void late.push(how),
   })
   onTestFinished(async () => {
-    child.tell('SIGKILL')
+    child.send('SIGKILL')
     await child.ended
     rmSync(folder, { recursive: true })
   })
@@ -51,14 +51,14 @@ test('one that waits for its database is not killed, only told of every minute',
   writeStatusFile(reportFolder, 'ready')
   await clock.advance(seconds(120))
   expect(late).toHaveLength(5)
-  child.tell('SIGTERM')
+  child.send('SIGTERM')
   expect(await child.ended).toMatchObject({ signal: 'SIGTERM', readyMs: seconds(119) })
 })
 
 test('one that the kernel does not let start has ended, and does not end its supervisor', async () => {
   const program = { entry: 'nothing.mjs', args: ['x'.repeat(300_000)], execArgv: [], env: process.env }
   const child = new SupervisedProcess({ program, reportFolder: tmpdir(), clock: systemClock, late: () => {} })
-  child.tell('SIGTERM')
+  child.send('SIGTERM')
   expect(await child.ended).toMatchObject({ exitCode: 1, signal: null, readyMs: null })
 })
 

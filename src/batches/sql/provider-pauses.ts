@@ -79,7 +79,7 @@ const hasNothingLeft = `(
   b.submitted_at is not null and b.cascade is null and b.total = (select s.ended from (${batchSums('b.id')}) s)
 )`
 
-const goOn = {
+const resume = {
   name: 'batch_resume_after_probe',
   text: `
     with home as materialized (
@@ -100,7 +100,8 @@ const goOn = {
 }
 
 /** Resumes batches whose provider is no longer stopped, and batches without unfinished items; returns these batches. */
-export const resumeBatches = (db: Db, at: Date | null): Promise<MovedBatch[]> => db.run<MovedBatch>(goOn, [at], tickMs)
+export const resumeBatches = (db: Db, at: Date | null): Promise<MovedBatch[]> =>
+  db.run<MovedBatch>(resume, [at], tickMs)
 
 /**
  * Limits for finding a ready job: rows read at the front of each lane (`depth`), rows at the end of the batch (`last`),

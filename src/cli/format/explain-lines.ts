@@ -84,9 +84,12 @@ function workerPairs(shown: Shown, output: Output): Pair[] {
 const inTrouble = ({ deadAt, blockedSince }: Worker): boolean => deadAt !== null || blockedSince !== null
 
 function ofWorker(worker: Worker, { now }: Shown, { word: { explain }, language }: Output, more = ''): Pair[] {
-  const heard = ago(new Date(worker.heartbeatAt), new Date(now), language)
+  const heartbeatAgo = ago(new Date(worker.heartbeatAt), new Date(now), language)
   const lines: Pair[] = [
-    [explain.worker, `${explain.workerIs(brief(worker.id, 40), brief(worker.host, 40), worker.pid, heard)}${more}`],
+    [
+      explain.worker,
+      `${explain.workerIs(brief(worker.id, 40), brief(worker.host, 40), worker.pid, heartbeatAgo)}${more}`,
+    ],
   ]
   if (worker.crashReport !== null) lines.push([explain.crashReport, brief(worker.crashReport.why, page)])
   if (worker.blockedSince !== null && worker.deadAt === null) {

@@ -1,8 +1,8 @@
 /** Messages of the command line around an explanation, in English; explain-pt.ts has the same messages. */
 export const explain = {
   worker: 'worker',
-  workerIs: (id: string, host: string, pid: number, heard: string) =>
-    `${id} on ${host}, pid ${pid}, last heard of ${heard}`,
+  workerIs: (id: string, host: string, pid: number, heartbeatAgo: string) =>
+    `${id} on ${host}, pid ${pid}, last heartbeat ${heartbeatAgo}`,
   workerGone: (id: string) => `${id}, of which nothing is left`,
   items: (count: number) => (count === 1 ? '1 item of it' : `${count} items of it`),
   blocked: 'blocked',

@@ -3,7 +3,7 @@ import type { CliMessages } from './index.ts'
 
 export const explain: CliMessages['explain'] = {
   worker: 'worker',
-  workerIs: (id, host, pid, heard) => `${id} em ${host}, pid ${pid}, visto pela última vez ${heard}`,
+  workerIs: (id, host, pid, heartbeatAgo) => `${id} em ${host}, pid ${pid}, visto pela última vez ${heartbeatAgo}`,
   workerGone: id => `${id}, do qual nada restou`,
   items: count => (count === 1 ? '1 item dele' : `${count} itens dele`),
   blocked: 'bloqueado',

@@ -40,7 +40,7 @@ export class UserTransaction {
     })
     aborted.catch(() => {})
     try {
-      return await Promise.race([work({ query: (query, values) => this.#heard(query, values) }), aborted])
+      return await Promise.race([work({ query: (query, values) => this.#tracked(query, values) }), aborted])
     } finally {
       // From here on the signal no longer closes the connection: the commit follows.
       this.#over = true
@@ -68,7 +68,7 @@ export class UserTransaction {
   }
 
   /** Keeps an unhandled rejection from ending the process if the handler does not await the query. */
-  #heard(query: string | JobQuery, values?: readonly unknown[]): Promise<never> {
+  #tracked(query: string | JobQuery, values?: readonly unknown[]): Promise<never> {
     const answer = this.#query(query, values)
     answer.catch(() => {})
     this.#asked.add(answer)

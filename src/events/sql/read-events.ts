@@ -7,7 +7,7 @@
 
 import { batchSums } from '../../batches/sql/batch-counters.ts'
 import type { Db } from '../../database/db.ts'
-import type { LogPlace } from '../../jobs/model/job-log.ts'
+import type { LogPosition } from '../../jobs/model/job-log.ts'
 import type { Subject } from '../model/event.ts'
 import type { FollowedBatch, FollowedJob } from '../model/followed-snapshot.ts'
 
@@ -116,7 +116,7 @@ export async function pollEvents(
     jobs: readonly string[]
     batches: readonly string[]
     /** The jobs whose log lines are wanted, with the place after which; attempt 0: from the kept lines of the last attempt on. */
-    logs?: ReadonlyMap<string, LogPlace>
+    logs?: ReadonlyMap<string, LogPosition>
   },
   now: Date | null,
 ): Promise<EventPoll> {

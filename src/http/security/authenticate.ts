@@ -43,7 +43,7 @@ export type Asker = Pick<Principal, 'user' | 'role'>
 
 export interface Authenticator {
   /** Throws `unauthorized`, or another error about the request as a whole. `route`: undefined if no route matches. */
-  authenticate(request: Request, place: ClientAddress, route: Route | undefined): Promise<Principal>
+  authenticate(request: Request, client: ClientAddress, route: Route | undefined): Promise<Principal>
 }
 
 /** A scraper does not wait for long. */
@@ -67,63 +67,63 @@ export function createAuthenticator(engine: Engine, options: AuthenticateOptions
       'deixa todo mundo entrar, e `who` decide quem entra: tire um dos dois',
     )
 
-  async function byToken(request: Request, place: ClientAddress): Promise<Principal | undefined> {
+  async function byToken(request: Request, client: ClientAddress): Promise<Principal | undefined> {
     const secret = bearerOf(request)
     // If no token exists, there is none to guess.
     if (secret === undefined || !(await internalsOf(engine).anyToken())) return undefined
-    const found = await internalsOf(engine).findToken(secret, fromOf(place))
+    const found = await internalsOf(engine).findToken(secret, fromOf(client))
     if (found === null) throw new RetomaError('unauthorized', {})
     return { user: found.user, role: found.role, via: 'token', token: found.id }
   }
 
-  async function byCookie(request: Request, place: ClientAddress): Promise<Principal | undefined> {
-    const secret = cookieOf(request, place.secure)
+  async function byCookie(request: Request, client: ClientAddress): Promise<Principal | undefined> {
+    const secret = cookieOf(request, client.secure)
     // If no token exists, there is none to guess.
     if (secret === undefined || !(await internalsOf(engine).anyToken())) return undefined
-    const found = await internalsOf(engine).findLogIn(secret, fromOf(place))
+    const found = await internalsOf(engine).findLogIn(secret, fromOf(client))
     if (found === null) return undefined
-    if (changesSomething(request)) refuseForeignOrigin(request, place, options)
+    if (changesSomething(request)) refuseForeignOrigin(request, client, options)
     return { user: found.user, role: found.role, via: 'cookie', token: found.id }
   }
 
-  async function openly(request: Request, place: ClientAddress): Promise<Principal | undefined> {
+  async function openly(request: Request, client: ClientAddress): Promise<Principal | undefined> {
     if (who !== undefined || (await internalsOf(engine).anyToken())) return undefined
     if (open !== true) {
       // An app in another server needs a token with and without a proxy, and some servers, such as Next.js, add these headers themselves.
-      if (open === false || !place[ownLoopback]) return undefined
+      if (open === false || !client[ownLoopback]) return undefined
       const header = [...request.headers.keys()].find(name => /^(?:forwarded|via|x-forwarded-.*)$/.test(name))
       if (header !== undefined) throw new RetomaError('proxy_without_token', { header })
-      if (!isLoopback(place.address ?? '')) return undefined
-      refuseForeignHost(place, options)
+      if (!isLoopback(client.address ?? '')) return undefined
+      refuseForeignHost(client, options)
     }
-    if (changesSomething(request)) refuseForeignOrigin(request, place, options)
+    if (changesSomething(request)) refuseForeignOrigin(request, client, options)
     const user = request.headers.get('x-user-id')?.trim().slice(0, 100)
     return { user: user || 'local', role: 'admin', via: 'open', token: null }
   }
 
-  async function byCronSecret(request: Request, place: ClientAddress): Promise<Principal> {
+  async function byCronSecret(request: Request, client: ClientAddress): Promise<Principal> {
     if (!cronSecret) throw new RetomaError('cron_unset', {})
     const given = [bearerOf(request), new URL(request.url).searchParams.get('secret')].filter(each => each)
     const isRight = async () => given.some(each => sameSecret(each!, cronSecret)) || null
-    if (given.length > 0 && (await internalsOf(engine).guess(fromOf(place), isRight)))
+    if (given.length > 0 && (await internalsOf(engine).guess(fromOf(client), isRight)))
       return { ...nobody, user: 'cron' }
     throw new RetomaError('cron_refused', {})
   }
 
-  const inside = async (request: Request, place: ClientAddress) =>
-    (await byToken(request, place)) ?? (await byCookie(request, place)) ?? (await openly(request, place))
+  const inside = async (request: Request, client: ClientAddress) =>
+    (await byToken(request, client)) ?? (await byCookie(request, client)) ?? (await openly(request, client))
 
   return {
-    async authenticate(request, place, route) {
-      if (route?.role === 'cron') return byCronSecret(request, place)
+    async authenticate(request, client, route) {
+      if (route?.role === 'cron') return byCronSecret(request, client)
       if (route?.role === 'open') {
-        if (changesSomething(request)) refuseForeignOrigin(request, place, options)
+        if (changesSomething(request)) refuseForeignOrigin(request, client, options)
         return nobody
       }
-      const said = await who?.(request, place)
+      const said = await who?.(request, client)
       if (said) return principalOf(said)
       try {
-        const asked = inside(request, place)
+        const asked = inside(request, client)
         const found = await (route?.unasked ? withDeadline(asked, unaskedMs, away) : asked)
         if (found !== undefined) return found
       } catch (error) {

@@ -14,14 +14,14 @@ const openMs = 3000
 
 /** The query of an event stream. */
 export const eventsQuery = z.strictObject({
-  after: z.string().max(200).optional().meta({ description: 'the `id` of the last event that was seen' }),
+  after: z.string().max(200).optional().meta({ description: 'the `id` of the last received event' }),
   last_event_id: z.string().max(200).optional().meta({ description: 'the same; the header Last-Event-ID goes first' }),
 })
 
 type EventsCall = Call<unknown, z.output<typeof eventsQuery>>
 
 /**
- * `tell`: turns an event into its JSON view. Every client passes the same function, so that an event is serialised once for all clients.
+ * `toMessage`: turns an event into its JSON view. Every client passes the same function, so that an event is serialised once for all clients.
  */
 export async function follow(
   call: Call<unknown, z.output<typeof eventsQuery>>,

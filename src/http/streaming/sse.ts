@@ -62,7 +62,7 @@ const encoder = new TextEncoder()
 const encode = ({ event, id, data }: SseMessage): Uint8Array =>
   encoder.encode(`event: ${event}\n${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`)
 
-/** By `tell` function, then by event: an event for 1,000 clients is serialised once. */
+/** By `toMessage` function, then by event: an event for 1,000 clients is serialised once. */
 const written = new WeakMap<object, WeakMap<object, Uint8Array | null>>()
 
 function writtenOnce<T extends object>(toMessage: SseOptions<T>['toMessage'], event: T): Uint8Array | null {

@@ -7,7 +7,7 @@ export interface Channel {
   readonly nature: Nature
   /** Throws for a message that cannot be sent. */
   send(message: ToParent): void
-  hear(listener: (message: ToChild) => void): void
+  onMessage(listener: (message: ToChild) => void): void
   /** Arrives even if the next instruction ends this process. Never throws. */
   lastWords(words: LastMessage): void
 }
@@ -24,14 +24,14 @@ export function writeLastWords(words: LastMessage): void {
 const ofProcess = (): Channel => ({
   nature: JSON.parse(process.argv[2]!) as Nature,
   send: message => void process.send!(message),
-  hear: listener => void process.on('message', listener as (message: unknown) => void),
+  onMessage: listener => void process.on('message', listener as (message: unknown) => void),
   lastWords: writeLastWords,
 })
 
 const ofThread = (): Channel => ({
   nature: workerData as Nature,
   send: message => parentPort!.postMessage(message),
-  hear: listener => void parentPort!.on('message', listener),
+  onMessage: listener => void parentPort!.on('message', listener),
   lastWords: words => parentPort!.postMessage({ type: 'words', words } satisfies ToParent),
 })
 

@@ -49,11 +49,11 @@ export class ChildRunner {
     return this.#runs.getStore()
   }
 
-  hear(message: ToChild): void {
+  receive(message: ToChild): void {
     const current = this.#current?.run === message.run ? this.#current : undefined
     if (message.type === 'run') void this.#run(message.run, message.errand)
     else if (message.type === 'abort') this.#abort(message.run, unpackError(message.reason) as RetomaError)
-    else current?.asking.hear(message)
+    else current?.asking.receive(message)
   }
 
   #abort(run: number, reason: RetomaError): void {

@@ -30,7 +30,7 @@ if (isMainThread) {
   process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'))
   await watched(channel.nature)
 }
-channel.hear(message => childRunner.hear(message))
+channel.onMessage(message => childRunner.receive(message))
 channel.send({ type: 'ready' })
 
 /** Resolves once the watch thread runs, which a blocked loop cannot stop. */

@@ -50,7 +50,7 @@ export class RemoteAttemptStorage implements AttemptStorages, Isolator {
     }
   }
 
-  hear(message: Extract<ToChild, { type: 'answer' | 'work' }>): void {
+  receive(message: Extract<ToChild, { type: 'answer' | 'work' }>): void {
     if (message.type === 'work') return void this.#work(message.tx)
     const waiting = this.#waiting.get(message.call)
     this.#waiting.delete(message.call)

@@ -28,23 +28,23 @@ export interface StoredLog {
 }
 
 /** A place in the lines of a job: after line `n` of `attempt`. */
-export interface LogPlace {
+export interface LogPosition {
   attempt: number
   n: number
 }
 
 const form = /^(\d{1,9})\.(\d{1,9})$/
 
-export const logPlaceText = ({ attempt, n }: LogPlace): string => `${attempt}.${n}`
+export const logPositionText = ({ attempt, n }: LogPosition): string => `${attempt}.${n}`
 
 /** Returns undefined if `text` is no place of ours. */
-export function readLogPlace(text: string): LogPlace | undefined {
+export function readLogPosition(text: string): LogPosition | undefined {
   const match = form.exec(text)
   return match === null ? undefined : { attempt: Number(match[1]), n: Number(match[2]) }
 }
 
 /** The lines after a place, of all given attempts, in order. */
-export function linesAfter(stored: readonly StoredLog[], place: LogPlace | undefined): JobLogLine[] {
+export function linesAfter(stored: readonly StoredLog[], place: LogPosition | undefined): JobLogLine[] {
   return stored.flatMap(({ attempt, count, lines }) =>
     lines.flatMap(([at, level, message, facts], index) => {
       const n = count - lines.length + index + 1

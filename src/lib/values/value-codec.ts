@@ -340,8 +340,10 @@ const stepTo = (key: string): string =>
 const longestPath = 200
 
 function refusal(path: string, en: string, pt: string): Refusal {
-  const place = path.length > longestPath ? `${path.slice(0, longestPath)}…` : path
-  return new Refusal(localized(`${place} ${en}, which cannot be stored`, `${place} ${pt}, que não pode ser guardado`))
+  const shortPath = path.length > longestPath ? `${path.slice(0, longestPath)}…` : path
+  return new Refusal(
+    localized(`${shortPath} ${en}, which cannot be stored`, `${shortPath} ${pt}, que não pode ser guardado`),
+  )
 }
 
 function unreadable(path: string, error: unknown): Refusal {
@@ -372,11 +374,11 @@ function refuseUnstorable(value: unknown, root: string): never {
 }
 
 function holds(path: string, held: LocalizedText): Refusal {
-  const place = path.length > longestPath ? `${path.slice(0, longestPath)}…` : path
+  const shortPath = path.length > longestPath ? `${path.slice(0, longestPath)}…` : path
   return new Refusal(
     localized(
-      `${place} holds ${held.en}, which PostgreSQL cannot store`,
-      `${place} tem ${held.pt}, que o PostgreSQL não consegue guardar`,
+      `${shortPath} holds ${held.en}, which PostgreSQL cannot store`,
+      `${shortPath} tem ${held.pt}, que o PostgreSQL não consegue guardar`,
     ),
   )
 }

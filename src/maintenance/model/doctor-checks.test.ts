@@ -215,7 +215,7 @@ const rows: Row[] = [
     'for 5 xids: report',
     'há 5 xids: report',
   ],
-  ['hints that arrive are fine', checkListen('heard', false), 'ok', 'notifications arrive', 'notificações chegam'],
+  ['hints that arrive are fine', checkListen('received', false), 'ok', 'notifications arrive', 'notificações chegam'],
   [
     'hints that get lost are reported, with the wait that costs',
     checkListen('lost', false),

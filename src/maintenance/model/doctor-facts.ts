@@ -74,7 +74,7 @@ export interface FindingFacts {
 }
 
 /** shared: a pooler shares the sessions, so that LISTEN does not work. */
-export type Hearing = 'heard' | 'lost' | 'shared'
+export type NotificationTest = 'received' | 'lost' | 'shared'
 
 /** A guard over a table of the user, and the result of its last sweep. */
 export interface GuardFacts {

@@ -4,23 +4,23 @@ import { localized } from '../../errors/errors.ts'
 import { defaultPolicy, unwatchedAfter } from '../../jobs/model/policy.ts'
 import { spanText } from '../../lib/values/format-duration.ts'
 import { type Check, failure, ok, upTo, warning } from './doctor-check.ts'
-import type { FindingFacts, Hearing, StarvedFacts, WorkFacts } from './doctor-facts.ts'
+import type { FindingFacts, NotificationTest, StarvedFacts, WorkFacts } from './doctor-facts.ts'
 
 /** Counts stop here: the exact number above does not matter. */
 export const most = 10_000
 const listed = 5
 
-/** `hears`: result of a test notification, or the error if the listener could not connect. */
-export function checkListen(hears: Hearing | Error, direct: boolean): Check {
-  if (hears === 'heard')
+/** `test`: result of a test notification, or the error if the listener could not connect. */
+export function checkListen(test: NotificationTest | Error, direct: boolean): Check {
+  if (test === 'received')
     return ok(
       'listen',
       localized('notifications arrive: new jobs begin at once', 'notificações chegam: jobs novos começam na hora'),
     )
-  const why = hears instanceof Error ? `: ${hears.message}` : ''
+  const why = test instanceof Error ? `: ${test.message}` : ''
   return warning(
     'listen',
-    hears === 'shared'
+    test === 'shared'
       ? localized(
           'a pooler shares the sessions, so no notification arrives; new jobs are found by polling, every second',
           'um pooler compartilha as sessões, então nenhuma notificação chega; jobs novos são achados por polling, a cada segundo',

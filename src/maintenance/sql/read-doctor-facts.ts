@@ -11,8 +11,8 @@ import type { Clock } from '../../lib/clock.ts'
 import { randomName } from '../../lib/random.ts'
 import { withDeadline } from '../../lib/with-deadline.ts'
 import type {
-  Hearing,
   LongTransaction,
+  NotificationTest,
   RightsFacts,
   SchemaFacts,
   ServerFacts,
@@ -248,16 +248,16 @@ const echoMs = 3000
  * Sends a notification and listens for the answer, in the same way as hints. Throws if the listener cannot connect. If a pooler shares
  * the sessions, nothing is tried, because LISTEN would stay in the session of another client.
  */
-export async function hearsNotifications(db: Db): Promise<Hearing> {
+export async function testNotifications(db: Db): Promise<NotificationTest> {
   const channel = randomName('retoma_doctor').replace('-', '_')
   const listener = await db.session()
   if (listener === undefined) return 'shared'
   try {
-    const heard = new Promise<Hearing>(resolve => listener.on('notification', () => resolve('heard')))
+    const received = new Promise<NotificationTest>(resolve => listener.on('notification', () => resolve('received')))
     const late = () => new Error('no notification')
     await withDeadline(listener.query(`listen ${channel}`), answerMs, late)
     await db.run(unnamed(`select pg_notify($1, '')`), [channel], answerMs)
-    return await withDeadline(heard, echoMs, late).catch(() => 'lost')
+    return await withDeadline(received, echoMs, late).catch(() => 'lost')
   } finally {
     listener.destroy()
   }

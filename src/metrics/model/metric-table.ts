@@ -58,7 +58,7 @@ export const systemMetrics = {
     help: 'How long handlers took, by queue and kind; every attempt counts',
   },
   workers: gauge('retoma_workers', 'Workers that live'),
-  heartbeatAge: gauge('retoma_worker_heartbeat_age_seconds', 'How long ago a live worker was last heard of'),
+  heartbeatAge: gauge('retoma_worker_heartbeat_age_seconds', 'Seconds since the last heartbeat of a live worker'),
   workerRunning: gauge('retoma_worker_running', 'Attempts whose handler runs'),
   workerLag: gauge(
     'retoma_worker_loop_lag_seconds',

@@ -143,27 +143,27 @@ export type JobDetail = {
   /** with `values=short`: what is left out because it is large */
   omitted?: {
     input?: {
-      /** that it takes in the table, where a large value is compressed */
+      /** bytes of the value in the table, where large values are compressed */
       bytes: number
-      /** where the whole of it is, below where this API is mounted */
+      /** the path of the whole value, below the mount path of the API */
       href: string
     }
     result?: {
-      /** that it takes in the table, where a large value is compressed */
+      /** bytes of the value in the table, where large values are compressed */
       bytes: number
-      /** where the whole of it is, below where this API is mounted */
+      /** the path of the whole value, below the mount path of the API */
       href: string
     }
     progress?: {
-      /** that it takes in the table, where a large value is compressed */
+      /** bytes of the value in the table, where large values are compressed */
       bytes: number
-      /** where the whole of it is, below where this API is mounted */
+      /** the path of the whole value, below the mount path of the API */
       href: string
     }
     error?: {
-      /** that it takes in the table, where a large value is compressed */
+      /** bytes of the value in the table, where large values are compressed */
       bytes: number
-      /** where the whole of it is, below where this API is mounted */
+      /** the path of the whole value, below the mount path of the API */
       href: string
     }
   } | null
