@@ -79,7 +79,7 @@ export async function prove({ room, scale, say, hold, atMost }) {
   )
   atMost('a snap starts before an older one by', behind, poll, ' s')
 
-  const bare = await bareLoop(room, server, photos, Math.max(100, Math.round(total / 5)))
+  const bare = await bareLoop(room, server, photos, Math.max(100, Math.round(total / 10)))
   say(`Retoma: ${round(rate, 1)} snaps a second, each image decoded in a process with limits`)
   say(`bare SKIP LOCKED loop, ${processes} processes: ${round(bare, 1)} snaps a second, decoded in the loop itself`)
   say(`ratio: ${round(rate / bare, 2)}`)
