@@ -46,7 +46,10 @@ async function largeAtWork({ ai, execute }, total, seconds) {
   return { large, perSecond: (ai.calls.length - before) / seconds }
 }
 
-/** The seconds from `began`, before the requests that made the executions, until each of them is final. One statement looks at all, so that the look costs little beside the work. */
+/**
+ * The seconds from `began`, before the requests that made the executions, until each of them is final. One statement looks at all, so that
+ * the look costs little beside the work.
+ */
 async function timed(database, runs, began) {
   const seconds = new Map()
   const look = async () => {
