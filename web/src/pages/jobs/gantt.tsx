@@ -109,7 +109,7 @@ interface LaneRowProps {
 }
 
 /** The length of a bar is beside the bar where there is space, else inside, at its end. Percents of the width. */
-const placeOf = (from: number, to: number) => (to < 84 ? 'after' : from > 16 ? 'before' : 'inside')
+const placeOf = (from: number, to: number) => (to < 68 ? 'after' : from > 32 ? 'before' : 'inside')
 
 function labelStyle(from: number, to: number) {
   switch (placeOf(from, to)) {
@@ -138,7 +138,7 @@ function LaneRow({ lane, from, to, words, format }: LaneRowProps) {
       >
         {isPart ? first.step : nameOf(first, words)}
       </span>
-      <span class="relative h-full min-w-0 flex-1">
+      <span class="relative h-full min-w-0 flex-1 overflow-x-clip">
         {lane.bars.map((bar, index) => {
           const length = format.duration(bar.to - bar.from)
           const note = bar.unknownStart ? ` (${words.startUnknown})` : ''
@@ -159,6 +159,7 @@ function LaneRow({ lane, from, to, words, format }: LaneRowProps) {
                 class={classes(
                   'absolute top-1/2 -translate-y-1/2 rounded-sm text-xs leading-4 whitespace-nowrap text-muted',
                   placeOf(left, share(bar.to)) === 'inside' && 'bg-surface px-1',
+                  bar.unknownStart && bar.kind === 'attempt' && 'max-sm:hidden',
                 )}
                 style={labelStyle(left, share(bar.to))}
               >
