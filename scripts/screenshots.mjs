@@ -46,7 +46,7 @@ function small(picture) {
 
 /** One browser context for a page and theme, so that no page sees the stored settings of another page. */
 async function take(pages, widths) {
-  for (const { name, path, act = () => {}, state = 'work', locale = 'pt-BR' } of pages) {
+  for (const { name, path, act = () => {}, after = () => {}, state = 'work', locale = 'pt-BR' } of pages) {
     if (!new RegExp(asked.only).test(name)) continue
     for (const theme of asked.themes.split(',')) {
       for (const width of widths) {
@@ -72,6 +72,7 @@ async function take(pages, widths) {
           process.exitCode = 1
         }
         await page.context().close()
+        await after(world)
       }
     }
     console.log(name)

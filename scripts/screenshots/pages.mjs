@@ -91,8 +91,8 @@ export const everyPage = [
     async act(page, { servers }) {
       servers.leaving.stop()
       await page.waitForTimeout(2500)
-      servers.leaving.start()
     },
+    after: ({ servers }) => servers.leaving.start(),
   },
   { name: 'classifier', path: '/classificador/' },
   { name: 'classifier-empty', path: '/classificador/', state: 'empty' },

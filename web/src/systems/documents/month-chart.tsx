@@ -135,7 +135,8 @@ function Month({ month, currency, credit, debit, most, showsYear, isSelected, on
           <span class="w-full max-w-5 rounded-t-sm border-2 border-b-0 border-bad-fill" style={height(debit)} />
         </span>
         <span class="h-6 w-full truncate pt-1 text-center text-xs text-muted">
-          {short}
+          <span class="sm:hidden">{short.slice(0, 1)}</span>
+          <span class="max-sm:hidden">{short}</span>
           {showsYear && <span class="max-sm:hidden"> {day.getUTCFullYear()}</span>}
         </span>
         <span class="sr-only">{text}</span>

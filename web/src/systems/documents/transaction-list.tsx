@@ -79,7 +79,7 @@ function Rows({ rows, accounts, onEnd }: RowsProps) {
   const day = new Intl.DateTimeFormat(format.language, { day: '2-digit', month: '2-digit', year: '2-digit' })
   const names = new Map(accounts.map(({ id, name }) => [id, name]))
   const columns: readonly Column<Transaction>[] = [
-    { id: 'day', header: words.day, width: '6rem', cell: row => day.format(new Date(`${row.day}T12:00:00`)) },
+    { id: 'day', header: words.day, width: '4.75rem', cell: row => day.format(new Date(`${row.day}T12:00:00`)) },
     {
       id: 'description',
       header: words.description,
@@ -95,7 +95,7 @@ function Rows({ rows, accounts, onEnd }: RowsProps) {
       id: 'amount',
       header: words.amount,
       align: 'right',
-      width: '8.5rem',
+      width: '7.75rem',
       cell: row => {
         const amount = format.money(Math.abs(Number(row.amount)), row.currency)
         return row.type === 'CREDIT' ? <span class="text-good">+ {amount}</span> : <span>− {amount}</span>
