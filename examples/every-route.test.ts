@@ -20,7 +20,7 @@ import { generatedClient, run, start, strictly } from './support.ts'
 
 const cronSecret = 'a-secret-that-is-long'
 const input = z.object({ n: z.number() })
-const letter = defineJob({ kind: 'letter', queue: 'post', input, run: (_, { n }) => n })
+const letter = defineJob({ kind: 'letter', queue: 'post', input, run: (ctx, { n }) => ctx.step('write', () => n) })
 /** Nobody works on its queue. */
 const draft = defineJob({ kind: 'draft', queue: 'drawer', input, run: (_, { n }) => n })
 /** Meets a service that asks to wait. */

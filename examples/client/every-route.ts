@@ -129,6 +129,10 @@ const table: Record<JsonRoute, Line> = {
   'GET /api/v1/jobs': { good: () => retoma.GET('/api/v1/jobs', { params: { query: { state: 'waiting', limit: 2 } } }) },
   'GET /api/v1/jobs/{id}': { good: async () => retoma.GET('/api/v1/jobs/{id}', on(await ended())) },
   'GET /api/v1/jobs/{id}/logs': { good: async () => retoma.GET('/api/v1/jobs/{id}/logs', on(await ended())) },
+  'GET /api/v1/jobs/{id}/checkpoints/{step}': {
+    good: async () =>
+      retoma.GET('/api/v1/jobs/{id}/checkpoints/{step}', { params: { path: { id: await ended(), step: 'write' } } }),
+  },
   'GET /api/v1/jobs/{id}/explain': { good: async () => retoma.GET('/api/v1/jobs/{id}/explain', on(await waiting())) },
   'POST /api/v1/jobs/{id}/explain': { good: async () => retoma.POST('/api/v1/jobs/{id}/explain', on(await waiting())) },
   'POST /api/v1/jobs/cancel': { good: () => retoma.POST('/api/v1/jobs/cancel', { body: { kind: 'none' } }) },
@@ -255,6 +259,9 @@ const table: Record<JsonRoute, Line> = {
   },
   'GET /api/v1/schedules/{name}/occurrences': {
     good: () => retoma.GET('/api/v1/schedules/{name}/occurrences', named('nightly')),
+  },
+  'GET /api/v1/schedules/{name}/runs': {
+    good: () => retoma.GET('/api/v1/schedules/{name}/runs', named('nightly')),
   },
   'POST /api/v1/schedules/{name}/pause': {
     good: () => retoma.POST('/api/v1/schedules/{name}/pause', named('nightly')),

@@ -1,5 +1,4 @@
 /** Defines a child, a process or a thread, as the pool and a run use the child. */
-import type { Readable } from 'node:stream'
 import { createStderrTail, type StderrTail } from '../lib/stderr-tail.ts'
 import type { LastMessage, ToChild, ToParent } from './child-protocol.ts'
 
@@ -45,8 +44,13 @@ export const isOurs = (message: unknown): message is ToParent =>
 /** The wait for a killed child. */
 export const killWithinMs = 1000
 
+/** The part of a readable stream that is used. The public declarations name no type of Node. */
+interface StderrOfChild {
+  on(event: 'data', listener: (chunk: Uint8Array) => void): unknown
+}
+
 /** Passes the stderr of a child on to the stderr of this process, and keeps the last part. */
-export function passStderrOn(stream: Readable | null | undefined): StderrTail {
+export function passStderrOn(stream: StderrOfChild | null | undefined): StderrTail {
   const tail = createStderrTail()
   stream?.on('data', (chunk: Uint8Array) => {
     process.stderr.write(chunk)

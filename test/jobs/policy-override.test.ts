@@ -167,7 +167,7 @@ test('a submit with a wrong option is refused with its name, and leaves no batch
   expect(await refusal({ item: {} })).toMatch(/the option item .* did you mean "items"\?/)
   expect(await refusal({ items: { atempts: 1 } })).toMatch(/"items\.atempts", did you mean "maxAttempts"\?/)
   expect(await refusal({ items: { maxAttempts: 0 } })).toMatch(
-    /items\.maxAttempts must be a whole number from 1, not 0/,
+    /items\.maxAttempts must be a whole number from 1 to 1000000, not 0/,
   )
   expect(await refusal({ maxResumes: 0.5 })).toMatch(/the option maxResumes/)
   expect(await engine.batches.list()).toMatchObject({ items: [] })

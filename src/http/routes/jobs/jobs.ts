@@ -132,7 +132,10 @@ export const jobRoutes: readonly Route[] = [
     errors: ['not_found'],
     async run({ engine, params: { id, step }, headers }) {
       const found = await internalsOf(engine).checkpointAsText(id, step)
-      if (found === null) throw new RetomaError('not_found', { what: 'checkpoint', id: `${id}/${step}` })
+      if (found === null) {
+        await jobOf(engine, id)
+        throw new RetomaError('not_found', { what: 'checkpoint', id: `${id}/${step}` })
+      }
       const { value, ...others } = found
       return jsonText(`${JSON.stringify(others).slice(0, -1)},"value":${value}}`, 200, headers)
     },
