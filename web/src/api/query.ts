@@ -102,6 +102,16 @@ export function useAction<Name extends Operation>(operation: Name, { onSuccess, 
       call(operation, given as unknown as Call<Name>, idempotencyKey === undefined ? {} : { idempotencyKey }),
     onSuccess: (answer, given) => onSuccess?.(answer, given),
     onError: error => onError?.(error),
-    onSettled: () => void client.invalidateQueries(),
+    onSettled: (_, error, given) =>
+      void client.invalidateQueries({
+        predicate: ({ queryKey }) => error !== null || !isErased(operation, given, queryKey),
+      }),
   })
+}
+
+/** True if the query reads the thing that the operation has erased: the read would be a 404 on a page that is about to go. */
+function isErased(operation: Operation, given: { params?: unknown }, [read, params]: readonly unknown[]): boolean {
+  const [method, path] = operation.split(' ') as [string, string]
+  const isBelow = method === 'DELETE' && typeof read === 'string' && read.startsWith(`GET ${path}`)
+  return isBelow && JSON.stringify(params) === JSON.stringify(given.params)
 }
