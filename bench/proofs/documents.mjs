@@ -43,6 +43,8 @@ async function besideWork({ room, scale, say, hold, atMost, database }) {
   })
   const read = async work => {
     const helper = startHelper(room, 'readers', { port, readers, everyMs: 2000, path: '/api/documents' })
+    // The first request of every reader, which is not counted.
+    await sleep(2500)
     await work()
     return helper.stop()
   }
