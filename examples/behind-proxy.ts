@@ -1,4 +1,7 @@
-/** A proxy on loopback that adds no header, and what an app behind such a proxy must answer: the address of a client proves nothing there. */
+/**
+ * A proxy on loopback which adds no header, and the correct answers of an app behind such a proxy: the address of a client proves nothing
+ * there.
+ */
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished } from 'vitest'

@@ -1,7 +1,7 @@
 /**
- * Outside clients drive every route of a running server over its socket: one generated from its OpenAPI document where it
- * answers JSON (client/every-route.ts), somebody else's EventSource where it streams, curl where it answers text. A route
- * of the document that none of them has a line for fails, so that a new one gets its line.
+ * Outside clients request every route of a running server over a socket: a client generated from the OpenAPI document for
+ * JSON (client/every-route.ts), the EventSource package for streams, curl for text. A route of the document without a
+ * line in any client fails, so a new route gets a line.
  */
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
@@ -21,9 +21,9 @@ import { generatedClient, run, start, strictly } from './support.ts'
 const cronSecret = 'a-secret-that-is-long'
 const input = z.object({ n: z.number() })
 const letter = defineJob({ kind: 'letter', queue: 'post', input, run: (ctx, { n }) => ctx.step('write', () => n) })
-/** Nobody works on its queue. */
+/** No worker runs the queue `drawer`. */
 const draft = defineJob({ kind: 'draft', queue: 'drawer', input, run: (_, { n }) => n })
-/** Meets a service that asks to wait. */
+/** Asks a service whose answer is a wait. */
 const question = defineJob({
   kind: 'question',
   queue: 'post',
@@ -40,7 +40,7 @@ const schedules = ['nightly', 'hourly'].map(name =>
 )
 const guards = [watchdog(), watchdog({ name: 'no-table', table: 'nothing' })]
 
-/** What somebody was answered. */
+/** An answer to a client. */
 interface Told {
   route: string
   as: 'good' | 'wrong state' | 'unknown id' | 'no token' | 'wrong role' | 'bad input'
@@ -53,7 +53,7 @@ interface Server {
   tokens: Record<TokenRole, string>
 }
 
-/** Closed by a token of each role; `folder`: with the client that was generated from it. */
+/** A server with a token for each role; `folder`: the generated client. */
 async function serving() {
   const { url, sql } = await guardStage()
   const { engine } = await liveEngine([letter, draft, question], { batches: [letters, drafts], schedules, guards }, url)
@@ -68,7 +68,7 @@ async function serving() {
   return { engine, sql, tokens, address, folder, document }
 }
 
-/** All that the generated client asked; a process of its own. */
+/** Runs the generated client in a separate process. Returns all answers. */
 async function byGeneratedClient(folder: string, env: Record<string, string>): Promise<Told[]> {
   expect(await run(folder, [...strictly, 'every-route.ts'])).toEqual({ code: 0, output: '' })
   const child = start(folder, ['every-route.js'], env)
@@ -84,7 +84,7 @@ async function byGeneratedClient(folder: string, env: Record<string, string>): P
     .map(line => JSON.parse(line))
 }
 
-/** Its first event is a heartbeat or what has happened; who is refused hears the status. */
+/** Returns the status: 200 at the first event, or the status of the refusal. */
 function followed(url: string, token?: string): Promise<number> {
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
   const source = new EventSource(url, {
@@ -140,7 +140,7 @@ const refusals: Record<Exclude<Told['as'], 'good'>, number> = {
   'bad input': 400,
 }
 
-/** What has to be asked of a route, by what the document says of it. */
+/** Returns the necessary requests to a route, from the route's entry in the document. */
 function due(path: string, { 'x-role': role, parameters, requestBody, responses }: Operation): Told['as'][] {
   const readsInput = parameters.some(each => each.in === 'query' || each.name === 'Idempotency-Key')
   return [

@@ -1,4 +1,7 @@
-/** Retoma inside apps of others, each started as its reader would start it, and asked from outside. */
+/**
+ * Retoma inside other frameworks' apps: each app is started as a reader would start the app, and receives requests
+ * from outside.
+ */
 import { expect, inject, onTestFinished, test } from 'vitest'
 import { createTestDatabase } from '../src/testing/index.ts'
 import { answersAsItShould, listening, tellsWhatHappens } from './mounted.ts'

@@ -1,4 +1,4 @@
-/** An app that has Retoma inside, below /retoma, and what an outside client asks of it: the same of each of them. */
+/** An app with Retoma below /retoma, and the requests of an outside client, the same for each app. */
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
@@ -6,12 +6,12 @@ import pg from 'pg'
 import { expect } from 'vitest'
 import { until } from '../test/support/engine.ts'
 
-/** Its path is below the base path. */
+/** `path` is relative to the base path. */
 type Ask = (path: string, init?: RequestInit) => Promise<Response>
 
 const json = { 'content-type': 'application/json', 'accept-language': 'en' }
 
-/** Resolves when the process has said where it listens. */
+/** Resolves when the process has printed the address. */
 export async function listening(child: ChildProcess, databaseUrl: string) {
   let output = ''
   const closed = once(child, 'close').then(([code]) => ({ code, output }))
@@ -25,7 +25,7 @@ export async function listening(child: ChildProcess, databaseUrl: string) {
     closed.then(() => reject(new Error(output)))
   })
   const ask: Ask = (path, init) => fetch(`${origin}/retoma${path}`, { ...init, headers: { ...json, ...init?.headers } })
-  /** How it ends, and which workers have not taken their leave. */
+  /** Sends `signal`. Returns the exit code, the output and the workers still registered. */
   async function asked(signal: NodeJS.Signals) {
     child.kill(signal)
     return { ...(await closed), workers: await workersIn(databaseUrl) }
@@ -46,7 +46,10 @@ export async function workersIn(databaseUrl: string): Promise<string[]> {
 // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came back.
 const bodyOf = async (response: Response | Promise<Response>): Promise<any> => (await response).json()
 
-/** What an outside client does first: look, make, wait, be told that there is nothing. */
+/**
+ * The first requests of an outside client: read, create, wait, and get a 404 and a 400. Also reads the document and
+ * the dashboard.
+ */
 export async function answersAsItShould(ask: Ask): Promise<void> {
   expect(await bodyOf(ask('/health'))).toMatchObject({ status: 'ok' })
   const body = JSON.stringify({ name: 'hellos', items: [{ name: 'Ana' }, { name: 'João' }] })
@@ -93,7 +96,10 @@ async function showsTheDashboard(ask: Ask): Promise<void> {
   expect(await bodyOf(ask('/api/v1/session'))).toMatchObject({ role: 'admin', via: 'host' })
 }
 
-/** Each event when it happens, while the stream stays open; and who has gone is not told any more. */
+/**
+ * Checks: each event arrives when the event happens, on the open stream, and a client which has left receives no more
+ * events.
+ */
 export async function tellsWhatHappens(ask: Ask): Promise<void> {
   const leaving = new AbortController()
   const response = await ask('/api/v1/events', { signal: leaving.signal })

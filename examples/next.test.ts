@@ -1,8 +1,7 @@
 /**
- * The example with Next.js as its reader has it: built and started by the scripts of its package.json, for production.
- *
- * It is a copy inside the folder where Next.js is installed, because Next.js builds nothing that lies elsewhere, and Retoma is a
- * copy in its node_modules, as npm puts it there. No setting of a test is in it.
+ * The example with Next.js as a reader has the example: built and started by the scripts of package.json, for production. The
+ * test copies the example into the folder with Next.js, because Next.js builds no code outside, and copies Retoma into
+ * node_modules, as npm does. The copy has no setting of a test.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -22,7 +21,7 @@ const packages = join(stand, 'node_modules')
 const isCompiler = (name: string) => name.startsWith('swc-')
 let folder: string
 
-/** What `npm run` does with it; `end` ends it with all that it has started. */
+/** Runs a script of package.json as `npm run` does; `end` ends the script and all child processes. */
 async function script(name: 'build' | 'start', more: string, env: Record<string, string> = {}) {
   const { scripts } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'))
   const path = [join(packages, '.bin'), dirname(process.execPath), process.env.PATH].join(delimiter)
@@ -36,13 +35,13 @@ async function script(name: 'build' | 'start', more: string, env: Record<string,
     try {
       process.kill(-child.pid!, 'SIGKILL')
     } catch {
-      // Nothing of it is left.
+      // The process group has already ended.
     }
   }
   return { child, end }
 }
 
-/** As npm would, with what its package.json says belongs to it. */
+/** Copies the package and links the dependencies, as npm would install Retoma. */
 async function installRetoma(): Promise<void> {
   const to = join(folder, 'node_modules', 'retoma')
   for (const part of ['package.json', 'dist', 'sql']) await cp(join(root, part), join(to, part), { recursive: true })
@@ -58,7 +57,10 @@ async function started(env: Record<string, string> = {}) {
   return { ...(await listening(child, database.url)), url: database.url, workers: () => workersIn(database.url) }
 }
 
-/** `npm run test:packages` installs it. Its compiler is not made for every system, and without one it would fetch another. */
+/**
+ * `npm run test:packages` installs Next.js. The compiler does not exist for every system, and without a compiler Next.js
+ * would download another.
+ */
 const isInstalled = existsSync(join(packages, '@next')) && readdirSync(join(packages, '@next')).some(isCompiler)
 
 describe.skipIf(!isInstalled)('the example with Next.js', () => {
@@ -78,7 +80,7 @@ describe.skipIf(!isInstalled)('the example with Next.js', () => {
     for (const stream of [child.stdout, child.stderr]) stream.on('data', chunk => (output += chunk))
     const [code] = await once(child, 'close')
     expect({ code, output }).toMatchObject({ code: 0 })
-    // Twelve seconds of computing: on a machine as busy as tests may meet it, minutes.
+    // The build takes 12 s of computing, and minutes on a busy machine.
   }, 400_000)
   afterAll(async () => {
     endBuild()

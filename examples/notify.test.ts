@@ -1,4 +1,7 @@
-/** The recipes for chats: what `retoma notify test` sends arrives as each of them wants it, and nothing else does. */
+/**
+ * The recipes for chats: a notice of `retoma notify test` arrives in the format of each chat, and no other request
+ * arrives.
+ */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'

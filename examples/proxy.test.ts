@@ -1,4 +1,4 @@
-/** Retoma inside apps of others, behind a proxy on the same machine: no request comes in by its address. */
+/** Retoma inside other frameworks' apps, behind a proxy on the same machine: no request gets access by address. */
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, inject, onTestFinished, test } from 'vitest'

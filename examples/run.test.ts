@@ -1,4 +1,7 @@
-/** Every example with a `main.ts` runs as its reader would run it, with what its own package.json asks for and no more. */
+/**
+ * Every example with a `main.ts` runs as a reader would run the example, with the dependencies in the example's
+ * package.json and no more.
+ */
 import { once } from 'node:events'
 import { readdir, readFile } from 'node:fs/promises'
 import { type AddressInfo, connect, createServer } from 'node:net'
@@ -7,7 +10,7 @@ import { expect, inject, onTestFinished, test } from 'vitest'
 import { createTestDatabase } from '../src/testing/index.ts'
 import { compile, here, installed, packageOf, root, run } from './support.ts'
 
-/** postgres.js does not read the folder of a socket from an address, so it gets one with a port. */
+/** postgres.js does not read a socket folder from an address, so postgres.js gets an address with a port. */
 async function overTcp(url: string): Promise<string> {
   const { pathname, username, port, searchParams } = new URL(url)
   const server = createServer(client => {
@@ -22,7 +25,7 @@ async function overTcp(url: string): Promise<string> {
 
 const withTransactions = ['pg', 'drizzle', 'kysely', 'prisma', 'postgres.js']
 
-/** What it prints, on a database of its own. */
+/** Runs the example on a new database. Returns the exit code and the output. */
 async function printed(name: string): Promise<{ code: number; output: string }> {
   const [database, folder] = await Promise.all([createTestDatabase(inject('serverUrl')), installed(name)])
   onTestFinished(database.drop)

@@ -1,6 +1,6 @@
 /**
- * `tx` takes what people hold, and each driver has its own idea of arrays, dates and JSON: what a job is must not depend
- * on it. The real drivers, on a real PostgreSQL.
+ * `tx` accepts the transactions of several drivers, and each driver converts arrays, dates and JSON differently: a job
+ * must not depend on the driver. The real drivers, on a real PostgreSQL.
  */
 import { PrismaPg } from '@prisma/adapter-pg'
 import { drizzle } from 'drizzle-orm/node-postgres'
@@ -16,7 +16,7 @@ import { PrismaClient } from './prisma/generated/client.ts'
 interface Driver {
   /** Commits, or rolls back when the work throws. */
   inTransaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
-  /** What is not a transaction, and a careless person may give instead. */
+  /** A value which is not a transaction, but which a careless person may pass. */
   whole: unknown
 }
 
@@ -68,7 +68,7 @@ const drivers: Record<string, (url: string) => Driver> = {
   'postgres.js'(url) {
     const sql = postgres(partsOf(url))
     onTestFinished(() => sql.end())
-    // Its own type says that it unwraps the arrays of what the work gives.
+    // The type of postgres.js unwraps arrays in the result of the work.
     return { whole: sql, inTransaction: work => sql.begin(tx => work(tx)) as ReturnType<typeof work> }
   },
 }
@@ -80,7 +80,7 @@ function partsOf(url: string) {
 }
 
 const job = defineJob({ kind: 'k', queue: 'q', run: (_, input: unknown) => input })
-/** Texts that a driver may take for something else. */
+/** Texts which a driver may misread. */
 const texts = [
   'a"b\\c',
   "it's",

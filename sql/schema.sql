@@ -18,7 +18,9 @@ create table retoma.batch (
   completions integer not null default 0,
   complete_job bigint,
   resumes integer not null default 0,
+  resumed_at timestamp with time zone not null default '-infinity'::timestamp with time zone,
   reason jsonb,
+  stopped_at timestamp with time zone,
   stop_baseline_failed integer not null default 0,
   stop_baseline_finished integer not null default 0,
   cascade text collate "C",
@@ -36,6 +38,7 @@ create table retoma.batch (
   submitted_at timestamp with time zone,
   finished_at timestamp with time zone,
   stall_clock_started_at timestamp with time zone not null default 'infinity'::timestamp with time zone,
+  deferred_by text collate "C",
   streak jsonb,
   constraint batch_cascade CHECK (((cascade IS NULL) OR (cascade = ANY (ARRAY['cancel'::text, 'fail'::text, 'retry'::text, 'prune'::text])))),
   constraint batch_claims_blocked_by_state CHECK ((claims_blocked OR (state <> ALL (ARRAY['paused'::text, 'stalled'::text])))),
@@ -73,6 +76,14 @@ create table retoma.batch_chunk (
   last_id bigint not null,
   items integer not null,
   constraint batch_chunk_pkey PRIMARY KEY (batch_id, n)
+);
+
+create table retoma.batch_cost (
+  batch_id bigint not null,
+  shard smallint not null,
+  currency text collate "C" not null,
+  amount numeric not null,
+  constraint batch_cost_pkey PRIMARY KEY (batch_id, shard, currency)
 );
 
 create table retoma.batch_count (
@@ -132,6 +143,7 @@ create table retoma.failure (
   message text not null,
   stack text,
   worker text,
+  started_at timestamp with time zone,
   at timestamp with time zone not null,
   evidence jsonb,
   constraint failure_job_id_fkey FOREIGN KEY (job_id) REFERENCES retoma.job(id) ON DELETE CASCADE,
@@ -244,6 +256,7 @@ create table retoma.job (
   last_worker text collate "C",
   started_at timestamp with time zone,
   progress_at timestamp with time zone,
+  retried_at timestamp with time zone,
   progress jsonb,
   checkpoint text,
   group_key text collate "C",
@@ -259,6 +272,7 @@ create table retoma.job (
   uncounted_attempts integer not null default 0,
   policy_override jsonb,
   retention jsonb,
+  deferred_by text collate "C",
   constraint job_claim_rank CHECK (((claim_rank >= 0) AND (claim_rank <= 19))),
   constraint job_finished_when_final CHECK (((finished_at IS NOT NULL) = (state = ANY (ARRAY['succeeded'::text, 'failed'::text, 'skipped'::text, 'cancelled'::text])))),
   constraint job_leased_while_running CHECK (((state = 'running'::text) = (worker_id IS NOT NULL))),
@@ -283,6 +297,8 @@ CREATE UNIQUE INDEX job_key ON retoma.job USING btree (kind, key) WHERE (unique_
 
 CREATE INDEX job_limited ON retoma.job USING btree (queue, claim_rank, limit_key, run_at, id) WHERE ((state = 'waiting'::text) AND limited);
 
+CREATE INDEX job_limited_due ON retoma.job USING btree (queue, claim_rank, run_at) WHERE ((state = 'waiting'::text) AND limited AND (id > 0));
+
 CREATE INDEX job_poison ON retoma.job USING btree (finished_at) WHERE ((state = 'failed'::text) AND ((error ->> 'code'::text) = 'poison'::text));
 
 CREATE INDEX job_ready ON retoma.job USING btree (queue, claim_rank, run_at, id) WHERE ((state = 'waiting'::text) AND (NOT limited));
@@ -292,6 +308,17 @@ CREATE INDEX job_ref ON retoma.job USING btree (ref, id) WHERE ((ref IS NOT NULL
 CREATE INDEX job_running ON retoma.job USING btree (worker_id, started_at) WHERE (state = 'running'::text);
 
 CREATE INDEX job_stalled ON retoma.job USING btree (id) WHERE (state = 'stalled'::text);
+
+create table retoma.job_cost (
+  job_id bigint not null,
+  attempt integer not null,
+  currency text collate "C" not null,
+  amount numeric not null,
+  last_call integer not null,
+  constraint job_cost_amount CHECK (((amount >= (0)::numeric) AND (amount < '1000000000000000000000000000000'::numeric))),
+  constraint job_cost_currency CHECK ((currency ~ '^[A-Z]{3}$'::text)),
+  constraint job_cost_pkey PRIMARY KEY (job_id, attempt, currency)
+);
 
 create table retoma.job_count_sample (
   queue text collate "C" not null,
@@ -327,6 +354,8 @@ create table retoma.kind (
   queue text collate "C" not null,
   policy jsonb not null,
   version integer not null default 1,
+  internal boolean not null default false,
+  private boolean not null default false,
   updated_at timestamp with time zone not null,
   constraint kind_pkey PRIMARY KEY (name)
 );
@@ -382,6 +411,7 @@ create table retoma.provider (
   last_probe_job bigint,
   waited_until timestamp with time zone,
   waits_since timestamp with time zone,
+  never_stops boolean not null default false,
   constraint provider_pkey PRIMARY KEY (name)
 );
 
@@ -390,9 +420,13 @@ CREATE INDEX provider_probe ON retoma.provider USING btree (probe_job) WHERE (pr
 create table retoma.queue (
   name text collate "C" not null,
   paused boolean not null default false,
+  resumed_at timestamp with time zone not null default '-infinity'::timestamp with time zone,
+  paused_at timestamp with time zone,
   limits jsonb not null default '{}'::jsonb,
+  code_limits jsonb,
   full_scan_at timestamp with time zone not null default '-infinity'::timestamp with time zone,
   limited boolean not null default false,
+  keys_changed_at timestamp with time zone,
   limit_key_from text collate "C",
   turn_keys text[] not null default '{}'::text[],
   unblock_seq integer not null default 0,
@@ -493,6 +527,7 @@ create table retoma.worker (
   heartbeat_at timestamp with time zone not null,
   suspected_at timestamp with time zone,
   dead_at timestamp with time zone,
+  left_at timestamp with time zone,
   blocked_since timestamp with time zone,
   loop_lag_ms integer,
   memory_bytes bigint,

@@ -3,6 +3,7 @@
  * application.
  */
 import type { AnyBatch } from './batches/model/batch.ts'
+import type { ConnectionConfig } from './engine/engine-options.ts'
 import type { OwnErrors } from './errors/app-errors.ts'
 import type { Guard } from './guards/model/guard.ts'
 import type { Route } from './http/route.ts'
@@ -13,6 +14,12 @@ import type { Schedule } from './schedules/model/schedule.ts'
 
 /** The content of `retoma.config.ts`. */
 export interface Config {
+  /**
+   * The database of every command, in place of DATABASE_URL: a configuration of pg as `createEngine` takes it, or a function that answers
+   * one, for the connector of a cloud provider (docs/connection.md). The function is called only by a process that opens the database.
+   * Default: DATABASE_URL, or the embedded PostgreSQL.
+   */
+  connection?: ConnectionConfig | (() => ConnectionConfig | Promise<ConnectionConfig>)
   /** The jobs that workers run. Default: none. */
   jobs?: readonly AnyJob[]
   /** The batches. The jobs of the items and the onComplete jobs need not be in `jobs`. Default: none. */
@@ -24,8 +31,8 @@ export interface Config {
   /** Most running jobs of each queue in a worker process, by queue name. Default: 10 for each queue. */
   queues?: Readonly<Record<string, number>>
   /**
-   * Queues that the process of the API does not work on: of `retoma up`, only its further processes (`--processes 2`) do, and `retoma
-   * worker` does. So a job of such a queue cannot crash the API. Default: none.
+   * Queues that the process of the API does not work on: of `retoma up`, only its further processes do, and `retoma worker` does. Without
+   * `--processes`, `retoma up` starts a second process for these queues. So a job of such a queue cannot crash the API. Default: none.
    */
   workerOnly?: readonly string[]
   /** Limits of queues over all workers: concurrency, rate, waiting jobs. Default: the stored limits. */

@@ -65,6 +65,7 @@ export {
   type ErrorFact,
   type ErrorFacts,
   type ErrorName,
+  isErrorCode,
   isRetomaError,
   type Language,
   type LocalizedText,
@@ -97,10 +98,12 @@ export type { GuardAbout, GuardError, GuardView } from './guards/sql/guard-runs.
 export type { RowKey } from './guards/sql/mark-lost-rows.ts'
 export type { HealthView, IncidentView, ProblemView } from './incidents/incident-reads.ts'
 export type { IncidentEvent, NoticeSeverity, WebhookNotice } from './incidents/model/notice.ts'
+export type { ProblemAction, ProblemEvent } from './incidents/model/problem.ts'
 export type { BulkActionResult, BulkFilter, BulkOptions } from './jobs/bulk-actions.ts'
-export type { FailOptions } from './jobs/job-actions.ts'
+export type { FailOptions, RunAgainOptions } from './jobs/job-actions.ts'
 export type { ActedBy } from './jobs/model/actor.ts'
 export type { Backoff } from './jobs/model/backoff.ts'
+export type { CostAmount } from './jobs/model/cost.ts'
 export type { CrashSuspicion } from './jobs/model/crash-suspicion.ts'
 export { type BatchPause, pauseBatch } from './jobs/model/deferral.ts'
 export type { ChildEnvironment } from './jobs/model/environment-option.ts'
@@ -153,7 +156,7 @@ export type {
   WorkerView,
 } from './jobs/sql/job-view.ts'
 export type { Clock } from './lib/clock.ts'
-export type { Log } from './lib/logging/log.ts'
+export type { GivenLog, Log } from './lib/logging/log.ts'
 export { megabytes } from './lib/values/bytes.ts'
 export { type Duration, days, hours, milliseconds, minutes, seconds } from './lib/values/duration.ts'
 export type { ListPage, ListPageOptions } from './lib/values/page.ts'
@@ -174,7 +177,7 @@ export type { EngineHistory, HistoryDistribution, HistoryPoint, QueueHistory } f
 export type { MetricSource } from './metrics/metrics-registry.ts'
 export type { HistoryOptions } from './metrics/model/history-span.ts'
 export type { MetricDefinition, MetricFamily, MetricLabels, MetricSample } from './metrics/model/metric-table.ts'
-export type { EngineStats, KindStats, QueueStats } from './metrics/stats.ts'
+export type { EngineStats, KindStats, QueueStats, StatsOptions } from './metrics/stats.ts'
 export { callProvider, type ProviderRequest } from './providers/call-provider.ts'
 export type { ProviderView } from './providers/model/provider.ts'
 export {

@@ -115,7 +115,10 @@ export const batchWire = (batch: BatchView) => snakeCase(batch)
 export const itemMapWire = (map: ItemMap) => snakeCase(map)
 export const batchActionWire = (action: BatchActionView) => snakeCase(action)
 export const failureGroupWire = (group: FailureGroup) => snakeCase(group)
-export const queueWire = ({ limits, ...queue }: QueueView) => ({ ...snakeCase(queue), limits: limitsWire(limits) })
+export const queueWire = ({ limits, ...queue }: Pick<QueueView, 'limits'>) => ({
+  ...snakeCase(queue),
+  limits: limitsWire(limits),
+})
 export const groupUsageWire = ({ rate, ...usage }: GroupUsage) => ({
   ...snakeCase(usage),
   rate: rate && { limit: rate.limit, per_ms: rate.per },
@@ -126,7 +129,7 @@ export const problemWire = ({ sentence, ...problem }: ProblemView | IncidentView
   sentence: sentence[language],
 })
 export const tokenWire = (token: TokenView) => snakeCase(token)
-export const workerWire = (worker: WorkerView) => snakeCase(worker)
+export const workerWire = (worker: Pick<WorkerView, 'id'>) => snakeCase(worker)
 export const providerWire = (provider: ProviderView) => snakeCase(provider)
 
 /** Form of an event in a stream (http/streaming/sse.ts). The progress of a batch has the counts as in GET, and also together in `counts`. */
@@ -144,7 +147,7 @@ export const eventWire = ({ position, type, at, jobId, batchId, data }: EngineEv
 
 const countsIn = ({ rate: _rate, etaSeconds: _left, ...counts }: Readonly<Record<string, unknown>>) => counts
 
-export const statsWire = ({ queues, kinds, ...stats }: EngineStats) => ({
+export const statsWire = ({ queues, kinds, ...stats }: { queues: readonly object[]; kinds: EngineStats['kinds'] }) => ({
   ...snakeCase(stats),
   queues: queues.map(snakeCase),
   kinds: kinds.map(snakeCase),
@@ -188,14 +191,20 @@ export const scheduleWire = ({ recurrence, ...schedule }: ScheduleView) => ({
 })
 
 /** The name of a column and the key of a row stay unchanged. */
-export const guardRunWire = ({ rows, refused, warnings, ...run }: GuardRun, language: Language) => ({
+export const guardRunWire = (
+  { rows, refused, warnings, ...run }: Pick<GuardRun, 'rows' | 'refused' | 'warnings'>,
+  language: Language,
+) => ({
   ...snakeCase(run),
   rows: rows.map(snakeCase),
   refused: refused.map(({ key, error }) => ({ key, code: error.code, message: error.in(language) })),
   warnings: warnings.map(each => each[language]),
 })
 
-export const guardWire = ({ after, every, lastError, warnings, ...guard }: GuardView, language: Language) => ({
+export const guardWire = (
+  { after, every, lastError, warnings, ...guard }: Pick<GuardView, 'after' | 'every' | 'lastError' | 'warnings'>,
+  language: Language,
+) => ({
   ...snakeCase(guard),
   after_ms: after,
   every_ms: every,

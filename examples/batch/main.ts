@@ -37,7 +37,7 @@ const classification = defineBatch({
   onComplete: report,
 })
 
-/** A list of any length may come from a generator: it is never in memory as a whole. */
+/** A list of any length may come from a generator, so the list is never in memory as a whole. */
 function* documents() {
   for (let n = 0; n < 200; n++) yield { code: `D-${String(n).padStart(3, '0')}` }
 }
@@ -47,7 +47,7 @@ await engine.work({ queues: { classifier: 20, default: 1 } })
 const { id, total } = await engine.submit(classification, documents(), { ref: document => document.code })
 console.log(`submitted: ${total} documents`)
 
-/** Follows the batch until it is over. A position kept in a file would do so after a restart. */
+/** Follows the batch to the end. With the position in a file, a restarted process could continue. */
 let position: string | undefined
 async function follow(): Promise<void> {
   const failed: string[] = []
@@ -64,7 +64,7 @@ async function follow(): Promise<void> {
 await follow()
 for (const { cause, count, message } of await engine.batches.failures(id)) {
   console.log(`${count} failed for one cause: ${message}`)
-  withoutKey.clear() // Somebody has put it right.
+  withoutKey.clear() // A person has fixed the cause.
   const { retried } = await engine.batches.retryFailed(id, { cause })
   console.log(`${retried} run again`)
 }

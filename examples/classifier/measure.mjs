@@ -3,8 +3,8 @@
  * each category, with the documents of this category. The documents are sent to a running Retoma (RETOMA_URL, default
  * http://127.0.0.1:3000), classified, and reviewed with the true category, so that `GET /projetos/{id}/precisao` has the result.
  */
-import { readdirSync, readFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { basename, join, parse } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 
@@ -24,8 +24,11 @@ export async function measure({ ask, pause, folder, model }) {
   const form = new FormData()
   form.append('projeto_id', project.id)
   for (const category of categories)
-    for (const name of readdirSync(join(folder, category)).sort()) {
-      const code = `${category} ${name}`.slice(0, 100)
+    for (const name of filesIn(join(folder, category))) {
+      // The number keeps two long names apart: the server cuts a name after 100 characters.
+      const { name: stem, ext } = parse(name.normalize('NFC'))
+      const number = String(truth.size + 1).padStart(4, '0')
+      const code = `${number} ${Array.from(stem).slice(0, 40).join('')}${ext.slice(0, 10)}`
       truth.set(code, category)
       form.append('arquivos', new Blob([readFileSync(join(folder, category, name))]), code)
     }
@@ -42,6 +45,12 @@ export async function measure({ ask, pause, folder, model }) {
   const { custo_usd_exato: cost } = await ask('GET', `/execucoes/${id}`)
   return { id, total, cost, models: modelos }
 }
+
+/** The paths of the files, also of the files in folders of the folder. */
+const filesIn = folder =>
+  readdirSync(folder, { recursive: true })
+    .filter(name => statSync(join(folder, name)).isFile())
+    .sort()
 
 export function tableOf({ id, total, cost, models }) {
   const line = ({ categoria, revisados, corretos, precisao }) =>

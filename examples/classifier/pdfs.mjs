@@ -54,6 +54,6 @@ function pdf(lines) {
   const size = objects.length + 1
   const table = `xref\n0 ${size}\n0000000000 65535 f \n${places.join('')}`
   const end = `trailer\n<< /Size ${size} /Root 1 0 R >>\nstartxref\n${body.length}\n%%EOF\n`
-  // One byte a character, as its lengths and its encoding say.
+  // 1 byte for each character, because the lengths and the encoding of the PDF assume latin1.
   return Buffer.from(body + table + end, 'latin1')
 }

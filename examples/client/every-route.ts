@@ -1,8 +1,7 @@
 /**
- * Every route that answers JSON, asked once for its good answer and once for each way it refuses. The table's type is made
- * from api.ts: a route that has no line here does not compile. One line of JSON is printed for each answer.
- *
- * For a server with the kinds and batches of ../every-route.test.ts, whose tokens it is given.
+ * Requests every JSON route once for the good answer and once for each refusal. The table's type comes from api.ts: a
+ * route without a line here does not compile. Prints a line of JSON for each answer. For a server with the kinds, batches
+ * and tokens of ../every-route.test.ts.
  */
 import createClient from 'openapi-fetch'
 import type { paths } from './api.ts'
@@ -34,9 +33,9 @@ interface Answer {
 
 interface Line {
   good(): Promise<Answer>
-  /** What it refuses with 409, where the document says that it may. */
+  /** A request which the route refuses with 409, if the document lists 409. */
   wrongState?(): Promise<Answer>
-  /** A body that it takes, where it needs one. */
+  /** A valid body, if the route needs a body. */
   body?: object
 }
 
@@ -48,7 +47,7 @@ const on = (id: string) => ({ params: { path: { id } } })
 const named = (name: string) => ({ params: { path: { name } } })
 const withKey = (key: string) => ({ params: { header: { 'Idempotency-Key': key } } })
 
-/** Nobody works on its queue, so it waits for as long as it is left alone. */
+/** No worker runs the queue of `draft`, so the job stays `waiting`. */
 const enqueue = (kind: string) => retoma.POST('/api/v1/jobs', { body: { kind, input: { n: 1 } } })
 const idIn = (made: unknown) => (made as { id: string }).id
 const waiting = async () => idIn(found(await enqueue('draft')))
@@ -75,7 +74,7 @@ async function cancelledBatch(): Promise<string> {
   found(await retoma.POST('/api/v1/batches/{id}/cancel', on(id)))
   return id
 }
-/** One item, with its batch. */
+/** The path parameters of an item of `batch`. */
 async function itemOf(batch: Promise<string>) {
   const id = await batch
   const { items } = found(await retoma.GET('/api/v1/batches/{id}/items', on(id)))
@@ -137,6 +136,7 @@ const table: Record<JsonRoute, Line> = {
   'POST /api/v1/jobs/{id}/explain': { good: async () => retoma.POST('/api/v1/jobs/{id}/explain', on(await waiting())) },
   'POST /api/v1/jobs/cancel': { good: () => retoma.POST('/api/v1/jobs/cancel', { body: { kind: 'none' } }) },
   'POST /api/v1/jobs/retry': { good: () => retoma.POST('/api/v1/jobs/retry', { body: { kind: 'none' } }) },
+  'POST /api/v1/jobs/resume': { good: () => retoma.POST('/api/v1/jobs/resume', { body: { kind: 'none' } }) },
   'POST /api/v1/jobs/erase': { good: () => retoma.POST('/api/v1/jobs/erase', { body: { kind: 'none' } }) },
   'PATCH /api/v1/jobs/{id}': {
     body: { priority: 1 },
@@ -294,7 +294,7 @@ const table: Record<JsonRoute, Line> = {
   },
 }
 
-/** What the document says of a route, as far as it is asked here. */
+/** The used part of a route's entry in the document. */
 interface Told {
   'x-role': 'viewer' | 'operator' | 'admin' | 'open' | 'cron'
   parameters: { in: string; name: string }[]
@@ -304,7 +304,7 @@ interface Told {
 const api = found(await retoma.GET('/api/openapi.json')) as { paths: Record<string, Record<string, Told>> }
 const smaller = { viewer: [], operator: ['viewer'], admin: ['viewer', 'operator'], open: [], cron: [] } as const
 
-/** As no type would let it: with whatever is wrong. */
+/** Sends a request without type checks, so the request may be wrong. */
 function ask(route: string, init: object, token?: string): Promise<Answer> {
   const [method, path] = route.split(' ') as [string, string]
   const request = clientOf(token).request as (method: string, path: string, init: object) => Promise<Answer>

@@ -11,7 +11,7 @@ const hello = defineJob({ kind: 'hello', run: (_, { name }: { name: string }) =>
 const engine = await createEngine({ jobs: [hello], batches: [defineBatch({ name: 'hellos', job: hello })] })
 await engine.work()
 
-// Who is asking is for your app to say, from its own log-in; here it is always Ana.
+// Your app identifies the user, from your log-in; here the user is always Ana.
 const who = () => ({ user: 'ana', role: 'admin' as const })
 const options = { basePath: '/retoma', who }
 const handle = toNodeHandler(createApp(engine, options))
@@ -19,7 +19,7 @@ const handle = toNodeHandler(createApp(engine, options))
 const fastify = Fastify({ forceCloseConnections: true })
 await fastify.register(
   async within => {
-    // Retoma reads bodies itself, in its own bounds.
+    // Fastify must not parse bodies: Retoma reads and limits the bodies.
     within.removeAllContentTypeParsers()
     within.addContentTypeParser('*', (_request, _body, done) => done(null))
     for (const path of ['/', '/*'])

@@ -12,7 +12,7 @@ const hello = defineJob({ kind: 'hello', run: (_, { name }: { name: string }) =>
 const engine = await createEngine({ jobs: [hello], batches: [defineBatch({ name: 'hellos', job: hello })] })
 await engine.work()
 
-// Who is asking is for your app to say, from its own log-in; here it is always Ana.
+// Your app identifies the user, from your log-in; here the user is always Ana.
 const who = () => ({ user: 'ana', role: 'admin' as const })
 const options = { basePath: '/retoma', who }
 const retoma = createApp(engine, options)

@@ -14,10 +14,14 @@ export const table = `
     updated_at timestamptz not null default now()
   )`
 
-const begin = `update documents set status = 'PROCESSING', updated_at = now() where id = $1 and status <> 'FAILED' returning id`
+// A document that is DONE or FAILED stays so: an attempt after a crash finds it finished.
+const begin = `
+  update documents set status = 'PROCESSING', updated_at = now()
+  where id = $1 and status in ('PENDING', 'PROCESSING')
+  returning id`
 const finish = `update documents set status = 'DONE', bytes = $2, updated_at = now() where id = $1 and status = 'PROCESSING'`
 
-/** Stands for what takes long: here the job counts the bytes of the file. */
+/** Stands for a long task: here the job counts the bytes of the file. */
 export const processDocument = defineJob({
   kind: 'process-document',
   queue: 'documents',

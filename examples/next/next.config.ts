@@ -1,2 +1,2 @@
-/** Retoma runs as it is installed: it starts threads from its own files. */
+/** Next.js must not bundle Retoma, because Retoma starts threads from the installed files. */
 export default { serverExternalPackages: ['retoma'] }

@@ -8,7 +8,7 @@ const hello = defineJob({ kind: 'hello', run: (_, { name }: { name: string }) =>
 interface Started {
   engine: Engine
   app: App
-  /** Of the module that the engine knows: Next.js has a copy of each module in every route. */
+  /** Calls `upload` of the module which started the engine: Next.js has a copy of each module in every route. */
   upload(filename: string, body: AsyncIterable<Uint8Array>): Promise<string>
 }
 
@@ -21,10 +21,11 @@ async function start(): Promise<Started> {
   await engine.query(table)
   // On Vercel no process lives longer than a request: the cron in vercel.json calls /retoma/api/v1/cron/tick?work=45s.
   if (process.env.VERCEL === undefined) await engine.work()
-  // Next.js by itself ends the process as soon as no request is open; NEXT_MANUAL_SIG_HANDLE in package.json leaves it to us.
+  // By default Next.js ends the process as soon as no request is open; NEXT_MANUAL_SIG_HANDLE in package.json leaves the end
+  // to this code.
   const leave = () => engine.close().finally(() => process.exit(0))
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, leave)
-  // Who is asking is for your app to say, from its own log-in; here it is always Ana.
+  // Your app identifies the user, from your log-in; here the user is always Ana.
   const who = () => ({ user: 'ana', role: 'admin' as const })
   const options = { basePath: '/retoma', who, cronSecret: process.env.CRON_SECRET }
   return { engine, app: createApp(engine, options), upload: (name, body) => upload(engine, name, body) }

@@ -1,6 +1,6 @@
 /**
- * From Retoma's webhook to a chat: checks the signature, and posts the sentence as Slack, Discord or Telegram wants it. A
- * fetch handler, so it runs in Node, in a route of your app or on an edge host that has node:crypto.
+ * Relays Retoma's webhook to a chat: checks the signature, and posts the sentence in the format of Slack, Discord or
+ * Telegram. A fetch handler, for Node, a route of your app or an edge host with node:crypto.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { WebhookNotice } from 'retoma'
@@ -8,7 +8,7 @@ import type { WebhookNotice } from 'retoma'
 export interface Chat {
   /** The address of an incoming webhook; of a Telegram bot https://api.telegram.org/botTOKEN/sendMessage. */
   url: string
-  /** Telegram only: who it is for. */
+  /** Telegram only: the receiver. */
   chatId?: string
 }
 
@@ -22,7 +22,7 @@ const forms = {
   telegram: (notice: WebhookNotice, { chatId }: Chat) => ({ chat_id: chatId, text: textOf(notice).slice(0, 4096) }),
 }
 
-/** What Retoma signs is `time.body`; five minutes are enough for any clock, and too short to send it again. */
+/** Retoma signs `time.body`. Five minutes allow for differences between clocks and limit a replay. */
 function isOurs(request: Request, body: string, secret: string, now: number): boolean {
   const time = request.headers.get('x-retoma-timestamp') ?? ''
   if (!(Math.abs(now / 1000 - Number(time)) <= 300)) return false
@@ -43,7 +43,7 @@ export async function relay(
     body: JSON.stringify(forms[to](JSON.parse(body), chat)),
     signal: AbortSignal.timeout(8000),
   })
-  // What the chat says is what Retoma hears: it waits for a 429, tries again after a 500.
+  // Passes the chat's answer to Retoma: Retoma waits after a 429 and tries again after a 500.
   const retryAfter = answer.headers.get('retry-after')
   return new Response(null, {
     status: answer.status,

@@ -1,4 +1,7 @@
-/** How to test your own jobs: a real PostgreSQL, a clock you move, a worker that works when told to. */
+/**
+ * Tests jobs of an application: a real PostgreSQL, a clock which the test advances, and a worker which runs on
+ * demand.
+ */
 import { defineJob, minutes, seconds } from 'retoma'
 import { testEngine } from 'retoma/testing'
 import { expect, test } from 'vitest'
@@ -52,11 +55,11 @@ test('a job that makes no progress is stalled, and the person who resumes it fin
   t.engine.watch() // the watchdog looks whenever the clock has moved on by five seconds
   const running = t.run()
   await hasBegun
-  await t.clock.advance(minutes(4)) // the worker beats with the clock: nobody takes it for dead
+  await t.clock.advance(minutes(4)) // the heartbeats follow the clock, so the worker is not declared dead
   expect(await t.engine.job(id)).toMatchObject({ state: 'running' })
   await t.clock.advance(minutes(2))
   expect(await t.engine.job(id)).toMatchObject({ state: 'stalled' })
-  await t.clock.advance(seconds(10)) // with its next beat the worker learns that it has lost the job
+  await t.clock.advance(seconds(10)) // at the next heartbeat the worker learns of the lost lease
   await running
 
   hangs = false

@@ -1,2 +1,2 @@
-/** Its own, so that the one of the checkout above is not taken for it. */
+/** An empty config, so vitest does not use the config of the checkout above. */
 export default {}

@@ -69,6 +69,8 @@ export interface BatchActions {
       state?: BatchState
       /** Only batches of this definition. Default: any. */
       name?: string
+      /** Leaves out batches with items of these kinds. Default: none. */
+      except?: readonly string[]
     },
   ): Promise<ListPage<BatchView>>
   /** A page may be short even if a next page exists. */
@@ -183,16 +185,16 @@ export function createBatchActions(given: {
   })
 
   /** Finishes the cascade of an earlier action first. */
-  const settled = (id: string) => continueCascade(db, clock, id, Number.POSITIVE_INFINITY)
+  const settled = (id: string) => continueCascade(given, id, Number.POSITIVE_INFINITY)
 
   const batches: BatchActions = {
     async list(filter = {}) {
       const limit = checkPage(filter)
-      const { after, state, name } = filter
+      const { after, state, name, except } = filter
       checkState(state, batchStates)
       if (name !== undefined && !namePattern.test(name))
         refuseOption('name', 'it is the name of a batch', 'é o nome de um lote')
-      return pageOf(await viewBatches(db, { state, name }, after, limit + 1, clock.instant()), limit)
+      return pageOf(await viewBatches(db, { state, name, except }, after, limit + 1, clock.instant()), limit)
     },
 
     async items(id, filter = {}) {
@@ -253,9 +255,9 @@ export function createBatchActions(given: {
       const applied = await applyAction('cancel', id, options)
       if (applied.moved) {
         blockClaims(applied.batch.queue, id)
-        changed(id)
-        await continueCascade(db, clock, id, clock.elapsed() + followMs)
         leasesEnded(applied.batch.queue)
+        changed(id)
+        await continueCascade(given, id, clock.elapsed() + followMs)
         // Cancelled jobs may have freed capacity under the limit of the queue.
         wake(applied.batch.queue)
       }

@@ -15,15 +15,21 @@ const chunkSize = 500
 /** Time for cascades in a tick; the next tick continues. */
 const followMs = 3000
 
-export interface BatchTickOptions {
+export interface CascadeOptions {
   db: Db
   clock: Clock
+  /** Tells all workers of the queue: running jobs were cancelled, or failed with their batch. */
+  leasesEnded: (queue: string) => void
+}
+
+export interface BatchTickOptions extends CascadeOptions {
   /** Checks whether the batches are complete or must stop. */
   checkCompletion: (batches: readonly string[]) => Promise<unknown>
 }
 
 /** Answers the batches without progress and their new states. */
-export async function batchTick({ db, clock, checkCompletion: ask }: BatchTickOptions): Promise<StalledBatch[]> {
+export async function batchTick(options: BatchTickOptions): Promise<StalledBatch[]> {
+  const { db, clock, checkCompletion: ask } = options
   const stalled: StalledBatch[] = []
   const until = clock.elapsed() + followMs
   const troubles: unknown[] = []
@@ -33,7 +39,7 @@ export async function batchTick({ db, clock, checkCompletion: ask }: BatchTickOp
     after = some.at(-1)!.id
     for (const { id, cascade } of some) {
       if (cascade === null) continue
-      await continueCascade(db, clock, id, until).catch(error => {
+      await continueCascade(options, id, until).catch(error => {
         // Without an answer from the database the other batches cannot be processed either.
         if (sqlState(error) === undefined && !isLockTimeout(error)) throw error
         troubles.push(error)
@@ -50,9 +56,14 @@ export async function batchTick({ db, clock, checkCompletion: ask }: BatchTickOp
 }
 
 /** Runs chunks until the cascade is complete, or until the time `until`; answers whether the cascade is complete. */
-export async function continueCascade(db: Db, clock: Clock, id: string, until: number): Promise<boolean> {
+export async function continueCascade(
+  { db, clock, leasesEnded }: CascadeOptions,
+  id: string,
+  until: number,
+): Promise<boolean> {
   for (;;) {
     const taken = await runCascadeChunk(db, id, clock.instant())
+    for (const queue of taken?.ran ?? []) leasesEnded(queue)
     if (taken === undefined || taken.done) return true
     if (clock.elapsed() >= until) return false
   }

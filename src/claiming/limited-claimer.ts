@@ -9,18 +9,23 @@
 
 import type { Db } from '../database/db.ts'
 import type { ClaimableKinds } from '../jobs/model/kind-version.ts'
+import { raiseFloors } from '../jobs/sql/job-floor.ts'
 import type { Clock } from '../lib/clock.ts'
 import { addLimitCounters } from '../limits/sql/limit-counters.ts'
 import { readTurnKeys, saveTurnKeys } from '../limits/sql/queue.ts'
 import { BatchOverrideCache } from './batch-overrides.ts'
 import type { ClaimedJob } from './sql/claim.ts'
-import { beforeLanes, type ClaimTurn, claimLimited, type LimitedClaim } from './sql/claim-limited.ts'
+import { beforeLanes, type ClaimTurn, claimLimited, hasReadyLimited, type LimitedClaim } from './sql/claim-limited.ts'
+import { claimUnkeyed } from './sql/claim-unkeyed.ts'
 
 /** The maximum of lanes per statement. */
 const mostLanes = 1000
 /** A bound for the loop. A limit counter that was just added and is missing again was pruned in between; 1000 times is a bug. */
 const mostRounds = 1000
 const priorities = 10
+/** A statement this slow may have read dead index entries, which counts would read too. The job floors are raised at most once per second. */
+const raiseFromMs = 20
+const raiseEveryMs = 1000
 const saveEveryMs = 1000
 const noKey = { key: '', left: 0 }
 
@@ -32,6 +37,7 @@ export class LimitedClaimer {
   /** By queue: the next turn of each priority. */
   readonly #turns = new Map<string, ClaimTurn[]>()
   #savedAt = Number.NEGATIVE_INFINITY
+  #raisedAt = Number.NEGATIVE_INFINITY
 
   constructor(db: Db, clock: Clock, takes: ClaimableKinds, overrides = new BatchOverrideCache(db)) {
     this.#db = db
@@ -40,16 +46,27 @@ export class LimitedClaimer {
     this.#overrides = overrides
   }
 
-  /** Passes the jobs of each statement to `took`; returns the milliseconds until the next claim without a hint. */
+  /**
+   * Passes the jobs of each statement to `took`. Returns the milliseconds until the next claim without a hint (`nextMs`), and until a
+   * used-up rate allows the next start (`rateMs`).
+   */
   async claim(
     worker: string,
-    queue: string,
-    want: number,
+    of: { queue: string; want: number; keyed: boolean },
     took: (claimed: readonly ClaimedJob[]) => void,
-  ): Promise<number> {
+  ): Promise<{ nextMs: number; rateMs: number }> {
+    const { queue, want, keyed } = of
+    if (!keyed) {
+      const asked = { queue, want, worker, ...this.#takes }
+      const answer = await this.#timed(queue, () => claimUnkeyed(this.#db, asked, this.#clock.instant()))
+      await this.#overrides.applyTo(answer.claimed)
+      took(answer.claimed)
+      return { nextMs: answer.nextMs ?? Number.POSITIVE_INFINITY, rateMs: answer.rateMs ?? Number.POSITIVE_INFINITY }
+    }
     const turns = await this.#turnsOf(queue)
     let missing = want
     let nextMs = Number.POSITIVE_INFINITY
+    let rateMs = Number.POSITIVE_INFINITY
     let after = beforeLanes
     let lanes = want + 10
     for (let round = 0; round < mostRounds; round++) {
@@ -62,11 +79,12 @@ export class LimitedClaimer {
         turns,
         lanes: Math.min(lanes, mostLanes),
       }
-      const answer = await claimLimited(this.#db, asked, this.#clock.instant())
+      const answer = await this.#timed(queue, () => claimLimited(this.#db, asked, this.#clock.instant()))
       await this.#overrides.applyTo(answer.claimed)
       took(answer.claimed)
       missing -= answer.claimed.length
       nextMs = Math.min(nextMs, answer.nextMs ?? nextMs)
+      rateMs = Math.min(rateMs, answer.rateMs ?? rateMs)
       if (missing <= 0 || answer.allowed <= answer.claimed.length) {
         if (answer.turn !== null) await this.#endTurn(queue, turns, answer.turn)
         break
@@ -79,7 +97,12 @@ export class LimitedClaimer {
       after = answer.last
       lanes *= 4
     }
-    return nextMs
+    return { nextMs, rateMs }
+  }
+
+  /** True if a job of the queue is ready for this worker, whatever the limits allow. */
+  hasReady(queue: string): Promise<boolean> {
+    return hasReadyLimited(this.#db, queue, this.#takes, this.#clock.instant())
   }
 
   /** A new worker continues where another worker was: a worker that lives for a few jobs would start with the first keys for ever. */
@@ -90,6 +113,20 @@ export class LimitedClaimer {
     const turns = Array.from({ length: priorities }, (_, priority) => ({ key: keys[priority] ?? '', left: 0 }))
     this.#turns.set(queue, turns)
     return turns
+  }
+
+  async #timed<T>(queue: string, claim: () => Promise<T>): Promise<T> {
+    const at = this.#clock.elapsed()
+    const answer = await claim()
+    if (this.#clock.elapsed() - at >= raiseFromMs) this.#raise(queue, at)
+    return answer
+  }
+
+  /** Runs in the background; if the write fails, counts work without a new floor. */
+  #raise(queue: string, at: number): void {
+    if (at - this.#raisedAt < raiseEveryMs || this.#clock.instant() !== null) return
+    this.#raisedAt = at
+    raiseFloors(this.#db, [queue]).catch(() => {})
   }
 
   /** Saves the turns at most once a second. The turns of a queue without keys stay at the first key. */

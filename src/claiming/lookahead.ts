@@ -50,13 +50,16 @@ export class Lookahead {
     this.#askedAt = Number.NEGATIVE_INFINITY
   }
 
-  /** `limited`: the queues with limits or fair turns; `counted`: with a concurrency or a rate. `anew`: the queues with outdated claim cursors. */
-  async run(): Promise<Pick<LookaheadResult, 'limited' | 'counted'> & { anew: readonly string[] }> {
+  /**
+   * `limited`: the queues with limits or fair turns; `counted`: with a concurrency or a rate; `keyed`: with limit keys. `anew`: the queues with
+   * outdated claim cursors.
+   */
+  async run(): Promise<Pick<LookaheadResult, 'limited' | 'counted' | 'keyed'> & { anew: readonly string[] }> {
     const before = this.#askedAt
     // Set before the answer arrives, so that a `forget` during the query causes another lookahead.
     this.#askedAt = this.#clock.elapsed()
     this.#dueAt = Number.POSITIVE_INFINITY
-    const { dueMs, limited, counted, seen, unblockSeq } = await lookAhead(
+    const { dueMs, limited, counted, keyed, seen, unblockSeq } = await lookAhead(
       this.#db,
       this.#queues,
       this.#clock.instant(),
@@ -70,6 +73,6 @@ export class Lookahead {
     this.#seen = seen
     this.#unblockSeq = unblockSeq
     if (dueMs !== null) this.dueIn(dueMs)
-    return { limited, counted, anew }
+    return { limited, counted, keyed, anew }
   }
 }

@@ -20,6 +20,10 @@ export class Slots {
   limited = false
   /** The queue has a concurrency or a rate. */
   counted = false
+  /** The jobs of the queue may have limit keys. */
+  keyed = false
+  /** Milliseconds from the last claim until a used-up rate allows the next start. */
+  rateMs = Number.POSITIVE_INFINITY
   /** Separate for each queue: the durations of one queue say nothing about another queue. */
   readonly #prefetch = new PrefetchSizing()
   #used = 0

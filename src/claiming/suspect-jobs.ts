@@ -17,7 +17,7 @@ import type { ClaimedJob } from './sql/claim.ts'
 
 const most = 2
 /** The wait of a job for its turn; for a job that must run alone up to 15 minutes, after waits in vain. */
-const patienceMs = 30_000
+const waitLimitMs = 30_000
 const mostPatienceMs = 15 * 60_000
 /**
  * The delay before a released job may be claimed again, times a random factor of 1 to 2; longer while the worker runs other jobs after an
@@ -37,7 +37,7 @@ export class SuspectJobs {
   readonly #running = new Map<string, Attempt>()
   /** The job that waits for all others to end, or runs alone, and the instant this began. */
   #alone: { attempt: Attempt; since: number } | undefined
-  #patience = patienceMs
+  #waitLimit = waitLimitMs
   #freeAt = Number.NEGATIVE_INFINITY
   #restUntil = Number.NEGATIVE_INFINITY
 
@@ -95,7 +95,7 @@ export class SuspectJobs {
     const attempt = this.#running.get(nameOf(claimed))
     if (attempt === undefined) return false
     this.#running.delete(attempt.name)
-    this.#release(attempt, patienceMs)
+    this.#release(attempt, waitLimitMs)
     return true
   }
 
@@ -103,7 +103,7 @@ export class SuspectJobs {
   overdue(): { late: Attempt[]; delayMs: number } {
     const now = this.#clock.elapsed()
     const late = this.takeOut(
-      each => now - each.claimedAt >= (each === this.#alone?.attempt ? this.#patience : patienceMs),
+      each => now - each.claimedAt >= (each === this.#alone?.attempt ? this.#waitLimit : waitLimitMs),
     )
     return { late, delayMs: this.#delay(delayMs) }
   }
@@ -112,16 +112,16 @@ export class SuspectJobs {
   takeOut(which: (attempt: Attempt) => boolean): Attempt[] {
     const out = this.#waiting.filter(which)
     this.#waiting = this.#waiting.filter(each => !out.includes(each))
-    for (const each of out) this.#release(each, Math.min(this.#patience * 2, mostPatienceMs))
+    for (const each of out) this.#release(each, Math.min(this.#waitLimit * 2, mostPatienceMs))
     return out
   }
 
   /** Lets the worker run other jobs again, for as long as it ran nothing else. */
-  #release(attempt: Attempt, patience: number): void {
+  #release(attempt: Attempt, waitLimit: number): void {
     if (this.#alone?.attempt !== attempt) return
     this.#freeAt = this.#clock.elapsed()
     this.#restUntil = this.#freeAt + Math.min(this.#freeAt - this.#alone.since, mostPatienceMs)
-    this.#patience = patience
+    this.#waitLimit = waitLimit
     this.#alone = undefined
   }
 

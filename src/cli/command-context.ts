@@ -1,7 +1,8 @@
 /** Holds the common values of every command after reading the settings: the output, the folder, the settings, the log. */
+import type { ConnectionConfig } from '../engine/engine-options.ts'
 import type { RetomaError } from '../errors/errors.ts'
 import { createLog, type Log } from '../lib/logging/log.ts'
-import { examineSettings, readEnvironment, readSettings, type Settings } from '../settings/index.ts'
+import { examineSettings, isEmbedded, readEnvironment, readSettings, type Settings } from '../settings/index.ts'
 import { Supervision } from '../supervisor/supervision.ts'
 import { ownVariables } from '../supervisor/suspected-job-file.ts'
 import type { Output } from './output.ts'
@@ -15,6 +16,10 @@ export interface Context {
   readonly log: Log
   /** From --config. */
   readonly configFile: string | undefined
+  /**
+   * Answers the connection of retoma.config. With DATABASE_URL the config is not loaded, so that most commands start without the config.
+   */
+  connection(): Promise<ConnectionConfig | undefined>
 }
 
 export interface GlobalOptions {
@@ -42,5 +47,18 @@ export function createContext(output: Output, options: GlobalOptions, { quiet, e
   const terminal = process.stderr.isTTY || new Supervision().hasTerminal
   const format = settings.LOG_FORMAT ?? (terminal ? 'pretty' : 'json')
   const log = createLog({ level, format, colour: terminal })
-  return { output, folder, settings, problems, log, configFile: options.config }
+  let connecting: Promise<ConnectionConfig | undefined> | undefined
+  const configured = async () => {
+    if (settings.DATABASE_URL !== undefined || isEmbedded(environment)) return undefined
+    const { loadConfig } = await import('./load-config.ts')
+    const loading = loadConfig({ folder, configFile: options.config })
+    // A command that examines the settings reports an unusable config itself, and goes on.
+    const config = await (examine ? loading.catch(() => undefined) : loading)
+    return config?.connection()
+  }
+  const connection = () => {
+    connecting ??= configured()
+    return connecting
+  }
+  return { output, folder, settings, problems, log, configFile: options.config, connection }
 }

@@ -1,6 +1,6 @@
 /**
- * Opens the database of a command: the database of DATABASE_URL, or the embedded PostgreSQL of this folder. The command uses a running
- * embedded server, or starts the server temporarily.
+ * Opens the database of a command: the database of DATABASE_URL, the `connection` of retoma.config, or the embedded PostgreSQL of this
+ * folder. The command uses a running embedded server, or starts the server temporarily.
  *
  * Invariant: a read-only command never creates a data folder.
  *
@@ -10,46 +10,61 @@
 import { resolve } from 'node:path'
 import type { EmbeddedPostgres } from '../embedded-postgres/index.ts'
 import type { Engine, EngineOptions } from '../engine/create-engine.ts'
+import type { ConnectionConfig } from '../engine/engine-options.ts'
 import { RetomaError } from '../errors/errors.ts'
 import { isEmbedded } from '../settings/index.ts'
 import type { Context } from './command-context.ts'
 import { listenForSignals, whenAborted } from './interrupt-signals.ts'
 
+/** How to reach a database: one of the two is given. */
+interface DatabasePlace {
+  readonly databaseUrl?: string | undefined
+  readonly connection?: ConnectionConfig | undefined
+}
+
 export interface Database {
-  readonly url: string
+  readonly place: DatabasePlace
   /** For a person: the folder, or the address without user and password. */
   readonly where: string
   readonly embedded: EmbeddedPostgres | undefined
   leave(): Promise<void>
 }
 
-export async function openDatabase({ settings, folder, log }: Context): Promise<Database> {
-  const url = settings.DATABASE_URL
-  if (url !== undefined) {
-    const { addressOf } = await import('../maintenance/index.ts')
-    return { url, where: addressOf(url), embedded: undefined, leave: async () => {} }
+export async function openDatabase(context: Context): Promise<Database> {
+  const { settings, folder, log } = context
+  const databaseUrl = settings.DATABASE_URL
+  const connection = await context.connection()
+  if (databaseUrl !== undefined || connection !== undefined) {
+    const { targetOf } = await import('../maintenance/index.ts')
+    const where = targetOf((connection ?? databaseUrl)!).address
+    return { place: { databaseUrl, connection }, where, embedded: undefined, leave: async () => {} }
   }
   const { openEmbedded } = await import('../embedded-postgres/index.ts')
   const embedded = await openEmbedded({ dataDir: resolve(folder, settings.RETOMA_DATA_DIR), log })
-  return { url: embedded.url, where: embedded.folder, embedded, leave: () => embedded.leave() }
+  return { place: { databaseUrl: embedded.url }, where: embedded.folder, embedded, leave: () => embedded.leave() }
 }
 
-/** Throws `no_database` in production if neither DATABASE_URL nor the embedded server was chosen explicitly. */
-export function refuseInProduction({ settings }: Context): void {
-  const isMeant = settings.DATABASE_URL !== undefined || isEmbedded(process.env)
+/** True if the database is the embedded PostgreSQL of this folder. */
+export const isOwnDatabase = async ({ settings, connection }: Context): Promise<boolean> =>
+  settings.DATABASE_URL === undefined && (await connection()) === undefined
+
+/** Throws `no_database` in production if no database was chosen explicitly. */
+export async function refuseInProduction(context: Context): Promise<void> {
+  const isMeant = isEmbedded(process.env) || !(await isOwnDatabase(context))
   if (process.env.NODE_ENV === 'production' && !isMeant) throw new RetomaError('no_database', {})
 }
 
-/** The engine's database options. DATABASE_DIRECT_URL belongs to the database of DATABASE_URL only. */
-export const databaseOf = ({ settings }: Context, { url, where, embedded }: Database) => ({
-  databaseUrl: url,
+/** The engine's database options. DATABASE_DIRECT_URL does not belong to the embedded database. */
+export const databaseOf = ({ settings }: Context, { place, where, embedded }: Database) => ({
+  ...place,
   databaseDirectUrl: embedded === undefined ? settings.DATABASE_DIRECT_URL : undefined,
   databaseName: where,
   schema: settings.RETOMA_SCHEMA,
 })
 
-export async function hasData({ settings, folder }: Context): Promise<boolean> {
-  if (settings.DATABASE_URL !== undefined) return true
+export async function hasData(context: Context): Promise<boolean> {
+  const { settings, folder } = context
+  if (!(await isOwnDatabase(context))) return true
   const postgres = await import('../embedded-postgres/index.ts')
   return postgres.hasData(resolve(folder, settings.RETOMA_DATA_DIR))
 }

@@ -4,7 +4,9 @@
  * Invariant: the bundle contains no input, result, error or key of a job, no value of a setting, no name of this machine, its home folder
  * or its database. The bundle contains the names of queues and kinds.
  */
+
 import { homedir, hostname } from 'node:os'
+import type { ConnectionConfig } from '../engine/engine-options.ts'
 import { queueWire, snakeCase, workerWire } from '../json-views.ts'
 import type { DoctorReport } from '../maintenance/index.ts'
 import type { Check } from '../maintenance/model/doctor-check.ts'
@@ -12,9 +14,14 @@ import { settingsSet } from '../settings/index.ts'
 import { version } from '../version.ts'
 import type { Context } from './command-context.ts'
 import type { Output } from './output.ts'
-import { namesInUrl, scrub } from './scrub-names.ts'
+import { isCommonName, namesInUrl, scrub } from './scrub-names.ts'
 
-export function bundleOf({ output, settings, problems }: Context, found: DoctorReport, now: Date): string {
+export function bundleOf(
+  { output, settings, problems }: Context,
+  found: DoctorReport,
+  now: Date,
+  connection: ConnectionConfig | undefined,
+): string {
   const { checks, server, schema, tables, queues, workers } = found
   // The sentence about a bad setting quotes the value.
   const unusable = problems.map(each => each.facts.name ?? each.code).join(', ')
@@ -23,7 +30,8 @@ export function bundleOf({ output, settings, problems }: Context, found: DoctorR
     node: process.version,
     platform: `${process.platform} ${process.arch}`,
     at: now.toISOString(),
-    database: settings.DATABASE_URL === undefined ? 'embedded' : 'DATABASE_URL',
+    database:
+      settings.DATABASE_URL === undefined ? (connection === undefined ? 'embedded' : 'connection') : 'DATABASE_URL',
     settings_set: settingsSet(process.env),
     checks: checks
       .map(each => checkWire(each, output))
@@ -34,7 +42,7 @@ export function bundleOf({ output, settings, problems }: Context, found: DoctorR
     queues: queues?.map(queueWire) ?? null,
     workers: workers?.map(({ host: _, ...worker }) => workerWire(worker as typeof worker & { host: string })) ?? null,
   }
-  return `${JSON.stringify(scrub(bundle, privateNames()), null, 2)}\n`
+  return `${JSON.stringify(scrub(bundle, privateNames(connection)), null, 2)}\n`
 }
 
 /** A check in JSON. */
@@ -45,9 +53,13 @@ export const checkWire = ({ name, verdict, sentence, advice }: Check, { language
   advice: advice?.[language] ?? null,
 })
 
-function privateNames(): string[] {
+function privateNames(connection: ConnectionConfig = {}): string[] {
   const { DATABASE_URL, DATABASE_DIRECT_URL, RETOMA_DATA_DIR } = process.env
-  const urls = [DATABASE_URL, DATABASE_DIRECT_URL].filter(url => url !== undefined)
+  const { connectionString, host, user, database, password } = connection
+  const urls = [DATABASE_URL, DATABASE_DIRECT_URL, connectionString].filter(url => url !== undefined)
+  const given = [host, user, database, password].filter(
+    name => typeof name === 'string' && !isCommonName(name),
+  ) as string[]
   const folders = [homedir(), RETOMA_DATA_DIR ?? ''].filter(folder => folder !== '/')
-  return [...folders, hostname(), ...urls.flatMap(namesInUrl)]
+  return [...folders, hostname(), ...given, ...urls.flatMap(namesInUrl)]
 }

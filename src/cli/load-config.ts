@@ -5,6 +5,7 @@ import { access, stat } from 'node:fs/promises'
 import { basename, join, relative, resolve } from 'node:path'
 import type { AnyBatch } from '../batches/model/batch.ts'
 import type { Config } from '../config.ts'
+import { type ConnectionConfig, checkConnectionConfig } from '../engine/engine-options.ts'
 import { checkSystems } from '../engine/system-parts.ts'
 import type { OwnErrors } from '../errors/app-errors.ts'
 import { isRetomaError, type LocalizedText, localized, type RetomaError } from '../errors/errors.ts'
@@ -40,6 +41,8 @@ export interface LoadedConfig extends Registered {
   readonly file: string | undefined
   readonly systems: readonly System[]
   readonly simulated: readonly string[]
+  /** Answers the connection of the config; undefined: the config has none. */
+  connection(): Promise<ConnectionConfig | undefined>
 }
 
 export const configNames = ['retoma.config.ts', 'retoma.config.js', 'retoma.config.mjs']
@@ -51,15 +54,24 @@ export async function loadConfig({
   configFile,
 }: Pick<Context, 'folder' | 'configFile'>): Promise<LoadedConfig> {
   const file = configFile === undefined ? await findConfig(folder) : resolve(folder, configFile)
-  if (file === undefined) return { file, systems: [], simulated: [], ...registered({}) }
+  if (file === undefined)
+    return { file, systems: [], simulated: [], connection: async () => undefined, ...registered({}) }
   const name = relative(folder, file) || basename(file)
   if (!(await isFile(file)))
     throw badConfig(
       name,
       both(word => word.config.noFile),
     )
-  const config = check(await evaluate(file, folder), problem => badConfig(name, problem))
-  return { file, systems: config.systems ?? [], simulated: config.simulated ?? [], ...registered(config) }
+  const refuse = (problem: LocalizedText) => badConfig(name, problem)
+  const config = check(await evaluate(file, folder), refuse)
+  const { systems = [], simulated = [] } = config
+  return {
+    file,
+    systems,
+    simulated,
+    connection: () => connectionOf(config, file, folder, refuse),
+    ...registered(config),
+  }
 }
 
 export function registered(config: Config): Registered {
@@ -75,7 +87,7 @@ export function registered(config: Config): Registered {
 
 /** Queues with limits but without a job in the config: a misspelled name limits nothing. */
 export const strayLimits = ({ limits, queues }: Registered): string[] =>
-  Object.keys(limits).filter(queue => !(queue in queues) && Object.keys(limits[queue]!).length > 0)
+  Object.keys(limits).filter(queue => !Object.hasOwn(queues, queue) && Object.keys(limits[queue]!).length > 0)
 
 /** The reason for having no jobs, for commands that need jobs. */
 export const whyNoJobs = (config: Pick<LoadedConfig, 'file'>): LocalizedText =>
@@ -113,6 +125,7 @@ async function evaluate(file: string, folder: string): Promise<unknown> {
 }
 
 const knownKeys = [
+  'connection',
   'jobs',
   'batches',
   'schedules',
@@ -129,12 +142,11 @@ const knownKeys = [
 const setting = (name: string) =>
   localized(`; set ${name} in the environment or in .env`, `; defina ${name} no ambiente ou em .env`)
 const ofPrograms = localized(
-  '; the command line takes DATABASE_URL, and a program of yours createEngine({ connection }) with engine.work({ signals: true })',
-  '; a linha de comando usa DATABASE_URL, e um programa seu createEngine({ connection }) com engine.work({ signals: true })',
+  '; the command line takes connection, and a program of yours createEngine({ pool }) with engine.work({ signals: true })',
+  '; a linha de comando usa connection, e um programa seu createEngine({ pool }) com engine.work({ signals: true })',
 )
 /** Options of createEngine that are no keys of a config. */
 const elsewhere: Readonly<Record<string, LocalizedText>> = {
-  connection: ofPrograms,
   pool: ofPrograms,
   databaseUrl: setting('DATABASE_URL'),
   databaseDirectUrl: setting('DATABASE_DIRECT_URL'),
@@ -157,6 +169,7 @@ function check(exported: unknown, refuse: (problem: LocalizedText) => RetomaErro
   }
   const { jobs, batches, schedules, guards, queues, workerOnly, limits, routes, errors, systems, simulated } =
     exported as Record<keyof Config, unknown>
+  checkConnection((exported as Config).connection, refuse)
   checkJobs(jobs, refuse)
   checkBatches(batches, refuse)
   checkSchedules(schedules, refuse)
@@ -169,6 +182,47 @@ function check(exported: unknown, refuse: (problem: LocalizedText) => RetomaErro
   checkSystemList(systems, refuse)
   if (simulated !== undefined && !isListOfNames(simulated)) throw refuse(both(word => word.config.simulatedNoList))
   return exported as Config
+}
+
+/** A function is checked by its answer. */
+function checkConnection(connection: unknown, refuse: (problem: LocalizedText) => RetomaError): void {
+  if (connection === undefined) return
+  if (process.env.DATABASE_URL?.trim())
+    throw refuse(
+      localized(
+        'connection does not go with DATABASE_URL: remove one of them',
+        'connection não vai com DATABASE_URL: remova um dos dois',
+      ),
+    )
+  if (typeof connection !== 'function') checkAnswer(connection, refuse)
+}
+
+function checkAnswer(connection: unknown, refuse: (problem: LocalizedText) => RetomaError): void {
+  try {
+    checkConnectionConfig(connection)
+  } catch (error) {
+    if (!isRetomaError(error)) throw error
+    throw refuse(both((_, language) => error.in(language)))
+  }
+}
+
+async function connectionOf(
+  { connection }: Config,
+  file: string,
+  folder: string,
+  refuse: (problem: LocalizedText) => RetomaError,
+): Promise<ConnectionConfig | undefined> {
+  if (typeof connection !== 'function') return connection
+  const answering = Promise.resolve().then(connection)
+  const answer = await withDeadline(
+    answering,
+    longestLoad,
+    () => new Error('connection did not answer within 60 s'),
+  ).catch(error => {
+    throw asConfigError(file, folder, error)
+  })
+  checkAnswer(answer, refuse)
+  return answer
 }
 
 const isListOfNames = (given: unknown): boolean => Array.isArray(given) && given.every(each => typeof each === 'string')
@@ -257,6 +311,7 @@ function checkSystemList(systems: unknown, refuse: (problem: LocalizedText) => R
   systems.forEach((system: Partial<System> | null | undefined, index) => {
     if (typeof system?.name !== 'string') throw refuse(both(word => word.config.notASystem(index)))
     const { name: _, attach: __, attached: ___, migrations: ____, page: _____, ...parts } = system
+    if ('connection' in parts) throw refuse(both(word => word.config.unknownKey('connection', '')))
     check(parts, refuse)
   })
   try {

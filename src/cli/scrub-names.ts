@@ -27,12 +27,15 @@ const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\
 /** Names that do not identify the database. */
 const common = ['localhost', '127.0.0.1', '[::1]', 'retoma', 'postgres']
 
+/** A name that says nothing about its owner. */
+export const isCommonName = (name: string): boolean => common.includes(name)
+
 /** The host, user, password and database of a connection string, and the whole string. */
 export function namesInUrl(url: string): string[] {
   if (!URL.canParse(url)) return [url]
   const { hostname, username, password, pathname, searchParams } = new URL(url)
   const names = [hostname, username, password, pathname.slice(1)].flatMap(each => [each, plain(each)])
-  return [url, ...names, ...searchParams.getAll('host')].filter(name => !common.includes(name))
+  return [url, ...names, ...searchParams.getAll('host')].filter(name => !isCommonName(name))
 }
 
 function plain(text: string): string {

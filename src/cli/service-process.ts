@@ -22,7 +22,14 @@ import { removeStatusFile, writeStatusFile } from '../supervisor/status-files.ts
 import { type ProcessPlace, Supervision } from '../supervisor/supervision.ts'
 import { wrongUse } from './arguments.ts'
 import type { Context } from './command-context.ts'
-import { type Database, databaseOf, hasData, openDatabase, refuseInProduction } from './command-database.ts'
+import {
+  type Database,
+  databaseOf,
+  hasData,
+  isOwnDatabase,
+  openDatabase,
+  refuseInProduction,
+} from './command-database.ts'
 import { listenForSignals, whenAborted } from './interrupt-signals.ts'
 import type { LoadedApps } from './load-apps.ts'
 import { strayLimits } from './load-config.ts'
@@ -67,26 +74,26 @@ export async function runService(
   // One process of several speaks for all.
   const isFirst = place.number === 1
   signals.asked.addEventListener('abort', () => writeStatusFile(reportFolder, 'asked'), { once: true })
-  const house = new House(context, supervision)
+  const serviceProcess = new ServiceProcess(context, supervision)
   for (const queue of isFirst ? strayLimits(loaded) : []) {
     const hint = suggestion(queue, Object.keys(loaded.queues))[output.language]
     output.note(output.word.config.strayLimits(queue, hint))
   }
   try {
-    const running = await house.open(loaded, parts, signals.asked)
+    const running = await serviceProcess.open(loaded, parts, signals.asked)
     if (running !== undefined) {
       writeStatusFile(reportFolder, 'ready')
       if (isFirst) ready(running)
-      house.firstClaim.then(
+      serviceProcess.firstClaim.then(
         () => writeStatusFile(reportFolder, 'claims'),
         () => {},
       )
-      await Promise.race([whenAborted(signals.asked), house.worn])
+      await Promise.race([whenAborted(signals.asked), serviceProcess.restartNeeded])
     }
     if (isFirst) output.say(output.word.up.stopping)
     log.debug({ signal: signals.name }, 'stopping')
   } finally {
-    await house.close()
+    await serviceProcess.close()
     signals.forget()
   }
   if (isFirst) output.say(output.word.up.stopped)
@@ -101,7 +108,7 @@ function checkProcesses({ output, settings }: Context, { work, processes }: Serv
   if (isSet) output.note(output.word.up.oneProcess)
 }
 
-class House {
+class ServiceProcess {
   readonly #context: Context
   readonly #supervision: Supervision
   #startingServer: StartingServer | undefined
@@ -119,14 +126,14 @@ class House {
     const { settings, log, output } = this.#context
     if (parts.http && !(await hasData(this.#context))) this.#refuseUnless(settings.RETOMA_ADMIN_TOKEN !== undefined)
     if (parts.http) await this.#openDoor(parts, asked)
-    if (settings.DATABASE_URL === undefined && !(await hasData(this.#context))) output.say(output.word.up.starting)
+    if (!(await hasData(this.#context))) output.say(output.word.up.starting)
     if (asked.aborted) return undefined
     writeStatusFile(this.#supervision.reportFolder, 'database')
     await this.#openDatabase(parts)
     if (asked.aborted) return undefined
-    const { url, where, embedded } = this.#database!
+    const { place, where, embedded } = this.#database!
     const { of: processes } = this.#supervision.place
-    const share = processes === 1 ? undefined : await connectionShare({ databaseUrl: url, processes, log })
+    const share = processes === 1 ? undefined : await connectionShare({ ...place, processes, log })
     this.#engine = await createEngineOn(openDb, {
       ...databaseOf(this.#context, this.#database!),
       jobs: loaded.config.jobs,
@@ -185,8 +192,8 @@ class House {
   }
 
   /** Resolves when the worker has stopped by itself and needs a restart of the process. */
-  get worn(): Promise<void> {
-    return this.#worker?.worn ?? new Promise(() => {})
+  get restartNeeded(): Promise<void> {
+    return this.#worker?.restartNeeded ?? new Promise(() => {})
   }
 
   /** HTTP first, so that no new requests come in; the worker releases its jobs; then engine and database. */
@@ -207,8 +214,8 @@ class House {
     try {
       this.#startingServer = await StartingServer.at(settings.HOST, settings.PORT, settings.PUBLIC_URL)
     } catch (error) {
-      const maybeOurs = alone && isRetomaError(error, 'port_taken') && settings.DATABASE_URL === undefined
-      if (maybeOurs) await this.#refuseIfInUse(asked)
+      const maybeOurs = alone && isRetomaError(error, 'port_taken')
+      if (maybeOurs && (await isOwnDatabase(this.#context))) await this.#refuseIfInUse(asked)
       throw error
     }
   }
@@ -228,7 +235,7 @@ class House {
   async #openDatabase({ alone }: Pick<ServiceParts, 'alone'>): Promise<void> {
     // `up` starts a database of its own and says so; processes on several hosts share no database without a URL.
     // The first process of `up --processes` has decided for the others.
-    if (!alone && this.#supervision.place.number === 1) refuseInProduction(this.#context)
+    if (!alone && this.#supervision.place.number === 1) await refuseInProduction(this.#context)
     this.#database ??= await openDatabase(this.#context)
     const { embedded, where } = this.#database
     if (!alone || embedded === undefined) return

@@ -46,7 +46,7 @@ export function createConnectionLeases(given: {
   // The other half stays free for statements of the engine: a handler in a transaction may wait for such a statement.
   const turns = new Semaphore(isOwn ? Number.POSITIVE_INFINITY : Math.max(Math.floor((pool.options.max ?? 10) / 2), 1))
 
-  async function lend(): Promise<LeasedConnection> {
+  async function leaseConnection(): Promise<LeasedConnection> {
     const endTurn = (await turns.take(never))!
     const client = await during(pool.connect()).catch(error => {
       endTurn()
@@ -120,7 +120,7 @@ export function createConnectionLeases(given: {
   }
 
   return {
-    lease: lend,
+    lease: leaseConnection,
     close: async () => {
       if (isOwn) await endPool(pool, alive)
     },

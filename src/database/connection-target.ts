@@ -46,7 +46,7 @@ function namesOf(url: string): { user: string; database: string } {
 }
 
 /** Returns the address in a connection string, without user, password or options. */
-export function addressOf(url: string): string {
+function addressOf(url: string): string {
   try {
     const parsed = new URL(url)
     const socket = parsed.searchParams.get('host')
@@ -91,11 +91,17 @@ export function threadConnectionOf({ config }: ConnectionTarget): ThreadConnecti
   const asksPassword = typeof options.password === 'function'
   const given = ofThread.filter(name => options[name] !== undefined && !(asksPassword && name === 'password'))
   try {
-    const plain = structuredClone(Object.fromEntries(given.map(name => [name, options[name]])))
-    return { config: plain, asksPassword }
+    const plain = Object.fromEntries(given.map(name => [name, name === 'ssl' ? withKey(options.ssl) : options[name]]))
+    return { config: structuredClone(plain), asksPassword }
   } catch {
     return undefined
   }
+}
+
+/** The options of TLS with an enumerable key: pg makes `key` of the given object not enumerable, and a clone would lose the key. */
+function withKey(ssl: unknown): unknown {
+  const key = typeof ssl === 'object' && ssl !== null && 'key' in ssl ? ssl.key : undefined
+  return key === undefined ? ssl : { ...(ssl as object), key }
 }
 
 /** The current password of a configuration whose password is a function. */

@@ -1,8 +1,8 @@
 /**
  * Connects to PostgreSQL: a pool, static statements, a deadline for every query. Every file with SQL uses this file.
  *
- * Invariant: a query answers within its deadline, or its connection is destroyed. No caller waits for ever on a dead connection, and no
- * connection with an open answer goes back to the pool. Nothing stays in a session that a pooler gives to another client next: no
+ * Invariant: a query answers within its deadline, the wait for a connection included, or its connection is destroyed. No caller waits for
+ * ever on a dead connection, and no connection with an open answer goes back to the pool. Nothing stays in a session that a pooler gives to another client next: no
  * setting, no prepared statement, no LISTEN (docs/adr/0009-pooler.md).
  */
 import pg from 'pg'
@@ -93,6 +93,8 @@ export interface DbOptions {
   connections?: number
   /** The schema of the engine's tables. Default: retoma. */
   schema?: string | undefined
+  /** Milliseconds within which a statement without a deadline of its own gets its answer. Default: 30,000. */
+  deadlineMs?: number
   log: Log
   clock?: Clock
 }
@@ -102,6 +104,7 @@ export function openDb(options: DbOptions): Db {
   const target = given === undefined ? targetOf(options.connection ?? options.url!) : targetOfPool(given)
   const direct = options.directUrl === undefined ? target : targetOf(options.directUrl)
   const names = schemaNames(options.schema)
+  const { deadlineMs: usualDeadline = defaultDeadline } = options
   const during = options.clock?.during?.bind(options.clock) ?? (<T>(work: Promise<T>) => work)
   const own = target.config as unknown as pg.PoolConfig
   const config: pg.PoolConfig = {
@@ -204,7 +207,9 @@ export function openDb(options: DbOptions): Db {
     work: (client: pg.PoolClient) => Promise<T>,
     isBegun = () => true,
   ): Promise<T> {
+    const began = systemClock.elapsed()
     const client = await borrow(deadlineMs)
+    const remainingMs = Math.max(1, deadlineMs - (systemClock.elapsed() - began))
     if (given !== undefined) alive.add(client)
     let broken: Error | undefined
     // Between a server stop and the error of the query the client emits 'error'. Without a listener this event would end the process.
@@ -213,7 +218,7 @@ export function openDb(options: DbOptions): Db {
     }
     client.on('error', onError)
     try {
-      return await withDeadline(work(client), deadlineMs, () => {
+      return await withDeadline(work(client), remainingMs, () => {
         broken = databaseTimeout(deadlineMs, isBegun())
         return broken
       })
@@ -263,7 +268,7 @@ export function openDb(options: DbOptions): Db {
   }
 
   const db: Db = {
-    async run<Row>(statement: Statement, values: unknown[], deadlineMs = defaultDeadline) {
+    async run<Row>(statement: Statement, values: unknown[], deadlineMs = usualDeadline) {
       const once = () => onConnection(deadlineMs, client => send<Row>(client, statement, values))
       return during(
         once().catch(error => {
@@ -272,7 +277,7 @@ export function openDb(options: DbOptions): Db {
         }),
       )
     },
-    transaction: <T>(work: (client: Queryable) => Promise<T>, deadlineMs = defaultDeadline) => {
+    transaction: <T>(work: (client: Queryable) => Promise<T>, deadlineMs = usualDeadline) => {
       let isCommitting = false
       const whole = (client: pg.PoolClient) =>
         alone(client, async () => {

@@ -8,7 +8,8 @@
  */
 import { readdir, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { RetomaError } from '../errors/errors.ts'
+import { localized, RetomaError } from '../errors/errors.ts'
+import { refuseOption } from '../errors/invalid-option.ts'
 import { lockKeys } from '../lib/lock-keys.ts'
 import { packageRoot } from '../lib/package-root.ts'
 import type { Db, Queryable } from './db.ts'
@@ -40,29 +41,49 @@ const sqlFolder = fileURLToPath(new URL('sql/', packageRoot))
 const oldestPostgres = 140_000
 const deadlineMs = 10 * 60_000
 
-export async function readMigrations(folder: string = sqlFolder): Promise<Migration[]> {
-  const files = (await readdir(folder)).filter(file => file.endsWith('.up.sql')).sort()
-  return Promise.all(
-    files.map(async file => ({
-      version: Number.parseInt(file, 10),
-      name: file.replace('.up.sql', ''),
-      up: await readFile(`${folder}/${file}`, 'utf8'),
-      down: await readFile(`${folder}/${file.replace('.up.sql', '.down.sql')}`, 'utf8'),
-    })),
+/** Throws `bad_migrations` if a file is missing, or if the numbers of the files are not 1, 2, 3 and so on. */
+export async function readMigrations(folder: string = sqlFolder, system = 'retoma'): Promise<Migration[]> {
+  let read: Migration[]
+  try {
+    const files = (await readdir(folder)).filter(file => file.endsWith('.up.sql')).sort()
+    read = await Promise.all(
+      files.map(async file => ({
+        version: Number.parseInt(file, 10),
+        name: file.replace('.up.sql', ''),
+        up: await readFile(`${folder}/${file}`, 'utf8'),
+        down: await readFile(`${folder}/${file.replace('.up.sql', '.down.sql')}`, 'utf8'),
+      })),
+    )
+  } catch (error) {
+    throw new RetomaError('bad_migrations', { system, problem: messageOf(error) }, { cause: error })
+  }
+  const wrong = read.findIndex(({ version }, index) => version !== index + 1)
+  if (wrong < 0) return read
+  const { name } = read[wrong]!
+  const number = wrong + 1
+  const problem = localized(
+    `${name}.up.sql should have the number ${number}; each number is there once, from 1 on`,
+    `${name}.up.sql deveria ter o número ${number}; cada número existe uma vez, a partir do 1`,
   )
+  throw new RetomaError('bad_migrations', { system, problem })
 }
 
-/** Reads the migrations of the systems that have any. */
-export const readSystemMigrations = (
+/** Reads the migrations of the systems that have any. Refuses a system whose schema is the schema of the engine. */
+export async function readSystemMigrations(
   systems: readonly { readonly name: string; readonly migrations?: URL | undefined }[],
-): Promise<SystemMigrations[]> =>
-  Promise.all(
+  schema: string = defaultSchema,
+): Promise<SystemMigrations[]> {
+  const taken = systems.find(({ name, migrations }) => migrations !== undefined && name === schema)
+  if (taken !== undefined)
+    refuseOption('schema', `the system "${taken.name}" has this schema`, `o sistema "${taken.name}" tem esse esquema`)
+  return Promise.all(
     systems.flatMap(({ name, migrations }) =>
       migrations === undefined
         ? []
-        : [readMigrations(fileURLToPath(migrations)).then(read => ({ name, migrations: read }))],
+        : [readMigrations(fileURLToPath(migrations), name).then(read => ({ name, migrations: read }))],
     ),
   )
+}
 
 /** Returns every table of the engine that the migrations create; other tables in the schema belong to the user. */
 export const tablesMadeBy = (migrations: readonly Migration[]): string[] =>

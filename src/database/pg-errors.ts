@@ -10,8 +10,6 @@ import { isRetomaError, RetomaError } from '../errors/errors.ts'
 import { type ConnectionTarget, targetOf } from './connection-target.ts'
 import { defaultSchema } from './schema-name.ts'
 
-export { addressOf } from './connection-target.ts'
-
 /** The SQLSTATE of a database error; undefined for other errors, such as an error of the socket. */
 export function sqlState(error: unknown): string | undefined {
   if (error instanceof pg.DatabaseError) return error.code

@@ -16,7 +16,7 @@ export interface Probed {
 }
 
 const rounds = 5
-const patienceMs = 2000
+const waitLimitMs = 2000
 
 /**
  * Without a pooler, the process that sent its id at connect also answers queries. A pooler sends an id of its own; then
@@ -31,7 +31,7 @@ export async function detectPooler(
   if ((await processOf(first)) === first.processID) return 'sessions'
   const opened = another()
   const asking = opened.then(second => compare(first, second))
-  const link = await withDeadline(asking, patienceMs, () => new Error('no answer')).catch(
+  const link = await withDeadline(asking, waitLimitMs, () => new Error('no answer')).catch(
     (): PoolerMode => 'transactions',
   )
   void opened.then(second => second.end()).catch(() => {})

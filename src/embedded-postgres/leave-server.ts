@@ -17,7 +17,7 @@ import { closeConnection } from './server-connection.ts'
 import { leaveSharedUse, othersLive } from './shared-use-lock.ts'
 import { stopServer } from './stop-server.ts'
 
-const patience = 10_000
+const waitLimit = 10_000
 const pause = 20
 /** A process that lost the connection together with this process needs a moment to reconnect. */
 const grace = 250
@@ -30,7 +30,7 @@ export async function leaveServer(
   { clock, log }: { clock: Clock; log: Log },
 ): Promise<void> {
   if (held && (await leaveBy(dataDir, held, clock))) return
-  const deadline = clock.now().getTime() + patience
+  const deadline = clock.now().getTime() + waitLimit
   let answer: ProbeAnswer = { is: 'away' }
   while (clock.now().getTime() < deadline && answer.is !== 'silent') {
     answer = await probeServer(dataDir.socket, 'retoma leaving').catch(({ message: why }) => ({ is: 'silent', why }))

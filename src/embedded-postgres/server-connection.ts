@@ -6,7 +6,7 @@ import type pg from 'pg'
 import { withDeadline } from '../lib/with-deadline.ts'
 
 const answerMs = 3000
-const goodbyeMs = 1000
+const disconnectMs = 1000
 const late = () => new Error('the embedded PostgreSQL does not answer')
 
 export async function queryWithDeadline(
@@ -18,9 +18,9 @@ export async function queryWithDeadline(
   return rows[0] ?? {}
 }
 
-/** Resolves when the server has closed the connection, or after `goodbyeMs` without the server. */
+/** Resolves when the server has closed the connection, or after `disconnectMs` without the server. */
 export async function closeConnection(client: pg.Client): Promise<void> {
-  await withDeadline(client.end(), goodbyeMs, late).catch(() => inside(client).connection.stream.destroy())
+  await withDeadline(client.end(), disconnectMs, late).catch(() => inside(client).connection.stream.destroy())
 }
 
 /** Sets whether this connection keeps a finished program alive. */

@@ -20,7 +20,7 @@ import { folderError, serverError, type Words } from './server-errors.ts'
 import { enterSharedUse } from './shared-use-lock.ts'
 
 /** Orphaned backends of a killed server keep the shared memory for 2 to 3 s. */
-const patience = 15_000
+const waitLimit = 15_000
 /** A recovering server gets this time. */
 const recoveryPatience = 600_000
 const pause = 20
@@ -84,7 +84,7 @@ async function comeInOrLaunch(dataDir: DataDir, options: Coming, launches: Launc
       ours = await launch(dataDir, options.fsync)
       launches.push(ours)
     }
-    if (now.getTime() - lastAnswerAt > patience || now.getTime() - begun > recoveryPatience)
+    if (now.getTime() - lastAnswerAt > waitLimit || now.getTime() - begun > recoveryPatience)
       throw await serverError(dataDir, 'answer', why)
     await clock.sleep(pause)
   }
@@ -110,7 +110,7 @@ async function comeIn(dataDir: DataDir, name: string, ours: Launch | undefined):
       ? { is: 'silent', why: localized('it does not answer', 'ele não responde') }
       : {
           is: 'starting',
-          why: localized('whoever used it last is stopping it', 'quem o usou por último está parando-o'),
+          why: localized('the last process that used it is stopping it', 'quem o usou por último está parando-o'),
         }
   } catch (error) {
     const trouble = folderError(dataDir.folder, error)

@@ -12,7 +12,7 @@ import { lingers, pidfile, readNote } from './pidfile.ts'
 import { serverError } from './server-errors.ts'
 
 /** A checkpoint may take time; after SIGQUIT the server itself kills remaining processes after 5 s. */
-const patience = { SIGINT: 20_000, SIGQUIT: 10_000 }
+const waitLimit = { SIGINT: 20_000, SIGQUIT: 10_000 }
 const pause = 15
 
 /** `SIGQUIT` alone for a recovering server: on SIGINT during recovery, PostgreSQL 18 may wait for its helper processes for ever. */
@@ -20,13 +20,13 @@ export async function stopServer(
   dataDir: DataDir,
   pid: number | undefined,
   clock: Clock,
-  signals: (keyof typeof patience)[] = ['SIGINT', 'SIGQUIT'],
+  signals: (keyof typeof waitLimit)[] = ['SIGINT', 'SIGQUIT'],
 ): Promise<void> {
   if (pid === undefined) return
   // SIGINT ends every session and writes a checkpoint; SIGQUIT leaves the checkpoint to the next start. Both keep committed data.
   for (const signal of signals) {
     if (!sendSignal(pid, signal)) break
-    const deadline = clock.now().getTime() + patience[signal]
+    const deadline = clock.now().getTime() + waitLimit[signal]
     while ((await lingers(pid, dataDir.data)) && clock.now().getTime() < deadline) await clock.sleep(pause)
   }
   if (await lingers(pid, dataDir.data))

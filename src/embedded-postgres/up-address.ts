@@ -9,7 +9,7 @@ import { type DataDir, ownFolder } from './data-dir.ts'
 import { inFolder, readOwn, writeOwn } from './data-dir-files.ts'
 
 export const { reservation } = lockKeys
-const patience = 500
+const waitLimit = 500
 const pause = 20
 
 const sign = 'address'
@@ -20,7 +20,7 @@ export async function writeAddress(dataDir: DataDir, address: string): Promise<v
 
 /** Waits a moment, because a process writes the address shortly after the reservation. */
 export async function readAddress(dataDir: DataDir, clock: Clock): Promise<string> {
-  for (let left = patience; left > 0; left -= pause) {
+  for (let left = waitLimit; left > 0; left -= pause) {
     const text = await readOwn(ownFolder(dataDir), sign).catch(() => '')
     if (text.trim() !== '') return text.trim()
     await clock.sleep(pause)

@@ -13,7 +13,8 @@ import { armProbes } from '../batches/sql/provider-pauses.ts'
 import type { Db } from '../database/db.ts'
 import { createGuards, type Guards, pollIntervalMs as guardEveryMs } from '../guards/guard-tick.ts'
 import type { Guard } from '../guards/model/guard.ts'
-import { IncidentCheck, pollIntervalMs as incidentEveryMs, notifyQueue } from '../incidents/incident-check.ts'
+import { IncidentCheck, pollIntervalMs as incidentEveryMs } from '../incidents/incident-check.ts'
+import { notifyQueue } from '../incidents/model/notice.ts'
 import type { Notify } from '../incidents/notice-job.ts'
 import { watchEvery } from '../jobs/model/policy.ts'
 import type { FinalJobState } from '../jobs/model/state.ts'
@@ -53,6 +54,8 @@ export interface BackgroundServicesOptions {
   /** Undefined: no notices are sent. */
   notify: Notify | undefined
   supervision: Supervision
+  /** Tells all workers of the queue: running jobs were cancelled, or failed with their batch. */
+  leasesEnded: (queue: string) => void
 }
 
 /** The changes and findings of a single pass of all services. */
@@ -64,7 +67,7 @@ export interface MaintenanceReport {
   /** Jobs whose attempt timed out, or made no progress. */
   timedOut: string[]
   stalled: string[]
-  /** Jobs older than `maxAge`. */
+  /** Jobs past their `maxAge` or `maxWait`. */
   overdue: string[]
   batches: StalledBatch[]
   findings: FindingView[]
@@ -161,13 +164,13 @@ export class BackgroundServices {
       this.#sampling ??= this.sample().finally(() => {
         this.#sampling = undefined
       })
-    const { db, clock, completion, log, workerPool, settleListeners } = this.#given
+    const { db, clock, completion, log, workerPool, settleListeners, leasesEnded } = this.#given
     if (stopped) {
       await workerPool.providerAnswered()
       for (const queue of await armProbes(db, clock.instant())) workerPool.wake(queue)
     }
     if (!batches) return []
-    const still = await batchTick({ db, clock, checkCompletion: ids => completion.check(ids) })
+    const still = await batchTick({ db, clock, leasesEnded, checkCompletion: ids => completion.check(ids) })
     for (const { id, state, reason, queue } of still) {
       log.warn({ batch: id, state, ...reason }, 'a batch made no progress')
       if (queue !== null) workerPool.wake(queue)

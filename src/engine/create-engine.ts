@@ -44,7 +44,8 @@ import { checkRetention } from '../jobs/model/retention.ts'
 import type { FinalJobState } from '../jobs/model/state.ts'
 import { SettleListeners } from '../jobs/settle-listeners.ts'
 import { viewFailureCauses } from '../jobs/sql/failure-causes.ts'
-import { pingDatabase, viewWorkers } from '../jobs/sql/job-view.ts'
+import { privateKindsIn, privateQueues } from '../jobs/sql/job-kind.ts'
+import { databaseNow, pingDatabase, viewWorkers } from '../jobs/sql/job-view.ts'
 import { type Clock, systemClock } from '../lib/clock.ts'
 import { type Log, silentLog } from '../lib/logging/log.ts'
 import { randomName } from '../lib/random.ts'
@@ -71,6 +72,7 @@ import {
   databaseHome,
   type EngineOptions,
   type ResolvedOptions,
+  refuseOwnTables,
   withSettings,
 } from './engine-options.ts'
 import { type InternalMethods, withInternals } from './internals.ts'
@@ -123,6 +125,8 @@ export async function createEngineOn(open: typeof openDb, options: ResolvedOptio
   checkGuards(guards)
   const ofBatches = checkBatches(batches)
   const notify = options.notify && checkNotify(options.notify)
+  refuseOwnTables(guards, options.schema)
+  const migrations = await readSystemMigrations(systems, options.schema)
   const home = await databaseHome(options, log)
   const { leave, ...place } = home
   const db = open({
@@ -133,7 +137,6 @@ export async function createEngineOn(open: typeof openDb, options: ResolvedOptio
     ...(connections === undefined ? {} : { connections }),
   })
   try {
-    const migrations = await readSystemMigrations(systems)
     if (options.migrate === false) await checkSchema(db, migrations)
     else await migrateAll(db, migrations)
     const registry = new KindRegistry(db, clock)
@@ -231,7 +234,12 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     credentials: { recheck },
     close: () => closedCheck.close(),
   })
-  const backgroundServices = new BackgroundServices({ ...parts, workerPool, settleListeners, completion })
+  /** Running jobs of the queue were cancelled or skipped: tells the workers of this process and of the others. */
+  const leasesEnded = (queue: string) => {
+    workerPool.leasesEnded(queue)
+    wakeHints.leasesEnded(queue)
+  }
+  const backgroundServices = new BackgroundServices({ ...parts, workerPool, settleListeners, completion, leasesEnded })
   const stop = () => Promise.all([workerPool.stop(), backgroundServices.stop()])
   const wake = workerPool.wake
   for (const queue of changed) wake(queue)
@@ -262,11 +270,6 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     workerPool.claimsUnblocked(queue)
     wakeHints.claimsUnblocked(queue)
   }
-  /** Running jobs of the queue were cancelled or skipped: tells the workers of this process and of the others. */
-  const leasesEnded = (queue: string) => {
-    workerPool.leasesEnded(queue)
-    wakeHints.leasesEnded(queue)
-  }
   const { batch, batches } = createBatchActions({
     db,
     clock,
@@ -292,7 +295,7 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     leasesEnded,
     closing: closing.signal,
   })
-  const eraser = createEraser({ db, clock })
+  const eraser = createEraser({ db, clock, log, leasesEnded })
   const {
     schedules: scheduleActions,
     runScheduleOnce,
@@ -351,9 +354,13 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
     ...authentication,
     kind: name => registry.find(name),
     kinds: () => [...registry.jobs.values()],
+    kindFlags: () => registry.flags(),
+    privateKindsIn: queue => privateKindsIn(db, queue),
+    privateQueues: () => privateQueues(db),
     batchNamed: name => findBatch(parts.batches, name),
     findQueue: name => registry.findQueue(name),
     ping: () => pingDatabase(db, 2000),
+    databaseNow: () => databaseNow(db, clock.instant()),
     watchdogLag: () => readTick(db, clock.instant()),
     claimLag: async () => workerPool.claimLag(),
     firstClaim: () => workerPool.firstClaim(),
@@ -369,7 +376,6 @@ function assemble(parts: Parts, changed: readonly string[], leave: () => Promise
       const { checkAll } = await import('../maintenance/doctor.ts')
       const { address } = db.direct
       const { checks } = await checkAll(db, {
-        databaseUrl: '',
         address,
         clock,
         systems: parts.systems,

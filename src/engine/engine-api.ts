@@ -17,6 +17,7 @@ import type { GuardsApi } from '../guards/guard-actions.ts'
 import type { IncidentReads } from '../incidents/incident-reads.ts'
 import type { BulkActions } from '../jobs/bulk-actions.ts'
 import type { JobActions, JobReads } from '../jobs/job-actions.ts'
+import type { ActedBy } from '../jobs/model/actor.ts'
 import type { AnyJob } from '../jobs/model/job.ts'
 import type { FailureCause } from '../jobs/sql/failure-causes.ts'
 import type { WorkerView } from '../jobs/sql/job-view.ts'
@@ -98,7 +99,7 @@ export interface JobsApi extends JobActions, BulkActions, JobUpdater {
    * the item. The unique key becomes free: an enqueue with the same key creates another job. A missing job counts as already
    * erased. Throws `wrong_state`.
    */
-  erase(id: string): Promise<EraseResult>
+  erase(id: string, options?: ActedBy): Promise<EraseResult>
   /** The 1,000 newest failed jobs of all queues grouped by error fingerprint, the most frequent first. At most 50. */
   failures(options?: {
     /** Leaves out jobs of these kinds. Default: none. */
@@ -112,7 +113,7 @@ export interface BatchesApi extends BatchActions {
    * Erases a finished batch with its jobs, checkpoints, failures, events, files, incidents and notices. A missing batch counts as
    * already erased. Throws `batch_state`.
    */
-  erase(id: string): Promise<EraseResult>
+  erase(id: string, options?: ActedBy): Promise<EraseResult>
 }
 
 /** The namespace `engine.workers`. */

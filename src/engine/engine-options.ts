@@ -19,7 +19,7 @@ import type { ConfiguredHandlers } from '../isolation/isolation-mode.ts'
 import { type AnyJob, isJob } from '../jobs/model/job.ts'
 import type { Retention } from '../jobs/model/retention.ts'
 import type { Clock } from '../lib/clock.ts'
-import { createLog, type Log, silentLog } from '../lib/logging/log.ts'
+import { createLog, type GivenLog, type Log, logOf, silentLog } from '../lib/logging/log.ts'
 import { megabytes } from '../lib/values/bytes.ts'
 import { days } from '../lib/values/duration.ts'
 import { shownValue } from '../lib/values/json.ts'
@@ -33,6 +33,8 @@ import { isSchemaName, postgresUrl, Refusal, schemaRule } from '../settings/sett
 import type { Supervision } from '../supervisor/supervision.ts'
 import { ownVariables } from '../supervisor/suspected-job-file.ts'
 import { checkSystems, type SystemParts } from './system-parts.ts'
+
+export type { ConnectionConfig } from '../database/connection-config.ts'
 
 /** Options of `createEngine`. */
 export interface EngineOptions {
@@ -102,10 +104,10 @@ export interface EngineOptions {
   /** Retention of finished jobs, for all or by final state. Default: RETENTION_DAYS, or 90 days. */
   retention?: Retention
   /**
-   * A logger with the methods of pino; `false` logs nothing. Default: a log on stderr, pretty on a terminal and JSON lines elsewhere;
+   * A logger with debug, info, warn and error, such as a pino logger or `console`; `false` logs nothing. Default: a log on stderr, pretty on a terminal and JSON lines elsewhere;
    * LOG_LEVEL (default info) and LOG_FORMAT change this.
    */
-  log?: Log | false
+  log?: GivenLog | false
   /**
    * true: the workers of this engine keep the last 200 lines that a handler writes with `ctx.log`, for `engine.jobs.logs`. Default: true,
    * unless RETOMA_JOB_LOGS is off.
@@ -220,20 +222,21 @@ function checkConnection(options: EngineOptions): void {
       'it does not go with pool: the pool has its own max',
       'não vai com pool: o pool tem o seu max',
     )
-  if (connection !== undefined) checkConfig(connection)
+  if (connection !== undefined) checkConnectionConfig(connection)
   if (pool !== undefined) checkPool(pool)
   if (schema !== undefined && !isSchemaName(schema))
     refuseOption('schema', `${schemaRule.en}, not ${shownValue(schema)}`, `${schemaRule.pt}, não ${shownValue(schema)}`)
-  const own = options.guards?.find(({ table }) => schema !== undefined && table.schema === schema)
+}
+
+/** Refuses guards over tables of the engine; `schema`: of the engine, from the options or from RETOMA_SCHEMA. */
+export function refuseOwnTables(guards: readonly Guard[], schema: string | undefined): void {
+  const own = guards.find(({ table }) => schema !== undefined && table.schema === schema)
   if (own !== undefined)
     refuseOption(
       'guards',
       `the guard "${own.name}" is over a table of Retoma, which has the schema "${schema}"`,
       `a guarda "${own.name}" é sobre uma tabela do Retoma, que tem o esquema "${schema}"`,
     )
-  const taken = options.systems?.find(({ name, migrations }) => migrations !== undefined && name === schema)
-  if (taken !== undefined)
-    refuseOption('schema', `the system "${taken.name}" has this schema`, `o sistema "${taken.name}" tem esse esquema`)
 }
 
 /** Words of other drivers for options of pg. pg ignores an unknown option, and would connect to this machine. */
@@ -250,7 +253,8 @@ const misnamed = {
   tls: 'ssl',
 }
 
-function checkConfig(connection: unknown): void {
+/** Throws `bad_option` for a value that is no configuration of pg. */
+export function checkConnectionConfig(connection: unknown): void {
   if (typeof connection !== 'object' || connection === null || Array.isArray(connection))
     refuseOption(
       'connection',
@@ -347,7 +351,7 @@ export function withSettings(options: EngineOptions, folder = process.cwd()): Re
     schema: options.schema ?? settings.RETOMA_SCHEMA,
     dataDir: resolve(folder, settings.RETOMA_DATA_DIR),
     embeddedByDefault: !byName,
-    log: options.log === false ? silentLog : (options.log ?? defaultLog(settings)),
+    log: options.log === false ? silentLog : options.log === undefined ? defaultLog(settings) : logOf(options.log),
     ...(memory === undefined ? {} : { workerMemory: megabytes(memory) }),
   }
 }

@@ -13,6 +13,7 @@ import type { MixedEnqueuer } from '../enqueue/enqueue-mixed.ts'
 import type { IdempotentRequests } from '../idempotency/idempotent-request.ts'
 import type { JobReadsOfHttp } from '../jobs/job-actions.ts'
 import type { AnyJob } from '../jobs/model/job.ts'
+import type { KindFlags } from '../jobs/sql/job-kind.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
 import type { RateLimitPeek } from '../limits/rate-limiter.ts'
@@ -36,12 +37,20 @@ export interface InternalMethods
   kind(name: string): AnyJob
   /** The kinds of this engine. */
   kinds(): AnyJob[]
+  /** The private and the internal kinds of all processes on the database. */
+  kindFlags(): Promise<KindFlags>
+  /** The private kinds with jobs in a queue. */
+  privateKindsIn(queue: string): Promise<string[]>
+  /** The queues that have private kinds. */
+  privateQueues(): Promise<string[]>
   /** Answers a batch definition of this engine by name; throws `unknown_batch`. */
   batchNamed(name: string): AnyBatch
   /** For a queue that a caller outside of the code names; throws `unknown_queue`. */
   findQueue(name: string): Promise<void>
   /** Throws database_unreachable or database_timeout. */
   ping(): Promise<void>
+  /** The instant of the database, by which `created_at` of a job is set. */
+  databaseNow(): Promise<Date>
   /** Seconds since the last check of any watchdog; null: no check yet. Watchdogs check every 5 s. */
   watchdogLag(): Promise<number | null>
   /** Seconds since the workers of this process could last claim; null: this process has no worker. Workers claim every 5 s. */

@@ -24,7 +24,7 @@ import type { FileHome } from '../files/file-streams.ts'
 import type { FileOptions } from '../files/model/file.ts'
 import type { IdempotencyKey } from '../idempotency/stored-response.sql.ts'
 import type { BulkFilter, BulkOptions } from '../jobs/bulk-actions.ts'
-import type { FailOptions, JobResults } from '../jobs/job-actions.ts'
+import type { FailOptions, JobResults, RunAgainOptions } from '../jobs/job-actions.ts'
 import type { ActedBy } from '../jobs/model/actor.ts'
 import { isJob } from '../jobs/model/job.ts'
 import type { JobHandle, WaitOptions } from '../jobs/model/job-handle.ts'
@@ -37,6 +37,7 @@ import type { QueueLimits } from '../limits/model/queue-limits.ts'
 import type { LimitOptions } from '../limits/model/rate-window.ts'
 import type { QueueClearOptions } from '../limits/queue-actions.ts'
 import type { HistoryOptions } from '../metrics/model/history-span.ts'
+import type { StatsOptions } from '../metrics/stats.ts'
 import { checkMaxMs, type RunUntilEmptyOptions } from '../worker/run-until-empty.ts'
 import { checkMemory, type WorkOptions } from '../worker/work-options.ts'
 import type { Engine } from './engine-api.ts'
@@ -121,11 +122,34 @@ const signal: Check = (value, at) => {
 const bytes: Check = (value, at) => {
   if (!(value instanceof Uint8Array)) wrong(value, at, 'bytes', 'bytes')
 }
+/** Words of other job systems for a state. */
+const ofPeers: Readonly<Record<string, string>> = {
+  completed: 'succeeded',
+  complete: 'succeeded',
+  success: 'succeeded',
+  done: 'succeeded',
+  active: 'running',
+  executing: 'running',
+  pending: 'waiting',
+  queued: 'waiting',
+  delayed: 'waiting',
+  scheduled: 'waiting',
+  discarded: 'failed',
+  canceled: 'cancelled',
+}
+
 const oneOf =
   (...allowed: readonly string[]): Check =>
   (value, at) => {
     if (allowed.includes(value as string)) return
-    refuseOption(at, `it is one of ${allowed.join(', ')}`, `é um destes: ${allowed.join(', ')}`)
+    const all = allowed.join(', ')
+    const meant = ofPeers[String(value)]
+    const hint = meant !== undefined && allowed.includes(meant) ? meant : undefined
+    refuseOption(
+      at,
+      hint === undefined ? `it is one of ${all}` : `it is "${hint}" here, one of ${all}`,
+      hint === undefined ? `é um destes: ${all}` : `aqui é "${hint}", um destes: ${all}`,
+    )
   }
 
 const isObject = (value: unknown): value is object =>
@@ -186,7 +210,8 @@ const value = (name: string, check: Check): Parameter => ({ name, check: given =
 const id = value('id', text)
 const named = (name: string) => value(name, text)
 const job = value('job', (given, at) => {
-  if (!isJob(given as never)) refuseOption(at, 'it is made by defineJob', 'é feito por defineJob')
+  if (!isJob(given as never))
+    refuseOption(at, 'it is a job made by defineJob, not a name', 'é um job feito por defineJob, não um nome')
 })
 const batch = value('batch', (given, at) => {
   const { name, job } = Object(given) as Partial<AnyBatch>
@@ -336,7 +361,10 @@ const flat: ParametersOf<FlatMethods> = {
       { job: text, batch: text, queue: text },
       { required: true, exactlyOne: ['job', 'batch', 'queue'] },
     ),
-    object<{ language?: string }>('options', { language: oneOf('en', 'pt') }),
+    object<{ language?: string; except?: readonly string[] }>('options', {
+      language: oneOf('en', 'pt'),
+      except: texts,
+    }),
   ],
   runUntilEmpty: [object<RunUntilEmptyOptions>('options', { ...ofWork, maxMs: checkMaxMs })],
   work: [workOptions],
@@ -364,25 +392,26 @@ const namespaces: { readonly [Name in Namespace]: ParametersOf<Engine[Name]> } =
     list: [object<JobFilter & ListPageOptions>('filter', { ...jobFilter, ...page })],
     logs: [id, object<JobLogFilter & ListPageOptions>('filter', { attempt: attemptNumber, ...page })],
     cancel: [id, by],
-    retry: [id, by],
-    rerun: [id, by],
+    retry: [id, object<RunAgainOptions>('options', { by: left, tx: left })],
+    rerun: [id, object<RunAgainOptions>('options', { by: left, tx: left })],
     resume: [id, by],
     skip: [id, value('reason', left), by],
     fail: [id, value('reason', left), object<FailOptions>('options', { by: left, code: storedText })],
     cancelMany: [allOf, object<BulkOptions>('options', { by: left, dryRun: bool })],
     retryMany: [allOf, object<BulkOptions & { after?: string }>('options', { by: left, dryRun: bool, after: text })],
+    resumeMany: [allOf, object<BulkOptions & { after?: string }>('options', { by: left, dryRun: bool, after: text })],
     recoverOrphans: [job],
-    eraseMany: [allOf, object<{ dryRun?: boolean; after?: string }>('options', { dryRun: bool, after: text })],
+    eraseMany: [allOf, object<BulkOptions & { after?: string }>('options', { by: left, dryRun: bool, after: text })],
     update: [
       id,
       object<JobUpdate>('changes', { runAt: left, delay: left, priority: left, input: left }, { required: true }),
       by,
     ],
-    erase: [id],
+    erase: [id, by],
     failures: [object<{ except?: readonly string[] | undefined }>('options', { except: texts })],
   },
   batches: {
-    list: [object('filter', { state: oneOf(...batchStates), name: text, ...page })],
+    list: [object('filter', { state: oneOf(...batchStates), name: text, except: texts, ...page })],
     items: [
       id,
       object<ItemFilter & ItemPageOptions>('filter', {
@@ -404,7 +433,7 @@ const namespaces: { readonly [Name in Namespace]: ParametersOf<Engine[Name]> } =
       object<ActedBy & { cause?: string }>('options', { by: left, cause: text }, { defined: ['cause'] }),
     ],
     setPriority: [id, value('priority', left), by],
-    erase: [id],
+    erase: [id, by],
   },
   queues: {
     list: [],
@@ -420,7 +449,7 @@ const namespaces: { readonly [Name in Namespace]: ParametersOf<Engine[Name]> } =
       by,
     ],
     groups: [named('queue'), object<Pick<ListPageOptions, 'limit'>>('filter', { limit: left })],
-    clear: [named('queue'), object<QueueClearOptions>('options', { by: left, dryRun: bool })],
+    clear: [named('queue'), object<QueueClearOptions>('options', { by: left, dryRun: bool, except: texts })],
   },
   schedules: {
     list: [],
@@ -459,12 +488,20 @@ const namespaces: { readonly [Name in Namespace]: ParametersOf<Engine[Name]> } =
     revoke: [id, object<{ by?: string; evenLast?: boolean }>('options', { by: storedText, evenLast: bool })],
   },
   metrics: {
-    stats: [],
-    read: [],
-    history: [object<HistoryOptions>('options', { queue: storedText, from: left, to: left, step: left })],
+    stats: [object<StatsOptions>('options', { except: texts })],
+    read: [object<StatsOptions>('options', { except: texts })],
+    history: [
+      object<HistoryOptions>('options', { queue: storedText, exceptQueues: texts, from: left, to: left, step: left }),
+    ],
     findings: [],
-    health: [],
-    incidents: [object<{ open?: boolean } & ListPageOptions>('filter', { open: bool, ...page })],
+    health: [object<{ except?: readonly string[] }>('options', { except: texts })],
+    incidents: [
+      object<{ open?: boolean; except?: readonly string[] } & ListPageOptions>('filter', {
+        open: bool,
+        except: texts,
+        ...page,
+      }),
+    ],
     include: [value('source', fn)],
   },
   files: {
@@ -509,9 +546,13 @@ const internals: ParametersOf<InternalMethods> = {
   logOut: [named('secret')],
   kind: [named('kind')],
   kinds: [],
+  kindFlags: [],
+  privateKindsIn: [named('queue')],
+  privateQueues: [],
   batchNamed: [named('batch')],
   findQueue: [named('queue')],
   ping: [],
+  databaseNow: [],
   watchdogLag: [],
   claimLag: [],
   firstClaim: [],

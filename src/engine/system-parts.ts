@@ -58,8 +58,8 @@ export function checkSystems(systems: readonly SystemParts[]): void {
       refuseOption(option, `there are two systems named "${name}"`, `há dois sistemas com o nome "${name}"`)
     names.add(name)
     if (migrations === undefined) return
-    if (!(migrations instanceof URL))
-      refuseOption(`${option}.migrations`, 'it is the URL of a folder', 'é a URL de uma pasta')
+    if (!(migrations instanceof URL) || migrations.protocol !== 'file:')
+      refuseOption(`${option}.migrations`, 'it is the file: URL of a folder', 'é a URL file: de uma pasta')
     if (!/^[a-z][a-z0-9_]{0,62}$/.test(name) || reserved.includes(name) || name.startsWith('pg_'))
       refuseOption(
         `${option}.name`,

@@ -18,7 +18,7 @@ import { checkedInputs } from './check-inputs.ts'
 import { type Enqueued, type NewJob, newJob } from './enqueue.sql.ts'
 import type { InsertBatcher } from './insert-batcher.ts'
 import { insertJobs, isFull } from './insert-jobs.ts'
-import type { KindRegistry } from './kind-registry.ts'
+import { type KindRegistry, refuseEngineQueue } from './kind-registry.ts'
 import { checkEnqueueOptions, dueTimesOf, type EnqueueOptions } from './model/enqueue-options.ts'
 
 export interface JobRequest {
@@ -62,8 +62,11 @@ export function createMixedEnqueuer(given: {
       newJob(job, checkEnqueueOptions(options, job), inputs[index]!),
     )
     await registry.add(...new Set(orders.map(order => order.job)))
-    for (const queue of new Set(orders.map(order => order.options?.queue)))
-      if (queue !== undefined) await registry.findQueue(queue)
+    for (const queue of new Set(orders.map(order => order.options?.queue))) {
+      if (queue === undefined) continue
+      refuseEngineQueue(queue)
+      await registry.findQueue(queue)
+    }
     for (const [queue, those] of byQueue(jobs)) {
       const groups = those.map(job => job.groupKey)
       await admit(queue, groups)

@@ -7,6 +7,7 @@
 
 import type { Db, Run } from '../database/db.ts'
 import { runInCallerTransaction, type Transaction } from '../database/transactions/caller-transaction.ts'
+import { wakeAfterCommit } from '../database/transactions/wake-after-commit.ts'
 import { refuseOption } from '../errors/invalid-option.ts'
 import type { AnyJob, InputOf, Job, NoInputNeeded, OutputOf } from '../jobs/model/job.ts'
 import type { JobHandle, WaitOptions } from '../jobs/model/job-handle.ts'
@@ -26,7 +27,6 @@ import {
   optionsOfItem,
 } from './model/enqueue-options.ts'
 import { checkedInput } from './model/job-input.ts'
-import { wakeAfterCommit } from './wake-after-commit.ts'
 
 /** Options for many jobs: the shared options, and `each` for options of a single item (a unique key, a ref). */
 export type EnqueueManyOptions<Input> = Omit<EnqueueOptions, 'key' | 'ref'> & {

@@ -4,11 +4,14 @@
  *
  * Invariant: a resolved promise means that the job is committed. If PostgreSQL rejects the combined insert, jobs are inserted one
  * by one, so that only the bad job fails. Only for jobs without a unique key: a key locked by an open transaction would make the
- * other jobs wait.
+ * other jobs wait. If the database does not answer an insert within the deadline, the jobs that wait for their insert fail with it, and
+ * nothing of them was written: a caller waits no longer than one deadline.
  */
 
 import type { Db } from '../database/db.ts'
 import { sqlState } from '../database/pg-errors.ts'
+import { databaseTimeout } from '../errors/database-unreachable.ts'
+import { isRetomaError } from '../errors/errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Enqueued, NewJob } from './enqueue.sql.ts'
 import { insertJobs } from './insert-jobs.ts'
@@ -43,6 +46,10 @@ export function createInsertBatcher({ db, clock }: { db: Db; clock: Clock }): In
       // An error from PostgreSQL means that nothing was written; any other error leaves the outcome unknown.
       if (some.length === 1 || sqlState(error) === undefined) for (const each of some) each.reject(error)
       else for (const each of some) await send([each])
+      if (isRetomaError(error, 'database_timeout')) {
+        const unsent = databaseTimeout(Number(error.facts.seconds) * 1000, false)
+        for (const each of waiting.splice(0)) each.reject(unsent)
+      }
     }
   }
 

@@ -8,9 +8,15 @@
 import type { Db } from '../database/db.ts'
 import { hintFor } from '../errors/did-you-mean.ts'
 import { localized, RetomaError } from '../errors/errors.ts'
-import type { AnyJob } from '../jobs/model/job.ts'
-import { hasQueue, registerKinds, registerQueue } from '../jobs/sql/job-kind.ts'
+import { refuseOption } from '../errors/invalid-option.ts'
+import { type AnyJob, isEngineQueue } from '../jobs/model/job.ts'
+import { hasQueue, type KindFlags, readKindFlags, registerKinds, registerQueue } from '../jobs/sql/job-kind.ts'
 import type { Clock } from '../lib/clock.ts'
+
+/** For a queue in place of the queue of the kind. Throws `bad_option`. */
+export function refuseEngineQueue(queue: string): void {
+  if (isEngineQueue(queue)) refuseOption('queue', 'it belongs to the engine', 'pertence ao motor')
+}
 
 export class KindRegistry {
   readonly #db: Db
@@ -54,6 +60,7 @@ export class KindRegistry {
 
   /** Registers a queue that is not the queue of a kind; one round trip for the first job of a process. */
   async addQueue(queue: string): Promise<void> {
+    refuseEngineQueue(queue)
     if (this.#queues.has(queue)) return
     await registerQueue(this.#db, queue)
     this.#queues.add(queue)
@@ -65,6 +72,16 @@ export class KindRegistry {
     const { known, names } = await hasQueue(this.#db, queue)
     if (!known) throw new RetomaError('unknown_queue', { queue, hint: hintFor(queue, names) })
     this.#queues.add(queue)
+  }
+
+  /** The private and the internal kinds of every process on the database, this process included. */
+  async flags(): Promise<KindFlags> {
+    const own = [...this.#jobs.values()]
+    const stored = await readKindFlags(this.#db)
+    const kindsWith = (flag: keyof KindFlags) => [
+      ...new Set([...stored[flag], ...own.filter(job => job[flag]).map(({ kind }) => kind)]),
+    ]
+    return { private: kindsWith('private'), internal: kindsWith('internal') }
   }
 
   find(kind: string): AnyJob {

@@ -231,6 +231,11 @@ export const errorTable = define({
     en: 'going down to schema version {asked} would take the tables that the system {system} reads; nothing was changed: first take down the system, with a config that names it: retoma migrate --system {system} --to 0',
     pt: 'voltar para a versão {asked} do esquema tiraria as tabelas que o sistema {system} lê; nada foi alterado: primeiro volte o sistema, com um config que o nomeie: retoma migrate --system {system} --to 0',
   },
+  bad_migrations: {
+    status: 500,
+    en: 'the migrations of {system} cannot be read: {problem}',
+    pt: 'as migrações de {system} não podem ser lidas: {problem}',
+  },
   migration_failed: {
     status: 500,
     en: 'migration {name} failed and was rolled back: {problem}',
@@ -669,7 +674,7 @@ export const errorTable = define({
   },
   transaction_over: {
     status: 409,
-    en: 'the transaction "{step}" is over; nothing more is asked through it',
+    en: 'the transaction "{step}" is over; it takes no further statement',
     pt: 'a transação "{step}" terminou; nada mais se pede por ela',
   },
   transaction_idle: {
@@ -777,8 +782,8 @@ export const errorTable = define({
   },
   engine_closed: {
     status: 503,
-    en: 'this engine is closed',
-    pt: 'este engine foi fechado',
+    en: 'this engine is closed: create another engine with createEngine, or close this engine later',
+    pt: 'este engine foi fechado: crie outro com createEngine, ou feche este mais tarde',
   },
   starting: {
     status: 503,

@@ -110,6 +110,7 @@ const unknownError = (given: unknown): RetomaError =>
     ),
   })
 
+/** True for a code of Retoma itself; the codes of an application (`defineErrors`) are not among them. */
 export const isErrorCode = (code: string): code is ErrorCode => Object.hasOwn(errorTable, code)
 
 /** Returns the entry: the HTTP status, and the sentences with the names of the facts in braces. */

@@ -26,7 +26,7 @@ import type { Random } from '../lib/random.ts'
 import type { Span } from '../lib/trace.ts'
 import { milliseconds } from '../lib/values/duration.ts'
 import { decodeValue } from '../lib/values/value-codec.ts'
-import type { ProviderStand, ProviderWord } from '../providers/model/provider.ts'
+import type { ProviderPermission, ProviderWord } from '../providers/model/provider.ts'
 import { nameOf } from '../worker/sql/lease-heartbeat.ts'
 import { AttemptClock, type Awake } from './attempt-clock.ts'
 import { AttemptLog, type AttemptLogs } from './attempt-log.ts'
@@ -360,7 +360,7 @@ export class Attempt {
   }
 
   /** Reports to the provider's row, and remembers the stopped providers that this attempt probes and that have not answered. */
-  async tellProvider(name: string, word: ProviderWord, storage: AttemptStorage): Promise<ProviderStand> {
+  async tellProvider(name: string, word: ProviderWord, storage: AttemptStorage): Promise<ProviderPermission> {
     if (word.how !== 'ask' && word.how !== 'silent') this.#probes?.delete(name)
     const stand = await this.time.waiting(() => storage.provider(name, word))
     if (stand.how === 'open' && stand.probe) {

@@ -4,6 +4,7 @@ import type { QueryResult } from '../database/leased-connection.ts'
 import { type LocalizedText, localized, RetomaError } from '../errors/errors.ts'
 import { refuseOption, refuseUnknownOptions } from '../errors/invalid-option.ts'
 import { checkIsolated, type IsolatedCall } from '../isolation/model/isolated-call.ts'
+import { type CostAmount, checkCost } from '../jobs/model/cost.ts'
 import { isNoChildFree } from '../jobs/model/deferral.ts'
 import type {
   EachOptions,
@@ -23,6 +24,7 @@ import { decodeText, decodeValue, encodeStored, encodeValue, Sleep } from '../li
 import { askProvider, type ProviderHost } from '../providers/ask-provider.ts'
 import { each } from './each.ts'
 import { checkStepFunction, checkStepName } from './model/step.ts'
+import type { WriteResult } from './model/write-result.ts'
 import type { NestedCallCheck } from './nested-call-check.ts'
 import type { ProgressWriter } from './progress-writer.ts'
 import type { Steps } from './steps.ts'
@@ -55,6 +57,7 @@ export interface ContextHost extends ProviderHost {
   readonly files: JobFiles
   /** Estimates the database clock without a query, in milliseconds. */
   now(): number
+  addCost(cost: CostAmount): Promise<WriteResult>
   readOnlyQuery(query: JobQuery): Promise<QueryResult>
   /** Returns the result of the isolated function, encoded by lib/values/value-codec.ts. */
   isolate(call: IsolatedCall, signal: AbortSignal): Promise<string>
@@ -185,13 +188,24 @@ export class Context implements JobContext {
     const how = await this.#host.progress.keep(
       progress === undefined ? noted : { ...noted, progress: progressText(progress) },
     )
-    if (how === 'rejected') throw unkept(dataOf(name), localized('PostgreSQL refuses it', 'o PostgreSQL recusa'))
-    if (how !== 'written') throw this.signal.reason ?? new RetomaError('attempt_over', { job: this.id, step: name })
+    this.#checkWritten(how, name, dataOf(name))
+  }
+
+  #checkWritten(how: WriteResult, step: string, what: LocalizedText): void {
+    if (how === 'rejected') throw unkept(what, localized('PostgreSQL refuses it', 'o PostgreSQL recusa'))
+    if (how !== 'written') throw this.signal.reason ?? new RetomaError('attempt_over', { job: this.id, step })
   }
 
   get progress(): JobContext['progress'] {
     return progress =>
       this.#outside('progress', async () => this.#host.progress.note({ progress: progressText(progress) }))
+  }
+
+  get cost(): JobContext['cost'] {
+    return cost =>
+      this.#outside('cost', async () =>
+        this.#checkWritten(await this.#host.addCost(checkCost(cost)), 'cost', localized('the cost', 'o custo')),
+      )
   }
 
   get sleep(): JobContext['sleep'] {

@@ -10,15 +10,17 @@ import type { QueryResult } from '../database/leased-connection.ts'
 import { RetomaError } from '../errors/errors.ts'
 import { opened } from '../files/model/file.ts'
 import type { IsolatedCall } from '../isolation/model/isolated-call.ts'
+import type { CostAmount } from '../jobs/model/cost.ts'
 import type { JobFiles, JobQuery } from '../jobs/model/job-context.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
 import type { Random } from '../lib/random.ts'
-import type { ProviderStand, ProviderWord } from '../providers/model/provider.ts'
+import type { ProviderPermission, ProviderWord } from '../providers/model/provider.ts'
 import type { AttemptHost } from './attempt.ts'
 import type { AttemptClock } from './attempt-clock.ts'
 import type { ContextHost } from './handler-context.ts'
 import type { AttemptStorage } from './model/attempt-storage-calls.ts'
+import type { WriteResult } from './model/write-result.ts'
 import { ProgressWriter } from './progress-writer.ts'
 import { Steps } from './steps.ts'
 
@@ -53,6 +55,8 @@ export class HandlerServices implements ContextHost {
   readonly #options: KeptOptions
   #progress: ProgressWriter | undefined
   #steps: Steps | undefined
+  /** The costs under way. */
+  #costs: Promise<unknown> | undefined
   readonly rest: (ms: number) => void
   readonly goBack: (noChild: Error) => void
 
@@ -65,7 +69,7 @@ export class HandlerServices implements ContextHost {
 
   /** True if `close` has work to do. */
   get isUsed(): boolean {
-    return this.#progress !== undefined
+    return this.#progress !== undefined || this.#costs !== undefined
   }
 
   get progress(): ProgressWriter {
@@ -107,6 +111,12 @@ export class HandlerServices implements ContextHost {
     })
   }
 
+  addCost({ currency, amount }: CostAmount): Promise<WriteResult> {
+    const written = this.#of.storage.cost(currency, amount)
+    this.#costs = Promise.allSettled([this.#costs, written])
+    return written
+  }
+
   readOnlyQuery(query: JobQuery): Promise<QueryResult> {
     return this.#of.storage.readOnlyQuery(query)
   }
@@ -115,7 +125,7 @@ export class HandlerServices implements ContextHost {
     return this.#of.signal
   }
 
-  record(name: string, word: ProviderWord): Promise<ProviderStand> {
+  record(name: string, word: ProviderWord): Promise<ProviderPermission> {
     return this.#of.storage.provider(name, word)
   }
 
@@ -146,6 +156,7 @@ export class HandlerServices implements ContextHost {
   async close(): Promise<readonly string[]> {
     const left = await this.#steps?.close()
     await this.#progress?.close()
+    await this.#costs
     return left ?? []
   }
 

@@ -40,7 +40,7 @@ export function runIsolated(
   const { claimed, job } = attempt
   const { policy } = job
   const facts = { job: claimed.id, kind: claimed.kind, attempt: claimed.attempt }
-  const errand: ChildTask = {
+  const childTask: ChildTask = {
     job: { ...claimed, version: job.version, policy },
     claimed: { ...claimed, input: null, crash_suspicion: null, started_ms: now, trace: attempt.trace },
     input: textOf(job.kind, input),
@@ -52,7 +52,7 @@ export function runIsolated(
   const environment = policy.isolation === 'inline' ? 'all' : job.env
   const nature: Nature = { isolation, memoryBytes, environment, parentStoppedMs: policy.orphanAfter / 2 }
   const withFacts = log.child(facts)
-  const run = childPool.run(errand, nature, {
+  const run = childPool.run(childTask, nature, {
     began: () => attempt.allow(),
     storage: attempt.storage,
     isolate: (call, signal) => attempt.isolate(call, signal),

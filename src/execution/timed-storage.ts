@@ -22,6 +22,7 @@ export function timedStorage(attempt: TimedAttempt, storage: AttemptStorage): At
     load: () => time.waiting(() => storage.load()),
     save: (name, value) => attempt.written(() => storage.save(name, value)),
     note: note => attempt.written(() => storage.note(note)),
+    cost: (currency, amount) => attempt.written(() => storage.cost(currency, amount)),
     readOnlyQuery: query => time.waiting(() => storage.readOnlyQuery(query)),
     provider: (name, word) => attempt.tellProvider(name, word, storage),
     file: id => time.waiting(() => storage.file(id)),

@@ -1,12 +1,15 @@
 /** Runs a guard once, on any database: the database need not contain Retoma, and gets no Retoma tables. */
 
+import type { ConnectionConfig } from '../database/connection-config.ts'
 import { openDb } from '../database/db.ts'
 import { type Log, silentLog } from '../lib/logging/log.ts'
 import { type GuardRun, previewGuard, runGuard } from './guard-run.ts'
 import type { Guard } from './model/guard.ts'
 
 export interface GuardOnceOptions {
-  databaseUrl: string
+  databaseUrl?: string | undefined
+  /** In place of `databaseUrl`. */
+  connection?: ConnectionConfig | undefined
   /** The schema of the engine. Default: retoma. */
   schema?: string | undefined
   /** A guard without jobs. */
@@ -18,14 +21,15 @@ export interface GuardOnceOptions {
 }
 
 export async function guardOnce({
-  databaseUrl,
+  databaseUrl: url,
+  connection,
   schema,
   guard,
   dryRun,
   signal,
   log = silentLog,
 }: GuardOnceOptions): Promise<GuardRun> {
-  const db = openDb({ url: databaseUrl, connections: 1, schema, log })
+  const db = openDb({ url, connection, connections: 1, schema, log })
   const given = { db, guard, now: () => null, ...(signal ? { signal } : {}) }
   try {
     return await (dryRun ? previewGuard(given) : runGuard({ ...given, counted: false }))

@@ -14,6 +14,8 @@ export interface GuardRun {
   name: string
   table: string
   dryRun: boolean
+  /** The guard is private: over HTTP only admins see the keys of its rows. */
+  private: boolean
   /** Rows marked; on a dry run, rows a run would mark. */
   marked: number
   /** Keys and signals of the marked rows, oldest first: at most 1,000, and 5 on a dry run. */
@@ -44,7 +46,8 @@ export interface RunOptions {
 export async function runGuard(options: RunOptions): Promise<GuardRun> {
   const { more: _, ...swept } = await sweep({ ...options, atMostMs, chunks: Number.POSITIVE_INFINITY })
   const { table, set } = aboutOf(options.guard)
-  return { name: options.guard.name, table, dryRun: false, set, ...swept }
+  const { name, private: isPrivate } = options.guard
+  return { name, table, dryRun: false, private: isPrivate, set, ...swept }
 }
 
 /** Answers the effect of a run now; writes nothing. */
@@ -53,5 +56,6 @@ export async function previewGuard({ db, guard, now }: Pick<RunOptions, 'db' | '
   const { count, oldest, set } = await previewLost(db, guard, found, atMostMs, now())
   const { table } = aboutOf(guard)
   const { warnings } = found
-  return { name: guard.name, table, dryRun: true, marked: count, rows: oldest, set, jobs: 0, refused: [], warnings }
+  const about = { name: guard.name, table, dryRun: true, private: guard.private, set }
+  return { ...about, marked: count, rows: oldest, jobs: 0, refused: [], warnings }
 }

@@ -44,7 +44,7 @@ function guarding(given: Partial<HeartbeatThreadData> & { seen?: MainThreadStack
   sharedState[slot.running] = 3
   const processWatch = new BlockedLoopWatch({
     task,
-    voice: { say: line => void lines.push(line), sayLast: line => void lines.push(line) },
+    threadLog: { say: line => void lines.push(line), sayLast: line => void lines.push(line) },
     readStack: async () => {
       seen.stacks++
       return seen.main

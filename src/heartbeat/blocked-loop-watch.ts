@@ -20,7 +20,7 @@ import type { HeartbeatThreadData } from './thread-messages.ts'
 
 export interface BlockedLoopWatchOptions {
   task: HeartbeatThreadData
-  voice: ThreadLog
+  threadLog: ThreadLog
   /** Reads the stack and the job of the main thread. */
   readStack: () => Promise<MainThreadStack>
   /** There is news for the next heartbeat. */
@@ -101,13 +101,13 @@ export class BlockedLoopWatch {
   #turns(): void {
     const block = this.#block
     if (block === undefined) return
-    const { task, voice, now, news } = this.#options
+    const { task, threadLog, now, news } = this.#options
     this.#block = undefined
     this.#freedAt = now()
     name(task.sharedState, undefined)
     if (!block.reported) return
     const ms = Math.round(now() - block.since)
-    voice.say({ level: 'warn', facts: { ms }, message: 'the main loop is free again' })
+    threadLog.say({ level: 'warn', facts: { ms }, message: 'the main loop is free again' })
     news()
   }
 
@@ -126,7 +126,7 @@ export class BlockedLoopWatch {
   }
 
   async #report(block: Block): Promise<void> {
-    const { task, voice, readStack, now, news } = this.#options
+    const { task, threadLog, readStack, now, news } = this.#options
     const seen = await readStack()
     if (this.#block !== block) return
     block.nameAgainAt = now() + unnamedMs
@@ -143,7 +143,7 @@ export class BlockedLoopWatch {
       stack: block.seen.stack ?? 'in native code',
     }
     const by = job === undefined ? '' : ` by job ${job.id}`
-    voice.say({ level: 'error', facts, message: `the main loop is blocked${by}${topOf(block.seen)}` })
+    threadLog.say({ level: 'error', facts, message: `the main loop is blocked${by}${topOf(block.seen)}` })
   }
 
   #maybeLate(block: Block): boolean {
@@ -180,13 +180,13 @@ export class BlockedLoopWatch {
   async #overMemory(blockedMs: number): Promise<void> {
     if (this.#overCap) return
     this.#overCap = true
-    const { task, voice } = this.#options
+    const { task, threadLog } = this.#options
     const { job, seen } = await this.#hungry(blockedMs)
     const bytes = this.memoryBytes
     const why = `the process has ${megabytes(bytes)} MB, over its cap of ${megabytes(task.memoryBytes)} MB`
     if (task.reportFolder !== undefined) return this.#die(job, seen, 'memory', why)
     const facts = { ...(job && { job: job.id, attempt: job.attempt }), stack: seen.stack, memoryBytes: bytes }
-    voice.say({ level: 'error', facts, message: why })
+    threadLog.say({ level: 'error', facts, message: why })
   }
 
   /** Names the job that runs alone or blocks the loop; otherwise the job seen in all three stacks. */
@@ -211,7 +211,7 @@ export class BlockedLoopWatch {
   }
 
   #die(job: RunningJob | undefined, seen: MainThreadStack, how: 'timeout' | 'memory', why: string): void {
-    const { task, voice, kill } = this.#options
+    const { task, threadLog, kill } = this.#options
     if (task.reportFolder !== undefined) {
       if (job === undefined) writeStatusFile(task.reportFolder, how === 'memory' ? 'memory' : 'hung')
       else
@@ -224,7 +224,7 @@ export class BlockedLoopWatch {
         })
     }
     const facts = { ...(job && { job: job.id, attempt: job.attempt }), stack: seen.stack ?? 'in native code' }
-    voice.sayLast({ level: 'error', facts, message: `this process ends itself: ${why}` })
+    threadLog.sayLast({ level: 'error', facts, message: `this process ends itself: ${why}` })
     kill()
   }
 

@@ -15,12 +15,12 @@ import { type HeartbeatPayload, heartbeat, heartbeatValues } from '../worker/sql
 
 export interface HeartbeatConnection {
   /** Returns false if the worker was declared dead. */
-  write(id: string, vitals: HeartbeatPayload): Promise<boolean>
+  write(id: string, measurements: HeartbeatPayload): Promise<boolean>
   /** Ends within 0.5 s even if the database does not answer. */
   end(): Promise<void>
 }
 
-const goodbyeMs = 500
+const disconnectMs = 500
 
 interface Link {
   client: pg.Client
@@ -78,10 +78,10 @@ export function openHeartbeatConnection(options: HeartbeatConnectionOptions): He
     return made
   }
 
-  async function send(id: string, vitals: HeartbeatPayload): Promise<boolean> {
+  async function send(id: string, measurements: HeartbeatPayload): Promise<boolean> {
     if (link !== undefined && link.named !== id) hangUp()
     const { client, shared } = link ?? (await connect(id))
-    const values = heartbeatValues(id, vitals, null)
+    const values = heartbeatValues(id, measurements, null)
     if (!shared) return (await client.query({ text, values })).rows.length > 0
     const answers = [client.query(beginWithSettings), client.query({ text, values }), client.query('commit')]
     await Promise.allSettled(answers)
@@ -90,8 +90,8 @@ export function openHeartbeatConnection(options: HeartbeatConnectionOptions): He
   }
 
   return {
-    write: (id, vitals) =>
-      withDeadline(send(id, vitals), deadlineMs, () => new Error('no answer in time')).catch(error => {
+    write: (id, measurements) =>
+      withDeadline(send(id, measurements), deadlineMs, () => new Error('no answer in time')).catch(error => {
         hangUp()
         throw error
       }),
@@ -99,7 +99,7 @@ export function openHeartbeatConnection(options: HeartbeatConnectionOptions): He
       const left = link
       link = undefined
       const ending = left?.client.end()
-      if (ending) await withDeadline(ending, goodbyeMs, () => new Error('no answer in time')).catch(() => {})
+      if (ending) await withDeadline(ending, disconnectMs, () => new Error('no answer in time')).catch(() => {})
       if (left) socketOf(left.client).destroy()
     },
   }

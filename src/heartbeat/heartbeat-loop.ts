@@ -4,7 +4,7 @@
  * Invariant: never two heartbeats at a time, and none under a worker id declared dead.
  */
 import type { ClientConfig } from 'pg'
-import { beatEvery } from '../jobs/model/policy.ts'
+import { heartbeatEvery } from '../jobs/model/policy.ts'
 import { sharedElapsed, systemClock } from '../lib/clock.ts'
 import { type Loop, loop } from '../lib/loop.ts'
 import type { HeartbeatPayload } from '../worker/sql/lease-heartbeat.ts'
@@ -14,7 +14,7 @@ export interface HeartbeatLoopOptions {
   /** The configuration of the connection; undefined: the main loop writes the heartbeats. */
   config: ClientConfig | undefined
   schema: string
-  vitals: () => HeartbeatPayload
+  measurements: () => HeartbeatPayload
   /** A heartbeat with these facts was written. */
   landed: () => void
   dead: (id: string) => void
@@ -24,7 +24,7 @@ export interface HeartbeatLoopOptions {
 }
 
 /** Shorter than the interval: an unresponsive connection is dropped before the next heartbeat is due. */
-const deadlineMs = beatEvery - 500
+const deadlineMs = heartbeatEvery - 500
 const longestPauseMs = 1000
 /**
  * The delay of the first heartbeat of each incarnation. The worker row is written before the thread starts and counts as a heartbeat, so
@@ -35,7 +35,7 @@ const firstBeatMs = 2000
 export class HeartbeatLoop {
   readonly #options: HeartbeatLoopOptions
   #connection: Promise<HeartbeatConnection> | undefined
-  #beatsFrom = Number.POSITIVE_INFINITY
+  #firstHeartbeatAt = Number.POSITIVE_INFINITY
   readonly #loop: Loop
   #id: string | undefined
   #landedAt = sharedElapsed()
@@ -44,20 +44,25 @@ export class HeartbeatLoop {
 
   constructor(options: HeartbeatLoopOptions) {
     this.#options = options
-    this.#loop = loop({ clock: systemClock, every: beatEvery, tick: () => this.#writeHeartbeat(), failed: () => {} })
+    this.#loop = loop({
+      clock: systemClock,
+      every: heartbeatEvery,
+      tick: () => this.#writeHeartbeat(),
+      failed: () => {},
+    })
   }
 
   /** Writes heartbeats for the worker `id` from now on. */
   live(id: string): void {
     this.#id = id
     this.#landedAt = sharedElapsed()
-    this.#beatsFrom = this.#landedAt + firstBeatMs
+    this.#firstHeartbeatAt = this.#landedAt + firstBeatMs
     this.#loop.wake()
   }
 
   /** Writes the next heartbeat at once, because there is news. */
   soon(): void {
-    this.#beatsFrom = 0
+    this.#firstHeartbeatAt = 0
     this.#loop.wake()
   }
 
@@ -72,10 +77,10 @@ export class HeartbeatLoop {
     const id = this.#id
     const { config } = this.#options
     if (id === undefined || config === undefined) return undefined
-    const early = this.#beatsFrom - sharedElapsed()
+    const early = this.#firstHeartbeatAt - sharedElapsed()
     if (early > 0) return early
     try {
-      const alive = await (await this.#open(config)).write(id, this.#options.vitals())
+      const alive = await (await this.#open(config)).write(id, this.#options.measurements())
       this.#failures = 0
       this.#landedAt = sharedElapsed()
       this.#reported = false

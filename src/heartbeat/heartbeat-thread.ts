@@ -6,7 +6,7 @@
  */
 import { isMainThread, Worker } from 'node:worker_threads'
 import { type ConnectionTarget, passwordOf, threadConnectionOf } from '../database/connection-target.ts'
-import { beatEvery } from '../jobs/model/policy.ts'
+import { heartbeatEvery } from '../jobs/model/policy.ts'
 import { sharedElapsed } from '../lib/clock.ts'
 import { type Log, styleOf } from '../lib/logging/log.ts'
 import { builtModule } from '../lib/package-root.ts'
@@ -33,7 +33,7 @@ export interface HeartbeatThreadOptions {
 }
 
 /** The maximum age of the last heartbeat before the main loop takes over. */
-const lateMs = beatEvery * 1.5
+const lateMs = heartbeatEvery * 1.5
 const endMs = 2000
 /** Limits of the thread's own heap, which holds little more than a connection. */
 const resourceLimits = { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 1, stackSizeMb: 1 }

@@ -26,7 +26,7 @@ const stackDeadlineMs = 600
 
 const processWatch = new BlockedLoopWatch({
   task,
-  voice: createThreadLog(task.style, line => post({ line })),
+  threadLog: createThreadLog(task.style, line => post({ line })),
   readStack: () =>
     task.canReadStack ? readMainThreadStack(stackDeadlineMs) : Promise.resolve({ stack: 'not known here', job: null }),
   news: () => heartbeatLoop.soon(),
@@ -47,7 +47,7 @@ function connectionConfig(): ClientConfig | undefined {
 const heartbeatLoop = new HeartbeatLoop({
   config: connectionConfig(),
   schema: task.schema,
-  vitals,
+  measurements,
   landed() {
     sharedState[slot.heartbeatAt] = sharedElapsed()
     sharedState[slot.lagMs] = 0
@@ -58,7 +58,7 @@ const heartbeatLoop = new HeartbeatLoop({
   silent: () => post({ silent: true }),
 })
 
-function vitals(): HeartbeatPayload {
+function measurements(): HeartbeatPayload {
   const blockedFor = sharedElapsed() - sharedState[slot.turnAt]!
   return {
     memoryBytes: processWatch.memoryBytes,

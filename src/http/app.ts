@@ -6,7 +6,7 @@
  * the headers of http/security/security-headers.ts.
  */
 
-import { Hono } from 'hono'
+import { Hono, type Context as HonoContext } from 'hono'
 import type { Engine } from '../engine/create-engine.ts'
 import { internalsOf } from '../engine/internals.ts'
 import { type Language, RetomaError } from '../errors/errors.ts'
@@ -20,6 +20,7 @@ import { createDashboard } from './dashboard/dashboard.ts'
 import { sessionRoutes } from './dashboard/session.ts'
 import { openApiOf } from './openapi.ts'
 import { BodyBudget } from './request/body-budget.ts'
+import { createReadWatch } from './request/frozen-database.ts'
 import { handleRequest } from './request/handle-request.ts'
 import { HeavyRequests } from './request/heavy-requests.ts'
 import { errorResponse } from './response/error-response.ts'
@@ -117,6 +118,7 @@ export function createApp(engine: Engine, options: AppOptions = {}): FetchHandle
   // At most one for each processor at a time: more would take processor time from GET /health, and end no sooner. A page of many widgets
   // must not be refused, so thousands may wait.
   const heavyReads = new HeavyRequests(undefined, 5000)
+  const watchRead = createReadWatch(() => internalsOf(engine).ping())
   const app = new Hono<Bindings>()
   const door = basePath === '' ? app : app.basePath(basePath)
 
@@ -126,10 +128,9 @@ export function createApp(engine: Engine, options: AppOptions = {}): FetchHandle
   const ofApplication = routes.find(each => each.language !== undefined)?.language ?? 'en'
   const languageAt = (path: string): Language => (enginePath.test(path) ? 'en' : ofApplication)
   for (const route of routes) {
-    door.on(route.method.toUpperCase(), route.path.replace(/\{(\w+)\}/g, ':$1'), async context => {
+    const respond = async (context: HonoContext<Bindings>) => {
       const { raw: request } = context.req
       const { client } = context.env
-      context.set('language', route.language ?? 'en')
       const who = await authenticator.authenticate(request, client, route)
       const readmit = () => authenticator.authenticate(request, client, route)
       return handleRequest(route, {
@@ -144,6 +145,12 @@ export function createApp(engine: Engine, options: AppOptions = {}): FetchHandle
         who,
         params: context.req.param(),
       })
+    }
+    // The cron routes write.
+    const reads = route.method === 'get' && route.role !== 'cron'
+    door.on(route.method.toUpperCase(), route.path.replace(/\{(\w+)\}/g, ':$1'), context => {
+      context.set('language', route.language ?? 'en')
+      return reads ? watchRead(respond(context)) : respond(context)
     })
   }
   const dashboard = createDashboard({ basePath, systems: options.systems ?? [] })

@@ -3,6 +3,7 @@
  * or as `?secret=`. Without CRON_SECRET the route answers 503 and is never open.
  */
 import { z } from 'zod'
+import type { ErrorName } from '../errors/errors.ts'
 import { refuseUnknownOptions } from '../errors/invalid-option.ts'
 import { type Call, type Route, route } from './route.ts'
 
@@ -19,14 +20,16 @@ export interface CronOptions {
   /** Query parameters besides `secret`. Default: none. */
   query?: Record<string, z.ZodType>
   answer: z.ZodType
+  /** Errors of `run`. Default: none. */
+  errors?: readonly ErrorName[]
   /** Runs with CRON_SECRET; returns a value for JSON. */
   run(call: Call): unknown
 }
 
 /** Defines a GET and a POST route that run with CRON_SECRET, for an external cron. */
 export function cronRoutes(options: CronOptions): readonly Route[] {
-  refuseUnknownOptions(options, ['path', 'name', 'summary', 'query', 'answer', 'run'])
-  const { path, name, summary, query = {}, answer, run } = options
+  refuseUnknownOptions(options, ['path', 'name', 'summary', 'query', 'answer', 'errors', 'run'])
+  const { path, name, summary, query = {}, answer, errors = [], run } = options
   return (['get', 'post'] as const).map(method =>
     route({
       method,
@@ -37,7 +40,7 @@ export function cronRoutes(options: CronOptions): readonly Route[] {
       role: 'cron',
       query: secretQuery.extend(query),
       answer,
-      errors: ['cron_unset', 'cron_refused', 'rate_limited'],
+      errors: ['cron_unset', 'cron_refused', 'rate_limited', ...errors],
       run: call => run(call as Call),
     }),
   )

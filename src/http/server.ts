@@ -51,9 +51,9 @@ export async function listen(
   app: App,
   host: string,
   port: number,
-  patience: ServerTimeouts = patient,
+  waitLimit: ServerTimeouts = patient,
 ): Promise<Server> {
-  const { server, slowBodyTimeout } = serverOf(app, isLoopback(host), patience)
+  const { server, slowBodyTimeout } = serverOf(app, isLoopback(host), waitLimit)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, resolve)
@@ -81,7 +81,7 @@ const isStream = ({ headers }: Response) => headers.get('content-type') === 'tex
 function serverOf(
   app: App,
   local: boolean,
-  patience: ServerTimeouts,
+  waitLimit: ServerTimeouts,
 ): { server: HttpServer; slowBodyTimeout: SlowBodyTimeout } {
   const answers = new ResponseBudget()
   const answer = getRequestListener(
@@ -102,17 +102,17 @@ function serverOf(
   )
   const server = createServer(
     {
-      headersTimeout: patience.headers,
+      headersTimeout: waitLimit.headers,
       requestTimeout: 0, // a large body may take longer than any fixed timeout: see arrivals
-      connectionsCheckingInterval: Math.min(patience.headers / 4, 5000),
-      keepAliveTimeout: patience.keepAlive,
+      connectionsCheckingInterval: Math.min(waitLimit.headers / 4, 5000),
+      keepAliveTimeout: waitLimit.keepAlive,
       maxHeaderSize: largestHeaders,
       // Otherwise Node refuses the request itself, without a body.
       requireHostHeader: false,
     },
     answer,
   )
-  cutIdle(server, patience.idle, mostConnections - spareConnections)
+  cutIdle(server, waitLimit.idle, mostConnections - spareConnections)
   server.on('connection', connectionAccepted)
   server.maxConnections = mostConnections
   server.maxRequestsPerSocket = mostRequestsOfOne
@@ -120,7 +120,7 @@ function serverOf(
   // Node answers both without a body, or not at all.
   server.on('checkExpectation', incoming => refuseOnSocket(badExpectation, incoming.socket))
   server.on('connect', (_, socket) => refuseOnSocket(noTunnel, socket))
-  const slowBodyTimeout = new SlowBodyTimeout(patience.request)
+  const slowBodyTimeout = new SlowBodyTimeout(waitLimit.request)
   server.on('request', (incoming, outgoing) => {
     slowBodyTimeout.add(incoming, () => {
       // If a response has begun, no second response is possible.

@@ -4,6 +4,13 @@ import { z } from 'zod'
 /** Any text is allowed: an id that names nothing is 404, not 400. */
 export const idParams = z.object({ id: z.string() })
 
+export const cost = z.array(
+  z.object({
+    currency: z.string().meta({ description: 'ISO 4217, such as USD' }),
+    amount: z.string().meta({ description: 'an exact decimal number' }),
+  }),
+)
+
 export const instant = z.iso.datetime().meta({ description: 'ISO 8601, UTC' })
 
 /** An instant in a request: in any zone, if the zone is given. */

@@ -18,14 +18,14 @@ import {
   noticeOf,
   noticeOfEnd,
   noticeOfMany,
+  notifyKind,
+  notifyQueue,
   severityOf,
   type Writing,
 } from './model/notice.ts'
 import { type FoundIncidents, findIncidents, type OpenIncident } from './sql/find-incidents.ts'
 import { closeIncidents, fadeIncidents, type IncidentNotice, openIncidents } from './sql/incident-changes.ts'
 
-export const notifyQueue = 'retoma-notify'
-export const notifyKind = 'retoma.notify'
 export const pollIntervalMs = 10_000
 const job = { queue: notifyQueue, kind: notifyKind }
 

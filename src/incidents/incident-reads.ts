@@ -4,19 +4,29 @@ import { type LocalizedText, localized } from '../errors/errors.ts'
 import { unwatchedAfter } from '../jobs/model/policy.ts'
 import type { Clock } from '../lib/clock.ts'
 import { checkPage, type ListPage, type ListPageOptions, pageOf } from '../lib/values/page.ts'
-import { type IncidentEvent, type NoticeSeverity, severityOf } from './model/notice.ts'
+import type { IncidentEvent, NoticeSeverity } from './model/notice.ts'
 import { sentenceOf, sentenceOfMany } from './model/notice-sentences.ts'
-import { type IncidentRow, viewIncidents, viewProblems } from './sql/view-incidents.ts'
+import {
+  type ProblemAction,
+  type ProblemEvent,
+  problemAction,
+  problemSentence,
+  problemSeverity,
+} from './model/problem.ts'
+import { type IncidentRow, viewIncidents } from './sql/view-incidents.ts'
+import { viewProblems } from './sql/view-problems.ts'
 
 /** A problem that a person should know of, with the sentence in both languages. */
 export interface ProblemView {
-  /** Such as batch.stalled, queue.starved, watchdog.late: the names of the notices. */
-  event: IncidentEvent
+  /** Such as batch.stalled, queue.paused, provider.stopped, watchdog.late. */
+  event: ProblemEvent
   /** Such as batch:17 or queue:mail. */
   subject: string
   severity: NoticeSeverity
   sentence: LocalizedText
   since: Date
+  /** The action that helps, on the subject; null: no single action helps. */
+  action: ProblemAction | null
   facts: Readonly<Record<string, unknown>>
 }
 
@@ -29,8 +39,10 @@ export interface HealthView {
 }
 
 /** A stored incident. */
-export interface IncidentView extends ProblemView {
+export interface IncidentView extends Omit<ProblemView, 'event' | 'action'> {
   id: string
+  /** Such as batch.stalled, queue.starved, watchdog.late: the names of the notices. */
+  event: IncidentEvent
   foundAt: Date
   /** null: the incident is open. */
   resolvedAt: Date | null
@@ -38,13 +50,18 @@ export interface IncidentView extends ProblemView {
 
 /** Methods of the namespace `engine.metrics`. */
 export interface IncidentReads {
-  /** Is something wrong now, since when, and what helps: batches that wait for a person, queues without a worker, stuck jobs, a late watchdog. */
-  health(): Promise<HealthView>
+  /** Is something wrong now, since when, and what helps: stopped batches, queues, jobs, workers, providers and guards, a late watchdog. */
+  health(options?: {
+    /** Leaves out jobs and batches of these kinds, and the jobs that wait in their queues. Default: none. */
+    except?: readonly string[] | undefined
+  }): Promise<HealthView>
   /** The incidents of the last 30 days, the newest first. Stored by engines with `notify`. */
   incidents(
     filter?: {
       /** true: only open incidents. Default: all. */
       open?: boolean | undefined
+      /** Leaves out incidents of jobs and batches of these kinds, and incidents that count jobs of several kinds. Default: none. */
+      except?: readonly string[] | undefined
     } & ListPageOptions,
   ): Promise<ListPage<IncidentView>>
 }
@@ -53,15 +70,17 @@ const order: readonly NoticeSeverity[] = ['critical', 'warning', 'info']
 
 export function createIncidentReads({ db, clock }: { db: Db; clock: Clock }): IncidentReads {
   return {
-    async health() {
-      const rows = await viewProblems(db, unwatchedAfter, clock.instant())
+    async health({ except = [] } = {}) {
+      const rows = await viewProblems(db, { lateMs: unwatchedAfter, except }, clock.instant())
       const problems = rows
+        .filter(({ facts }) => facts.kind === undefined || !except.includes(facts.kind))
         .map(({ event, subject, since, facts }) => ({
           event,
           subject,
-          severity: severityOf(event),
-          sentence: sentenceOf(event, facts),
+          severity: problemSeverity(event, facts),
+          sentence: problemSentence(event, facts),
           since,
+          action: problemAction(event),
           facts: { ...facts },
         }))
         .sort((a, b) => order.indexOf(a.severity) - order.indexOf(b.severity) || a.since.getTime() - b.since.getTime())
@@ -71,9 +90,9 @@ export function createIncidentReads({ db, clock }: { db: Db; clock: Clock }): In
       return { severity: worst.severity, sentence: worst.sentence, since: worst.since, problems }
     },
 
-    async incidents({ open = false, ...page } = {}) {
+    async incidents({ open = false, except = [], ...page } = {}) {
       const limit = checkPage(page)
-      return pageOf((await viewIncidents(db, open, page.after, limit + 1)).map(viewOf), limit)
+      return pageOf((await viewIncidents(db, { open, except }, page.after, limit + 1)).map(viewOf), limit)
     },
   }
 }

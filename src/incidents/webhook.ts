@@ -7,6 +7,7 @@
 import { createHmac } from 'node:crypto'
 import { request as plain } from 'node:http'
 import { request as secure } from 'node:https'
+import type { LookupFunction } from 'node:net'
 import { type LocalizedText, localized, RetomaError } from '../errors/errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type Duration, seconds } from '../lib/values/duration.ts'
@@ -19,6 +20,8 @@ export interface Webhook {
   url: string
   /** Signs the notice (HMAC-SHA256). Default: unsigned. */
   secret?: string | undefined
+  /** The addresses of the host, which the caller has resolved and checked: the notice goes to one of them. Default: resolved at each post. */
+  addresses?: readonly { address: string; family: number }[] | undefined
 }
 
 export interface WebhookResponse {
@@ -35,7 +38,7 @@ const signatureOf = (secret: string, time: string, body: string): string =>
 
 /** `id` is the same at every attempt. Throws `notify_failed` if no response came. */
 export async function postNotice(
-  { url, secret }: Webhook,
+  { url, secret, addresses }: Webhook,
   notice: WebhookNotice,
   id: string,
   { clock, signal }: { clock: Clock; signal?: AbortSignal },
@@ -55,7 +58,7 @@ export async function postNotice(
   const over = new AbortController()
   const either = signal === undefined ? over.signal : AbortSignal.any([over.signal, signal])
   const begun = clock.elapsed()
-  const answered = exchange(url, headers, body, either)
+  const answered = exchange({ url, addresses }, headers, body, either)
   const late = clock.sleep(deadline, over.signal).then((): never => {
     throw failed(localized(`no answer within ${deadline / 1000} s`, `sem resposta em ${deadline / 1000} s`))
   })
@@ -70,7 +73,7 @@ export async function postNotice(
 }
 
 function exchange(
-  url: string,
+  { url, addresses }: Webhook,
   headers: Record<string, string>,
   body: string,
   signal: AbortSignal,
@@ -79,7 +82,8 @@ function exchange(
     const to = new URL(url)
     const send = to.protocol === 'https:' ? secure : plain
     // No shared agent: the webhook is used only a few times a day.
-    const sent = send(to, { method: 'POST', headers, agent: false, signal }, answer => {
+    const lookup = addresses === undefined ? {} : { lookup: lookupIn(addresses) }
+    const sent = send(to, { method: 'POST', headers, agent: false, signal, ...lookup }, answer => {
       answer.on('error', () => {})
       resolve({ status: answer.statusCode ?? 0, retryAfter: answer.headers['retry-after'] })
       answer.destroy()
@@ -87,6 +91,16 @@ function exchange(
     sent.on('error', error => reject(failed(troubleOf(error))))
     sent.end(body)
   })
+}
+
+/** Answers with the addresses for any name; a host that is an address itself needs no lookup. */
+function lookupIn(addresses: NonNullable<Webhook['addresses']>): LookupFunction {
+  const [first] = addresses
+  return (_, { all }, done) => {
+    if (first === undefined) done(Object.assign(new Error('no address'), { code: 'ENOTFOUND' }), '')
+    else if (all) done(null, [...addresses])
+    else done(null, first.address, first.family)
+  }
 }
 
 const failed = (problem: LocalizedText) => new RetomaError('notify_failed', { problem })

@@ -45,9 +45,9 @@ export class ChildPool {
     return this.#leftBehind
   }
 
-  run(errand: ChildTask | CallTask, nature: Nature, host: ChildHost): ChildRun {
-    const key = JSON.stringify([nature, errand.work])
-    return new ChildRun(++this.#runs, errand, nature, host, {
+  run(childTask: ChildTask | CallTask, nature: Nature, host: ChildHost): ChildRun {
+    const key = JSON.stringify([nature, childTask.work])
+    return new ChildRun(++this.#runs, childTask, nature, host, {
       take: () => this.#take(key, nature),
       release: child => this.#release(key, child),
       kill: child => this.#kill(child),

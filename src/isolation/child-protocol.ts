@@ -62,7 +62,7 @@ export interface Nature {
 }
 
 export type ToChild =
-  | { type: 'run'; run: number; errand: ChildTask | CallTask }
+  | { type: 'run'; run: number; childTask: ChildTask | CallTask }
   | { type: 'abort'; run: number; reason: PackedError }
   | { type: 'answer'; run: number; call: number; value?: unknown; error?: PackedError }
   /** The transaction is open: run its work. */

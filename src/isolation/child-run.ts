@@ -25,7 +25,7 @@ export interface ChildHost {
   log(level: 'debug' | 'info' | 'warn' | 'error', facts: Record<string, unknown>, message: string): void
 }
 
-export interface ChildLender {
+export interface ChildSource {
   take(): Promise<Child>
   release(child: Child): void
   kill(child: Child): Promise<void>
@@ -58,10 +58,10 @@ interface Transaction {
 export class ChildRun {
   readonly ended: Promise<ChildRunEnd>
   readonly #number: number
-  readonly #errand: ChildTask | CallTask
+  readonly #childTask: ChildTask | CallTask
   readonly #nature: Nature
   readonly #host: ChildHost
-  readonly #lender: ChildLender
+  readonly #childSource: ChildSource
   readonly #asked = new Set<Promise<unknown>>()
   readonly #transactions = new Map<number, Transaction>()
   /** Isolated functions called by the handler, in child processes. */
@@ -73,12 +73,18 @@ export class ChildRun {
   #killed = false
   #over = false
 
-  constructor(number: number, errand: ChildTask | CallTask, nature: Nature, host: ChildHost, lender: ChildLender) {
+  constructor(
+    number: number,
+    childTask: ChildTask | CallTask,
+    nature: Nature,
+    host: ChildHost,
+    childSource: ChildSource,
+  ) {
     this.#number = number
-    this.#errand = errand
+    this.#childTask = childTask
     this.#nature = nature
     this.#host = host
-    this.#lender = lender
+    this.#childSource = childSource
     this.ended = this.#go()
   }
 
@@ -110,14 +116,14 @@ export class ChildRun {
     if (this.#over) return
     this.#killed = true
     if (this.#child === undefined) return
-    await this.#lender.kill(this.#child)
+    await this.#childSource.kill(this.#child)
     await Promise.race([this.ended, systemClock.sleep(endWithinMs)])
   }
 
   async #go(): Promise<ChildRunEnd> {
     try {
       for (let left = otherChildren; ; left--) {
-        const ended = await this.#in(await this.#lender.take())
+        const ended = await this.#in(await this.#childSource.take())
         if (ended !== 'unstarted') return ended
         if (left === 0 || this.#reason !== undefined) return { deferred: 'its child was dead before it had begun' }
         this.#child = undefined
@@ -131,7 +137,7 @@ export class ChildRun {
 
   async #in(child: Child): Promise<Tried> {
     if (this.#reason !== undefined || this.#killed) {
-      this.#lender.release(child)
+      this.#childSource.release(child)
       return { thrown: this.#reason?.thrown }
     }
     this.#child = child
@@ -148,15 +154,15 @@ export class ChildRun {
       }),
     )
     this.#host.began()
-    child.send({ type: 'run', run: this.#number, errand: this.#errand })
+    child.send({ type: 'run', run: this.#number, childTask: this.#childTask })
     const died = child.died.then(remains => ({ ended: this.#judge(remains), leaves: 'dead' as const }))
     const { ended, leaves } = await Promise.race([word, died])
     this.#cut(new Error('the child is gone'))
     await Promise.allSettled(this.#asked)
     if (leaves === 'dead') return ended
     // A module that failed to load may load in a new child; and leftover memory of this job must not break the next job.
-    if (leaves === 'spent' || this.#killed) void this.#lender.kill(child)
-    else this.#lender.release(child)
+    if (leaves === 'spent' || this.#killed) void this.#childSource.kill(child)
+    else this.#childSource.release(child)
     return ended
   }
 

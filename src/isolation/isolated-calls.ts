@@ -8,11 +8,11 @@
  * for something of its own: neither the wait for a free process nor the time of other processes on the machine counts.
  */
 import { setMaxListeners } from 'node:events'
-import { availableParallelism } from 'node:os'
 import { type ErrorFact, RetomaError } from '../errors/errors.ts'
 import { type CallLine, noChildFree } from '../jobs/model/deferral.ts'
 import type { Evidence } from '../jobs/model/outcome.ts'
 import { systemClock } from '../lib/clock.ts'
+import { coreCount } from '../lib/process/core-count.ts'
 import { megabytes } from '../lib/values/bytes.ts'
 import { placeName } from './child-crash.ts'
 import type { ChildPool } from './child-pool.ts'
@@ -64,7 +64,7 @@ export class IsolatedCalls implements Isolator {
     childPool: ChildPool,
     isolationMode: IsolationMode,
     freed: (calls: number, line: CallLine) => void,
-    most = availableParallelism(),
+    most = coreCount(),
   ) {
     this.#childPool = childPool
     this.#isolationMode = isolationMode

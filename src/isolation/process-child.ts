@@ -6,7 +6,7 @@
  * The child shares our stdout; stderr is passed on, and its last part kept.
  */
 import { fork } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
@@ -17,16 +17,33 @@ import { childEnvironment } from './child-environment.ts'
 import type { LastMessage, Nature, ToChild, ToParent } from './child-protocol.ts'
 
 /**
- * Linux has a niceness for each thread, and a thread inherits the niceness of its creator. So the parent sets the niceness at once, before
- * the child starts the threads of V8: the collection of garbage is a large part of the work. Where the kernel groups processes by session
- * (autogroup), niceness counts only within a group, and the child is the head of a session: the group then needs the niceness too.
+ * Linux has a niceness for each thread, and a thread inherits the niceness of its creator. The collection of garbage in the threads of V8 is a
+ * large part of the work, and on a busy machine the child may have started these threads already. So every thread gets the niceness, the main
+ * thread first, until no thread is new. Where the kernel groups processes by session (autogroup), niceness counts only within a group, and
+ * the child is the head of a session: the group then needs the niceness too.
  */
-function lowerPriority(pid: number, nice: number): void {
+export function lowerPriority(pid: number, nice: number): void {
   try {
     setPriority(pid, nice)
-    if (process.platform === 'linux') writeFileSync(`/proc/${pid}/autogroup`, String(nice))
+    if (process.platform !== 'linux') return
+    const done = new Set([String(pid)])
+    for (let found = true; found; ) {
+      const threads = readdirSync(`/proc/${pid}/task`).filter(thread => !done.has(thread))
+      for (const thread of threads) lowerThread(Number(thread), nice)
+      for (const thread of threads) done.add(thread)
+      found = threads.length > 0
+    }
+    writeFileSync(`/proc/${pid}/autogroup`, String(nice))
   } catch {
     // The child has ended, or the platform has no groups or refuses: the function runs at a higher priority.
+  }
+}
+
+function lowerThread(thread: number, nice: number): void {
+  try {
+    setPriority(thread, nice)
+  } catch {
+    // The thread has ended.
   }
 }
 

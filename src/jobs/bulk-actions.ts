@@ -1,8 +1,8 @@
 /**
- * Applies an action (cancel, retry, erase) to all jobs that match a filter, in chunks (jobs/sql/bulk-actions.ts), for a few seconds at most; the
+ * Applies an action (cancel, retry, resume, erase) to all jobs that match a filter, in chunks (jobs/sql/bulk-actions.ts), for a few seconds at most; the
  * caller repeats the call for the rest.
  *
- * Invariant: an action affects only jobs that existed when the call began; a retry changes each job at most once. If a crash, a
+ * Invariant: an action affects only jobs that existed when the call began; a retry and a resume change each job at most once. If a crash, a
  * lost answer or a database outage interrupts the call, every job is either fully changed or unchanged.
  */
 
@@ -16,7 +16,7 @@ import { isId } from '../lib/values/id.ts'
 import { isStorableText } from '../lib/values/json.ts'
 import { type ActedBy, checkActor } from './model/actor.ts'
 import { finalStates, type JobState } from './model/state.ts'
-import { type BulkChunk, cancelSome, retrySome, someItems } from './sql/bulk-actions.ts'
+import { type BulkChunk, cancelSome, resumableIn, resumeSome, retrySome, someItems } from './sql/bulk-actions.ts'
 import { idsIn, type JobFilter, listIds, topOfList } from './sql/job-list.ts'
 
 /** At least one field is required. */
@@ -24,7 +24,7 @@ export interface BulkFilter
   extends Pick<JobFilter, 'kind' | 'queue' | 'groupKey' | 'createdBefore' | 'createdAfter' | 'error' | 'except'> {
   /**
    * For cancel: `waiting`, `running` or `stalled`; default all three. For retry: `failed`, `skipped` or `cancelled`; default
-   * `failed`. For erase: a final state; default all four.
+   * `failed`. For resume: `stalled`. For erase: a final state; default all four.
    */
   state?: JobState | undefined
   /** Only jobs of this batch; without `createdAfter` and `error`. Default: any. */
@@ -45,7 +45,7 @@ export interface BulkActionResult {
   changed: number
   /** Retry only: jobs left unchanged because another job has their unique key now. */
   conflicts: number
-  /** false: more jobs may match; call again, for a retry or an erase with `after: next`. */
+  /** false: more jobs may match; call again, for a retry, a resume or an erase with `after: next`. */
   done: boolean
   next: string | null
 }
@@ -66,14 +66,23 @@ export interface BulkActions {
     },
   ): Promise<BulkActionResult>
   /**
+   * Resumes the matching stalled jobs from the last saved step. Items of a stalled batch stay `stalled`: `engine.batches.resume` resumes the
+   * whole batch.
+   */
+  resumeMany(
+    filter: BulkFilter,
+    options?: BulkOptions & {
+      /** `next` of the call before, to continue. Default: from the first job. */
+      after?: string | undefined
+    },
+  ): Promise<BulkActionResult>
+  /**
    * Erases the matching jobs in a final state, as `erase` does, items of batches included. The jobs are gone for good; the batches still
    * count the items.
    */
   eraseMany(
     filter: BulkFilter,
-    options?: {
-      /** Counts the jobs that match and erases nothing. Default false. */
-      dryRun?: boolean | undefined
+    options?: BulkOptions & {
       /** `next` of the call before, to continue. Default: from the first job. */
       after?: string | undefined
     },
@@ -98,7 +107,7 @@ export function createBulkActions(given: {
   /** Tells all workers of the queue: running jobs were cancelled. */
   leasesEnded: (queue: string) => void
   /** Erases the jobs that are in a final state; answers their number. */
-  erase: (ids: readonly string[]) => Promise<number>
+  erase: (ids: readonly string[], by: string | undefined) => Promise<number>
 }): BulkActions {
   const { db, clock, batchMoved, wake, leasesEnded, erase } = given
 
@@ -106,7 +115,11 @@ export function createBulkActions(given: {
     const { state, batchId, ids, except: _, ...more } = filter
     const others = Object.values(more).filter(each => each !== undefined)
     if ([state, batchId, ids, ...others].every(each => each === undefined))
-      refuseOption('filter', 'it names nothing: say at least one thing', 'não diz nada: diga ao menos uma coisa')
+      refuseOption(
+        'filter',
+        'it names nothing: give at least one of kind, queue, state, groupKey, batchId, createdBefore, createdAfter and error',
+        'não diz nada: passe ao menos um destes: kind, queue, state, groupKey, batchId, createdBefore, createdAfter, error',
+      )
     if (ids !== undefined && (ids.length === 0 || ids.length > mostIds || batchId !== undefined || others.length > 0))
       refuseOption('ids', 'they are 1 to 1000 ids, with state alone', 'são de 1 a 1000 ids, só com state')
     for (const name of ['createdAfter', 'error'] as const)
@@ -189,6 +202,7 @@ export function createBulkActions(given: {
     },
 
     async eraseMany(filter, options = {}) {
+      const by = checkActor(options)
       const states = await checked(filter, finalStates, finalStates)
       const until = clock.elapsed() + longestMs
       const top = filter.batchId === undefined ? await topOfList(db) : undefined
@@ -196,7 +210,7 @@ export function createBulkActions(given: {
       let changed = 0
       for (const state of states.slice(begin === undefined ? 0 : states.indexOf(begin.state))) {
         for await (const { ids: some, next } of ids(filter, state, state === begin?.state ? begin.after : top)) {
-          changed += options.dryRun ? some.length : some.length === 0 ? 0 : await erase(some)
+          changed += options.dryRun ? some.length : some.length === 0 ? 0 : await erase(some, by)
           if (next !== null && clock.elapsed() >= until)
             return { changed, conflicts: 0, done: false, next: `${state}:${next}` }
         }
@@ -204,11 +218,28 @@ export function createBulkActions(given: {
       return { changed, conflicts: 0, done: true, next: null }
     },
 
+    async resumeMany(filter, options = {}) {
+      const by = checkActor(options)
+      const [state] = await checked(filter, ['stalled'], ['stalled'])
+      refuseForeignPlace(options.after)
+      const until = clock.elapsed() + longestMs
+      let changed = 0
+      for await (const { ids: some, next } of ids(filter, state!, options.after)) {
+        if (options.dryRun) changed += (await resumableIn(db, some)).length
+        else if (some.length > 0) {
+          const moved = await resumeSome(db, { ids: some, by }, clock.instant())
+          changed += moved.changed
+          await announce(moved)
+        }
+        if (next !== null && clock.elapsed() >= until) return { changed, conflicts: 0, done: false, next }
+      }
+      return { changed, conflicts: 0, done: true, next: null }
+    },
+
     async retryMany(filter, options = {}) {
       const by = checkActor(options)
       const states = await checked(filter, retryable, ['failed'])
-      if (options.after !== undefined && !isId(options.after))
-        refuseOption('after', 'it is the next of an earlier call', 'é o next de uma chamada anterior')
+      refuseForeignPlace(options.after)
       const until = clock.elapsed() + longestMs
       if (options.dryRun) return count(filter, states, options.after, until)
       const sum = { changed: 0, conflicts: 0 }
@@ -222,13 +253,19 @@ export function createBulkActions(given: {
             break
           }
           // A cascade of these batches is still under way: finish the cascade first.
-          for (const batch of moved.blocked) await continueCascade(db, clock, batch, Number.POSITIVE_INFINITY)
+          for (const batch of moved.blocked) await continueCascade(given, batch, Number.POSITIVE_INFINITY)
         }
         if (next !== null && clock.elapsed() >= until) return { ...sum, done: false, next }
       }
       return { ...sum, done: true, next: null }
     },
   }
+}
+
+/** Throws unless `after` can be the `next` of an earlier retry or resume. */
+function refuseForeignPlace(after: string | undefined): void {
+  if (after !== undefined && !isId(after))
+    refuseOption('after', 'it is the next of an earlier call', 'é o next de uma chamada anterior')
 }
 
 /** The place of an erase among the final states: `failed:123`. */

@@ -6,6 +6,8 @@ import { succeedWithoutFailures } from '../batches/sql/batch-finish.ts'
 import type { BatchView } from '../batches/sql/batch-view.ts'
 import type { Db } from '../database/db.ts'
 import { isTransient } from '../database/pg-errors.ts'
+import type { Transaction } from '../database/transactions/caller-transaction.ts'
+import { wakeAfterCommit } from '../database/transactions/wake-after-commit.ts'
 import { localized, RetomaError } from '../errors/errors.ts'
 import { refuseOption } from '../errors/invalid-option.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -13,6 +15,7 @@ import { isId } from '../lib/values/id.ts'
 import { cleanText, isStorableText } from '../lib/values/json.ts'
 import { checkPage, type ListPage, type ListPageOptions } from '../lib/values/page.ts'
 import { type ActedBy, checkActor } from './model/actor.ts'
+import type { CostAmount } from './model/cost.ts'
 import type { AnyJob, Job } from './model/job.ts'
 import { type JobHandle, resultOfEnded, type WaitOptions } from './model/job-handle.ts'
 import { type JobLogFilter, type JobLogLine, linesAfter, logPositionText, readLogPosition } from './model/job-log.ts'
@@ -31,17 +34,20 @@ import {
   viewCheckpoints,
   viewFailures,
   viewJob,
+  viewJobCost,
   viewJobEvents,
   viewJobListed,
   viewJobShortText,
   viewJobText,
 } from './sql/job-view.ts'
 
-/** A job with its failures, checkpoints and events. */
+/** A job with its failures, checkpoints, events and costs. */
 export type JobDetail<Input = unknown, Output = unknown> = JobView<Input, Output> & {
   history: FailureView[]
   checkpoints: CheckpointView[]
   events: JobEventView[]
+  /** The costs of all attempts, by currency; empty: none. */
+  cost: CostAmount[]
 }
 
 /** The result of a job action: the state afterwards, and whether this call changed the state. */
@@ -53,7 +59,7 @@ export interface JobActionResult {
 
 /** Methods of the engine itself. */
 export interface JobReads {
-  /** Reads a job with its failures, checkpoints and events; null: no such job. */
+  /** Reads a job with its failures, checkpoints, events and costs; null: no such job. */
   job(id: string): Promise<JobDetail | null>
   /** The same with the types of `job`. Throws `bad_option` if the job with this id is of another kind. */
   job<Input, Output>(id: string, job: Job<Input, Output>): Promise<JobDetail<Input, Output> | null>
@@ -100,9 +106,9 @@ export interface JobActions {
    * Runs a failed, skipped or cancelled job again, with a new attempt budget. Saved steps do not run again. A finished batch of
    * the job resumes.
    */
-  retry(id: string, options?: ActedBy): Promise<JobActionResult>
+  retry(id: string, options?: RunAgainOptions): Promise<JobActionResult>
   /** Runs a finished job again from scratch: deletes the checkpoints, so that every step runs again. */
-  rerun(id: string, options?: ActedBy): Promise<JobActionResult>
+  rerun(id: string, options?: RunAgainOptions): Promise<JobActionResult>
   /** Resumes a stalled job. */
   resume(id: string, options?: ActedBy): Promise<JobActionResult>
   /** Ends a job as `skipped` with the reason; the job does not run, or not again. */
@@ -112,6 +118,15 @@ export interface JobActions {
    * once. `code`: the code of the error.
    */
   fail(id: string, reason: string, options?: FailOptions): Promise<JobActionResult>
+}
+
+/** Options of `engine.jobs.retry` and `engine.jobs.rerun`. */
+export interface RunAgainOptions extends ActedBy {
+  /**
+   * The job runs again if and only if this transaction of the caller commits. Call the method first in the transaction: the method may have
+   * to wait for a change of the whole batch. Default: at once.
+   */
+  tx?: Transaction
 }
 
 /** Options of `engine.jobs.fail`. */
@@ -156,14 +171,15 @@ export function createJobActions(given: {
     if (!isId(id)) return null
     const found = await view(db, id)
     if (found === undefined) return null
-    const [history, checkpoints, events] = await Promise.all([
+    const [history, checkpoints, events, cost] = await Promise.all([
       viewFailures(db, id),
       viewCheckpoints(db, id),
       viewJobEvents(db, id),
+      viewJobCost(db, id),
     ])
     // A short attempt records its last step nowhere else.
     const checkpoint = found.checkpoint ?? checkpoints.at(-1)?.name ?? null
-    return { ...found, checkpoint, history, checkpoints, events }
+    return { ...found, checkpoint, history, checkpoints, events, cost }
   }
 
   async function job(id: string, expected?: AnyJob): Promise<JobDetail | null> {
@@ -225,14 +241,23 @@ export function createJobActions(given: {
     action: JobActionName,
     id: string,
     fine: readonly JobState[],
-    request: JobActionRequest = {},
+    { tx, ...request }: JobActionRequest & { tx?: Transaction } = {},
   ): Promise<JobActionResult> {
     const by = checkActor(request)
-    const result = isId(id) ? await applyThroughConflicts(action, id, { ...request, by }) : undefined
+    const apply = tx === undefined ? applyThroughConflicts : applyInTransaction(tx)
+    const result = isId(id) ? await apply(action, id, { ...request, by }) : undefined
     if (result === undefined) throw new RetomaError('not_found', { what: 'job', id: String(id) })
     const { state, moved, ran, queue, heldBy, batch } = result
     if (heldBy !== undefined && !fine.includes(state)) throw new RetomaError('key_reserved', { id, holder: heldBy })
     if (!moved && !fine.includes(state)) throw new RetomaError('wrong_state', { id, state, action })
+    if (tx !== undefined && moved) {
+      wakeAfterCommit(
+        { clock, closing },
+        () => wake(queue),
+        () => void (batch === null ? undefined : batchMoved(batch).catch(() => {})),
+      )
+      return { id, state, changed: true }
+    }
     if (ran) leasesEnded(queue)
     // A cancelled job may have freed capacity under the limit of the queue.
     if (moved) wake(queue)
@@ -251,9 +276,25 @@ export function createJobActions(given: {
       if (!runsAgain[action]?.includes(result.state) || left === 0) return result
       const batch = await batchOf(result.batch)
       if (batch?.state === 'cancelled') throw new RetomaError('batch_cancelled', { id: batch.id })
-      await continueCascade(db, clock, result.batch, Number.POSITIVE_INFINITY)
+      await continueCascade(given, result.batch, Number.POSITIVE_INFINITY)
     }
   }
+
+  /**
+   * The cascade of the batch is finished before the statement and outside of the transaction, because the statement locks the batch. A
+   * cascade that begins in between makes the action fail, and the caller may repeat the transaction.
+   */
+  const applyInTransaction =
+    (tx: Transaction) => async (action: JobActionName, id: string, request: JobActionRequest) => {
+      const batchId = (await viewJobListed(db, id))?.batchId
+      if (batchId) await continueCascade(given, batchId, Number.POSITIVE_INFINITY)
+      const result = await applyJobAction(db, action, id, clock.instant(), request, tx)
+      if (result === undefined || result.moved || result.batch === null || result.heldBy !== undefined) return result
+      if (!runsAgain[action]?.includes(result.state)) return result
+      const batch = await batchOf(result.batch)
+      if (batch?.state === 'cancelled') throw new RetomaError('batch_cancelled', { id: batch.id })
+      throw new RetomaError('batch_state', { id: result.batch, state: batch?.state ?? result.state, action })
+    }
 
   return {
     job: job as JobReads['job'],

@@ -3,7 +3,7 @@
 import type { Db } from '../database/db.ts'
 import { localized, RetomaError } from '../errors/errors.ts'
 import { type ActedBy, checkActor } from '../jobs/model/actor.ts'
-import { cancelSome, waitingOfQueue } from '../jobs/sql/bulk-actions.ts'
+import { cancelSome, countWaitingOfQueue, waitingOfQueue } from '../jobs/sql/bulk-actions.ts'
 import { topOfList } from '../jobs/sql/job-list.ts'
 import { type QueueView, viewQueues } from '../jobs/sql/job-view.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -41,6 +41,8 @@ export interface QueueClearResult {
 export interface QueueClearOptions extends ActedBy {
   /** Counts the waiting jobs and cancels none. Default false. */
   dryRun?: boolean
+  /** Leaves out jobs of these kinds. Default: none. */
+  except?: readonly string[]
 }
 
 /** The namespace `engine.queues`. */
@@ -58,7 +60,7 @@ export interface QueuesApi {
   resume(name: string, options?: ActedBy): Promise<QueueActionResult>
   /**
    * Replaces the limits of an existing queue for all workers, waiting jobs included; `{}` removes the limits. An engine that is
-   * created with `limits` for this queue sets these limits again.
+   * created with other `limits` for this queue than the last engine replaces these limits; a restart with the same `limits` does not.
    */
   setLimits(name: string, limits: QueueLimits, options?: ActedBy): Promise<QueueLimitsResult>
   /**
@@ -100,15 +102,19 @@ export function createQueues(given: {
     },
     pause: (name, options) => applyAction(name, true, options),
     resume: (name, options) => applyAction(name, false, options),
-    async clear(name, { dryRun, ...options } = {}) {
+    async clear(name, { dryRun, except = [], ...options } = {}) {
       const by = checkActor(options)
       const found = (await viewQueues(db, clock.instant())).find(each => each.queue === name)
       if (found === undefined) throw noSuchQueue(name)
-      if (dryRun) return { queue: name, cancelled: found.ready + found.scheduled, done: true }
+      if (dryRun) {
+        const all = found.ready + found.scheduled
+        const matching = except.length === 0 ? all : await countWaitingOfQueue(db, name, except)
+        return { queue: name, cancelled: matching, done: true }
+      }
       const until = clock.elapsed() + longestClearMs
       const top = await topOfList(db)
       for (let cancelled = 0; ; ) {
-        const ids = await waitingOfQueue(db, name, top, clearedAtOnce)
+        const ids = await waitingOfQueue(db, name, { top, limit: clearedAtOnce, except })
         if (ids.length === 0) return { queue: name, cancelled, done: true }
         const moved = await cancelSome(db, { ids, states: ['waiting'], by }, clock.instant())
         cancelled += moved.changed
@@ -125,23 +131,25 @@ export function createQueues(given: {
       // Workers apply the limits from here on, also while waiting jobs are still moved.
       if (applied.changed) wake(name)
       // Also on a repeated call: the first caller may have crashed before this point.
-      await relimit(db, [name], clock.instant(), () => wake(name))
+      await relimit(db, clock.instant(), () => wake(name))
       return { queue: name, limits, changed: applied.changed }
     },
   }
 }
 
-/** Sets the limits of queues, for waiting jobs as well; answers the queues with changed limits. */
+/** Sets the limits of queues that the code has changed, for waiting jobs as well; answers these queues. */
 export async function applyLimits(db: Db, limits: LimitsByQueue, now: Date | null): Promise<string[]> {
   if (Object.keys(limits).length === 0) return []
   const changed = await saveLimits(db, limits, now)
-  if (changed.length > 0) await relimit(db, changed, now)
+  if (changed.length > 0) await relimit(db, now)
   return changed
 }
 
-async function relimit(db: Db, changed: readonly string[], now: Date | null, moved?: () => void): Promise<void> {
-  await relimitJobs(db, changed, now, moved)
-  await recountLimits(db)
+async function relimit(db: Db, now: Date | null, moved?: () => void): Promise<void> {
+  // Claims that were under way when the limits changed have started jobs by the limits before.
+  await recountLimits(db, now)
+  await relimitJobs(db, now, moved)
+  await recountLimits(db, now)
 }
 
 const noSuchQueue = (name: string) =>

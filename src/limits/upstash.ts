@@ -15,7 +15,7 @@ export interface UpstashAccess {
   token: string
 }
 
-const patience = 1000
+const waitLimit = 1000
 
 export function checkUpstash(given: UpstashAccess): void {
   if (given === null || typeof given !== 'object')
@@ -77,7 +77,7 @@ if #ats > 0 then frees = math.ceil((ats[1] + per - now) / 1000) end
 return { granted and 1 or 0, used, frees }`
 
 /** `answerMs`: a later answer is an error. */
-export function createUpstash({ url, token }: UpstashAccess, clock: Clock, answerMs = patience): RateWindows {
+export function createUpstash({ url, token }: UpstashAccess, clock: Clock, answerMs = waitLimit): RateWindows {
   async function ask({ bucket, who, limit, per }: LimitOptions, more: 0 | 1): Promise<WindowVerdict> {
     const instant = clock.instant()
     const micros = instant === null ? '' : instant.getTime() * 1000

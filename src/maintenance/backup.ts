@@ -4,6 +4,7 @@
  * Invariant: a file with the requested name is a complete backup of a single instant; on any error there is no such file.
  */
 
+import type { ConnectionConfig } from '../database/connection-config.ts'
 import { openDb } from '../database/db.ts'
 import { type Log, silentLog } from '../lib/logging/log.ts'
 import { version } from '../version.ts'
@@ -12,9 +13,11 @@ import type { Counts, Part } from './backup-format.ts'
 import { openSnapshot, type Snapshot } from './sql/backup-snapshot.ts'
 
 export interface BackupOptions {
-  databaseUrl: string
+  databaseUrl?: string | undefined
+  /** In place of `databaseUrl`. */
+  connection?: ConnectionConfig | undefined
   /** The same database without a pooler in between. */
-  databaseDirectUrl?: string
+  databaseDirectUrl?: string | undefined
   /** The schema of the engine. Default: retoma. */
   schema?: string | undefined
   file: string
@@ -39,6 +42,7 @@ export async function backupDatabase(options: BackupOptions): Promise<Backup> {
   const {
     databaseUrl: url,
     databaseDirectUrl: directUrl,
+    connection,
     schema,
     file,
     force = false,
@@ -46,7 +50,7 @@ export async function backupDatabase(options: BackupOptions): Promise<Backup> {
     signal,
   } = options
   await refuseTaken(file, force)
-  const db = openDb({ url, connections: 1, log, directUrl, schema })
+  const db = openDb({ url, connection, connections: 1, log, directUrl, schema })
   try {
     const connection = await db.connect()
     try {

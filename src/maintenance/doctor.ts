@@ -5,9 +5,11 @@
  * Invariant: every check gets an answer. A check that cannot run says so, and does not keep other checks from running.
  */
 
+import type { ConnectionConfig } from '../database/connection-config.ts'
+import { targetOf } from '../database/connection-target.ts'
 import { type Db, openDb } from '../database/db.ts'
 import { readSystemMigrations } from '../database/migrate.ts'
-import { addressOf, isLockTimeout } from '../database/pg-errors.ts'
+import { isLockTimeout } from '../database/pg-errors.ts'
 import { isRetomaError, type LocalizedText, localized } from '../errors/errors.ts'
 import { viewGuards } from '../guards/sql/guard-runs.ts'
 import { type QueueView, viewQueues, viewWorkers, type WorkerView } from '../jobs/sql/job-view.ts'
@@ -52,7 +54,9 @@ import {
 } from './sql/read-doctor-facts.ts'
 
 export interface DoctorOptions {
-  databaseUrl: string
+  databaseUrl?: string | undefined
+  /** In place of `databaseUrl`. */
+  connection?: ConnectionConfig | undefined
   databaseDirectUrl?: string
   /** The schema of the engine. Default: retoma. */
   schema?: string | undefined
@@ -62,7 +66,7 @@ export interface DoctorOptions {
   systems?: readonly { readonly name: string; readonly migrations?: URL | undefined }[]
   log?: Log
   clock?: Clock
-  /** The name of the database in sentences. Default: the address in `databaseUrl`. */
+  /** The name of the database in sentences. Default: the address in `databaseUrl` or `connection`. */
   address?: string
 }
 
@@ -77,8 +81,8 @@ export interface DoctorReport {
 }
 
 export async function examine(options: DoctorOptions): Promise<DoctorReport> {
-  const { databaseUrl: url, databaseDirectUrl: directUrl, schema, log = silentLog } = options
-  const db = openDb({ url, connections: 2, log, directUrl, schema })
+  const { databaseUrl: url, connection, databaseDirectUrl: directUrl, schema, log = silentLog } = options
+  const db = openDb({ url, connection, connections: 2, log, directUrl, schema })
   try {
     return await checkAll(db, options)
   } finally {
@@ -96,7 +100,7 @@ export function unreachable(error: unknown): DoctorReport {
 
 /** @internal With an open database: of an engine, or of a test. */
 export async function checkAll(db: Db, options: DoctorOptions): Promise<DoctorReport> {
-  const { clock = systemClock, databaseUrl, databaseDirectUrl, freeBytes } = options
+  const { clock = systemClock, databaseUrl, connection, databaseDirectUrl, freeBytes } = options
   const now = clock.instant()
   let server: ServerFacts
   try {
@@ -104,7 +108,7 @@ export async function checkAll(db: Db, options: DoctorOptions): Promise<DoctorRe
   } catch (error) {
     return unreachable(error)
   }
-  const where = options.address ?? addressOf(databaseUrl)
+  const where = options.address ?? targetOf((connection ?? databaseUrl)!).address
   const checks: Check[] = [
     ok('database', localized(`the database at ${where} answers`, `o banco em ${where} responde`)),
     checkVersion(server),

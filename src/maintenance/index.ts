@@ -3,6 +3,7 @@
  * engine migrates on its own at the start.
  */
 
+import type { ConnectionConfig } from '../database/connection-config.ts'
 import { openDb } from '../database/db.ts'
 import { type Migrated, migrate, readSystemMigrations, refuseToLoseJobs } from '../database/migrate.ts'
 import { RetomaError } from '../errors/errors.ts'
@@ -10,7 +11,7 @@ import { type Log, silentLog } from '../lib/logging/log.ts'
 import { type ConnectionShare, shareConnections } from './model/connection-share.ts'
 import { readConnectionLimit } from './sql/connection-limit.ts'
 
-export { addressOf } from '../database/pg-errors.ts'
+export { targetOf } from '../database/connection-target.ts'
 export { guardOnce } from '../guards/guard-once.ts'
 export { proposeGuards } from '../guards/propose-guards.ts'
 export { backupDatabase } from './backup.ts'
@@ -25,11 +26,12 @@ export interface DatabaseShare extends ConnectionShare {
 
 /** The connections of each of several worker processes, so that all processes stay within the limit of the database. */
 export async function connectionShare(options: {
-  databaseUrl: string
+  databaseUrl?: string | undefined
+  connection?: ConnectionConfig | undefined
   processes: number
   log: Log
 }): Promise<DatabaseShare> {
-  const db = openDb({ url: options.databaseUrl, connections: 1, log: options.log })
+  const db = openDb({ url: options.databaseUrl, connection: options.connection, connections: 1, log: options.log })
   try {
     const allowed = await readConnectionLimit(db)
     return { ...shareConnections(allowed, options.processes), allowed, processes: options.processes }
@@ -39,7 +41,9 @@ export async function connectionShare(options: {
 }
 
 export interface MigrateOptions {
-  databaseUrl: string
+  databaseUrl?: string | undefined
+  /** In place of `databaseUrl`. */
+  connection?: ConnectionConfig | undefined
   /** The target version, up or down, of the engine's schema or of `system`; default: the newest version this code knows. */
   to?: number
   /** The systems of the config. */
@@ -63,11 +67,11 @@ export interface MigratedAll extends Migrated {
  * taken down before.
  */
 export async function migrateDatabase(options: MigrateOptions): Promise<MigratedAll> {
-  const { databaseUrl, schema, log = silentLog, system, to, force = false } = options
-  const systems = await readSystemMigrations(options.systems ?? [])
+  const { databaseUrl: url, connection, schema, log = silentLog, system, to, force = false } = options
+  const systems = await readSystemMigrations(options.systems ?? [], schema)
   const one = systems.find(each => each.name === system)
   if (system !== undefined && one === undefined) throw new RetomaError('unknown_system', { name: system })
-  const db = openDb({ url: databaseUrl, connections: 1, schema, log })
+  const db = openDb({ url, connection, connections: 1, schema, log })
   const move = async ({ name, migrations }: (typeof systems)[number], target: number | undefined) => ({
     name,
     ...(await migrate(db, { system: name, migrations, ...(target === undefined ? {} : { to: target }) })),

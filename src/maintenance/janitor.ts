@@ -1,5 +1,5 @@
 /**
- * Runs a tick of the janitor: fails jobs older than the `maxAge` of their kind; prunes finished jobs and batches past their
+ * Runs a tick of the janitor: fails jobs past the `maxAge` or `maxWait` of their kind; prunes finished jobs and batches past their
  * retention, in bounded chunks, and expired events, limit counters, rate windows, files without an owner, login sessions,
  * stored responses and schedules that no process has; and corrects limited jobs and limit counters after a change of limits. Runs with every watchdog.
  */
@@ -31,12 +31,12 @@ export async function janitorTick(
   const overdue = await endOverdue(db, log, now)
   let pruned = 0
   for (const [duration, states] of byDuration(retention)) {
-    pruned += await inBites(() => pruneJobs(db, states, duration, chunkSize, now))
+    pruned += await inChunks(() => pruneJobs(db, states, duration, chunkSize, now))
   }
   reportJobs(log, pruned)
   await pruneBatches(db, log, retention, now)
   await tendEvents(db, Math.max(...Object.values(retention)), now)
-  await tendGates(db, log, now)
+  await correctLimits(db, log, now)
   await removeUnused(db, log, now)
   return overdue
 }
@@ -81,7 +81,7 @@ function reportBatches(log: Log, old: readonly string[]): void {
  */
 async function tendEvents(db: Db, keptMs: number, now: Date | null): Promise<void> {
   await placeAllEvents(db)
-  await inBites(() => pruneEvents(db, keptMs, chunkSize, now))
+  await inChunks(() => pruneEvents(db, keptMs, chunkSize, now))
 }
 
 /**
@@ -91,7 +91,7 @@ async function tendEvents(db: Db, keptMs: number, now: Date | null): Promise<voi
 async function removeUnused(db: Db, log: Log, now: Date | null): Promise<void> {
   let [files, jobs, batches] = [false, false, false]
   const schedules: string[] = []
-  await inBites(async () => {
+  await inChunks(async () => {
     const unused = await pruneExpiredRows(db, chunkSize, now)
     files ||= unused.files
     jobs ||= unused.jobs
@@ -100,14 +100,14 @@ async function removeUnused(db: Db, log: Log, now: Date | null): Promise<void> {
     return unused.most
   })
   if (schedules.length > 0) log.info({ schedules }, 'removed schedules that no process has')
-  if (jobs) reportJobs(log, await inBites(() => pruneJobsWithOwnRetention(db, chunkSize, now)))
+  if (jobs) reportJobs(log, await inChunks(() => pruneJobsWithOwnRetention(db, chunkSize, now)))
   if (batches) reportBatches(log, await markBatchesWithOwnRetention(db, chunkSize, now))
   const removed = files ? await pruneFiles(db, filesPerTick, now) : 0
   if (removed > 0) log.info({ files: removed }, 'removed files without an owner')
 }
 
 /** Repeats until a chunk is short, or the limit of a tick is reached. */
-async function inBites(prune: () => Promise<number>): Promise<number> {
+async function inChunks(prune: () => Promise<number>): Promise<number> {
   let pruned = 0
   for (let i = 0; i < maxChunks; i++) {
     const some = await prune()
@@ -117,9 +117,9 @@ async function inBites(prune: () => Promise<number>): Promise<number> {
   return pruned
 }
 
-async function tendGates(db: Db, log: Log, now: Date | null): Promise<void> {
-  await relimitJobs(db, [], now)
-  const corrected = await recountLimits(db)
+async function correctLimits(db: Db, log: Log, now: Date | null): Promise<void> {
+  await relimitJobs(db, now)
+  const corrected = await recountLimits(db, now)
   if (corrected.length > 0) log.warn({ limitCounters: corrected }, 'corrected limit counters')
 }
 

@@ -5,6 +5,7 @@
  * Invariant: either all rows of the backup are restored, in the schema of this code, or nothing changed.
  */
 
+import type { ConnectionConfig } from '../database/connection-config.ts'
 import { openDb } from '../database/db.ts'
 import { type Migration, readMigrations, readSystemMigrations } from '../database/migrate.ts'
 import { RetomaError } from '../errors/errors.ts'
@@ -22,9 +23,11 @@ export interface CheckOptions {
 }
 
 export interface RestoreOptions extends CheckOptions {
-  databaseUrl: string
+  databaseUrl?: string | undefined
+  /** In place of `databaseUrl`. */
+  connection?: ConnectionConfig | undefined
   /** The same database without a pooler in between. */
-  databaseDirectUrl?: string
+  databaseDirectUrl?: string | undefined
   /** The schema of the engine. Default: retoma. */
   schema?: string | undefined
   backup: CheckedBackup
@@ -77,6 +80,7 @@ export async function restoreDatabase(options: RestoreOptions): Promise<Restored
   const {
     databaseUrl: url,
     databaseDirectUrl: directUrl,
+    connection,
     schema,
     backup,
     replace = false,
@@ -85,9 +89,9 @@ export async function restoreDatabase(options: RestoreOptions): Promise<Restored
   } = options
   const { file, header, rows } = backup
   const migrations = options.migrations ?? (await readMigrations())
-  const systems = await readSystemMigrations(options.systems ?? [])
+  const systems = await readSystemMigrations(options.systems ?? [], schema)
   const to = migrations.at(-1)?.version ?? 0
-  const db = openDb({ url, connections: 1, log, directUrl, schema })
+  const db = openDb({ url, connection, connections: 1, log, directUrl, schema })
   try {
     const connection = await db.connect()
     const stop = () => connection.destroy()

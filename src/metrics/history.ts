@@ -66,7 +66,11 @@ export function createHistory({ db, clock }: { db: Db; clock: Clock }) {
             `a resposta tem mais de ${mostRows} pontos em todas as filas; escolha um passo maior ou uma fila`,
           ),
         })
-      return historyOf(span, rows)
+      const { exceptQueues = [] } = options
+      return historyOf(
+        span,
+        rows.filter(({ queue }) => !exceptQueues.includes(queue)),
+      )
     },
   }
 }

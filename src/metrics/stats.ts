@@ -54,12 +54,18 @@ export interface EngineStats {
   sampledAt: Date | null
 }
 
+/** Options of `engine.metrics.stats` and `engine.metrics.read`. */
+export interface StatsOptions {
+  /** Counts no jobs, batches and findings of these kinds. Default: none. */
+  except?: readonly string[] | undefined
+}
+
 /** The namespace `engine.metrics`, without the methods of other files. */
 export interface MetricReads {
   /** The state of the system. A tick counts jobs about every ten seconds, in any process that works or watches. */
-  stats(): Promise<EngineStats>
+  stats(options?: StatsOptions): Promise<EngineStats>
   /** The same and more, as metrics: see docs/metrics.md. */
-  read(): Promise<MetricFamily[]>
+  read(options?: StatsOptions): Promise<MetricFamily[]>
   /**
    * Started and ended attempts, durations and waiting times by queue over time, for charts: by minute for 48 hours, by hour for 90 days.
    * Workers write the counts with their heartbeats, so the newest are about five seconds old.
@@ -76,11 +82,11 @@ const deadlineMs = 3000
 export function createStats({ db, clock }: { db: Db; clock: Clock }): MetricReads {
   return {
     ...createHistory({ db, clock }),
-    stats: async () => statsOf(await readStats(db, clock.instant())),
-    async read() {
+    stats: async ({ except = [] } = {}) => statsOf(await readStats(db, { except, now: clock.instant() })),
+    async read({ except = [] } = {}) {
       const now = clock.instant()
       const [readings, counted, providers] = await Promise.all([
-        readStats(db, now, deadlineMs),
+        readStats(db, { except, now }, deadlineMs),
         readMetrics(db, deadlineMs),
         viewProviders(db, now, deadlineMs),
       ])

@@ -14,11 +14,11 @@ import { isNonRetryable, messageOf } from '../jobs/model/outcome.ts'
 import { shownValue } from '../lib/values/json.ts'
 import { namePattern, nameRule } from '../lib/values/name.ts'
 import { withoutSecrets } from '../lib/values/redact.ts'
-import type { ProviderStand, ProviderWord } from './model/provider.ts'
+import type { ProviderPermission, ProviderWord } from './model/provider.ts'
 
 export interface ProviderHost {
   readonly signal: AbortSignal
-  record(name: string, word: ProviderWord): Promise<ProviderStand>
+  record(name: string, word: ProviderWord): Promise<ProviderPermission>
 }
 
 export async function askProvider<T>(
@@ -51,18 +51,20 @@ export async function askProvider<T>(
     // The wait or stop of another provider, called inside this call, is already written.
     if (said === undefined || said.why === 'pause' || said.why === 'child' || said.provider !== null) throw error
     const { why, code, retryAfterMs } = said
+    const neverStops = said.neverStops === true
     const words = { asked: stand.asked, code: code && withoutSecrets(code), message: withoutSecrets(said.message) }
-    const word: ProviderWord = why === 'stop' ? { how: 'stop', ...words } : { how: 'wait', retryAfterMs, ...words }
+    const word: ProviderWord =
+      why === 'stop' ? { how: 'stop', ...words } : { how: 'wait', retryAfterMs, neverStops, ...words }
     throw deferralUntil(name, await host.record(name, word), error)
   }
   if (stand.owed !== null) await host.record(name, { how: 'answered', owed: stand.owed }).catch(() => {})
   return answer
 }
 
-function deferralUntil(provider: string, stand: ProviderStand, cause?: unknown): Error {
+function deferralUntil(provider: string, stand: ProviderPermission, cause?: unknown): Error {
   if (stand.how === 'open') return defer({ ...nothing, why: 'wait', provider, message: '' }, cause)
   const { how, ms, code, message } = stand
   return defer({ ...nothing, why: how === 'stopped' ? 'stop' : 'wait', provider, code, message, delayMs: ms }, cause)
 }
 
-const nothing = { code: null, retryAfterMs: null, delayMs: null }
+const nothing = { code: null, retryAfterMs: null, neverStops: null, delayMs: null }

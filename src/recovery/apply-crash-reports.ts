@@ -44,7 +44,7 @@ async function applyToWorker(
     const recovered = await recoverCrashedWorker(db, worker, crashReport, clock.instant())
     removePendingCrashReport(folder, worker)
     for (const queue of new Set(recovered.map(each => each.queue))) wake(queue)
-    await crashed(recovered.filter(each => each.fate === 'crash'))
+    await crashed(recovered.filter(each => each.effect === 'crash'))
     if (recovered.length > 0)
       log.info({ worker, jobs: recovered.length, how: crashReport.how }, 'recovered the jobs of a crashed worker')
   } catch (error) {

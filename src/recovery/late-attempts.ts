@@ -39,8 +39,8 @@ export async function sweepAttempts(db: Db, random: Random, now: () => Date | nu
     for (const each of some) {
       const judged = judgeAttempt(each, each.policy)
       if (judged?.verdict === 'timeout') timedOut.push(outOfTime(each, random))
-      else if (judged?.verdict === 'hung') hung.push(cannotGoOn(each))
-      else if (judged?.verdict === 'stalled') stalled.push(standsStill(each))
+      else if (judged?.verdict === 'hung') hung.push(hungAttempt(each))
+      else if (judged?.verdict === 'stalled') stalled.push(stalledAttempt(each))
       else if (judged?.verdict === 'slow') swept.slow.push(slowOf(each, each.policy.expect!))
     }
     if (timedOut.length > 0) swept.timedOut.push(...(await endAttempts(db, 'timeout', timedOut, now())))
@@ -67,7 +67,7 @@ function outOfTime(late: LateAttempt, random: Random): AttemptToEnd {
 const states = { retry: 'waiting', stall: 'stalled', fail: 'failed' } as const
 
 /** Counts no failure: a handler without progress mostly waits for an outside service. */
-function standsStill(late: LateAttempt): AttemptToEnd {
+function stalledAttempt(late: LateAttempt): AttemptToEnd {
   const { policy } = late
   const message = policy.messages?.stalled ?? `stalled: no progress for ${policy.stallAfter! / 1000} s`
   const cause = fingerprintOf({ type: 'stalled', code: null, message })
@@ -75,7 +75,7 @@ function standsStill(late: LateAttempt): AttemptToEnd {
 }
 
 /** Another job blocks the loop of the worker: counts no failure, and another worker may run the job. */
-function cannotGoOn(late: LateAttempt): AttemptToEnd {
+function hungAttempt(late: LateAttempt): AttemptToEnd {
   const { policy, worker } = late
   const message = `hung: something else has blocked the main loop of worker ${worker} for longer than its timeout of ${policy.timeout / 1000} s`
   const cause = fingerprintOf({ type: 'hung', code: null, message: 'hung: the main loop of its worker was blocked' })

@@ -8,7 +8,7 @@
  */
 
 import type { Db } from '../database/db.ts'
-import { beatEvery, defaultPolicy, watchEvery } from '../jobs/model/policy.ts'
+import { defaultPolicy, heartbeatEvery, watchEvery } from '../jobs/model/policy.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
 import { type Random, systemRandom } from '../lib/random.ts'
@@ -20,7 +20,7 @@ import { type Recovered, recoverOrphans } from './sql/recover-jobs-of-dead-worke
 
 const chunkSize = 500
 /** `apartMs`: a little less than a tick, so that a lone watchdog wins each of its own checks. */
-const rule = { orphanAfterMs: defaultPolicy.orphanAfter, heartbeatMs: beatEvery, apartMs: watchEvery * 0.9 }
+const rule = { orphanAfterMs: defaultPolicy.orphanAfter, heartbeatMs: heartbeatEvery, apartMs: watchEvery * 0.9 }
 /** Without a check for this long the log reports a late watchdog. */
 const lateMs = watchEvery * 3
 
@@ -100,7 +100,7 @@ export class Watchdog {
   async once(): Promise<Tick> {
     const all = await this.tick()
     for (let left = mostChecks; all.suspects && left > 0; left--) {
-      await this.#clock.sleep(beatEvery)
+      await this.#clock.sleep(heartbeatEvery)
       const { dead, recovered, timedOut, stalled, batches, stopped, suspects } = await this.tick()
       all.dead.push(...dead)
       all.recovered.push(...recovered)

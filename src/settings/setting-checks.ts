@@ -4,7 +4,9 @@
  *
  * Invariant: a sentence about a URL or a secret never repeats the given text, because the text may contain a password.
  */
+import { accessSync, constants, statSync } from 'node:fs'
 import { isIP } from 'node:net'
+import { delimiter, join, sep } from 'node:path'
 import type { LocalizedText } from '../errors/errors.ts'
 import { mostProcesses, parseProcesses } from './process-count.ts'
 
@@ -161,6 +163,26 @@ export function hostsAndPorts(given: string): readonly string[] {
     )
   }
   return hosts.map(part => part.toLowerCase())
+}
+
+/** A program of this machine: a path, or a name that is found in the folders of PATH. */
+export function program(given: string): string {
+  const isPath = given.includes('/') || given.includes(sep)
+  const folders = isPath ? [''] : (process.env.PATH ?? '').split(delimiter).filter(folder => folder !== '')
+  if (folders.some(folder => isProgram(folder === '' ? given : join(folder, given)))) return given
+  return refuse(
+    `it is the path of a program that this process can run; ${shown(given)} is none`,
+    `é o caminho de um programa que este processo pode executar; ${shown(given)} não é`,
+  )
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return statSync(path).isFile()
+  } catch {
+    return false
+  }
 }
 
 const shown = (given: string) => JSON.stringify(given.length > 40 ? `${given.slice(0, 40)}…` : given)

@@ -6,7 +6,7 @@
  * secret.
  */
 import { type LocalizedText, RetomaError } from '../errors/errors.ts'
-import { hostsAndPorts, oneOf, Refusal, text, webUrl, wholeNumber } from './setting-checks.ts'
+import { hostsAndPorts, oneOf, program, Refusal, text, webUrl, wholeNumber } from './setting-checks.ts'
 import type { Setting } from './settings-table.ts'
 
 export type { Setting } from './settings-table.ts'
@@ -28,7 +28,7 @@ export const readSystemSettings = <const Table extends Readonly<Record<string, S
   ) as SystemSettings<Table>
 
 /** Each returns the value or throws; the message names the variable. */
-export const settingChecks = { text, webUrl, wholeNumber, oneOf, hostsAndPorts }
+export const settingChecks = { text, webUrl, wholeNumber, oneOf, hostsAndPorts, program }
 
 /**
  * An empty variable counts as absent, because a shell or a compose file unsets variables in this way. Not so if absence would select a

@@ -32,6 +32,8 @@ export interface ProcessKeeperOptions {
   stop: AbortSignal
   /** Another process of this supervisor was ready before: a process that refuses to start is started again. */
   everReady: boolean
+  /** Called after the first claim of each process that the keeper starts. `asksForSecond`: the process needs a second process beside it. */
+  claimed?: (asksForSecond: boolean) => void
 }
 
 /** The end of the last process, which the supervisor repeats. */
@@ -74,11 +76,6 @@ export class ProcessKeeper {
     void this.#options.clock.sleep(leaveAtOnceMs).then(() => child?.send('SIGKILL'))
   }
 
-  /** Resolves true once the running process claims; false if the process ends before, or does not run. */
-  claims(): Promise<boolean> {
-    return this.#child?.claims() ?? Promise.resolve(false)
-  }
-
   /** Stops the process and starts another at once. Resolves true once the other process claims, false if the other process has ended before. */
   async replace(): Promise<boolean> {
     const next = new Promise<SupervisedProcess | undefined>(resolve => {
@@ -118,9 +115,10 @@ export class ProcessKeeper {
   }
 
   #start(): SupervisedProcess {
-    const { program, folder, place, clock, log } = this.#options
+    const { program, folder, place, clock, log, claimed } = this.#options
     const { number, of } = place
-    this.#reportFolder = folder.reportFolder(number)
+    const reportFolder = folder.reportFolder(number)
+    this.#reportFolder = reportFolder
     const env = {
       ...program.env,
       [crashReportFolderVariable]: this.#reportFolder,
@@ -137,6 +135,10 @@ export class ProcessKeeper {
     })
     this.#replaced?.(this.#child)
     this.#replaced = undefined
+    if (claimed !== undefined)
+      void this.#child.claims().then(claims => {
+        if (claims) claimed(hasStatusFile(reportFolder, 'second'))
+      })
     return this.#child
   }
 

@@ -9,10 +9,10 @@ import { join } from 'node:path'
 
 /**
  * `ready`: the worker row exists. `claims`: the first claim was answered. `asked`: the process has received a stop signal. `database`: the process waits for the database or for a
- * migration, which may take time. `memory`: the process ends itself because of its memory limit, without a known job. `hung`: the process
+ * migration, which may take time. `second`: the process asks for a second process, which starts after the first claim. `memory`: the process ends itself because of its memory limit, without a known job. `hung`: the process
  * ends itself because the loop is blocked past all deadlines, without a known job.
  */
-export type StatusFile = 'ready' | 'claims' | 'asked' | 'database' | 'memory' | 'hung'
+export type StatusFile = 'ready' | 'claims' | 'asked' | 'database' | 'second' | 'memory' | 'hung'
 
 export function writeStatusFile(folder: string | undefined, what: StatusFile): void {
   if (folder === undefined) return

@@ -9,6 +9,7 @@ import {
   supervisorVariable,
   terminalVariable,
 } from '../lib/process/supervisor-variables.ts'
+import { hasStatusFile, writeStatusFile } from './status-files.ts'
 
 export interface ProcessPlace {
   number: number
@@ -32,6 +33,18 @@ export class Supervision {
   get place(): ProcessPlace {
     const [number = 1, of = 1] = ours(processNumberVariable)?.split('/').map(Number) ?? []
     return { number, of }
+  }
+
+  /**
+   * Makes this process, the only process of its supervisor, the first of two: the supervisor starts the second process after the first
+   * claim of this process. Returns false if there is no supervisor.
+   */
+  askForSecondProcess(): boolean {
+    const folder = this.reportFolder
+    writeStatusFile(folder, 'second')
+    if (folder === undefined || !hasStatusFile(folder, 'second')) return false
+    process.env[processNumberVariable] = '1/2'
+    return true
   }
 
   /** True if stderr of the supervisor is a terminal. */

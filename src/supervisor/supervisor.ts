@@ -78,39 +78,30 @@ export async function supervise({ program, processes = 1, folder, clock, log }: 
     tick: async () => void folder.touch(),
     failed: () => {},
   })
-  const start = (number: number): Promise<Ending> => {
-    const place = { number, of: processes }
-    const keeper = new ProcessKeeper({ program, folder, place, clock, log, stop, everReady: number > 1 })
+  const others: Promise<Ending>[] = []
+  /**
+   * Starts the other processes once the first process claims. The first process creates the schema and starts the embedded PostgreSQL, and
+   * a config that cannot be loaded is reported once. Only the first process knows whether its config needs a second process.
+   */
+  const startOthers = (asksForSecond: boolean): void => {
+    const count = asksForSecond ? Math.max(processes, 2) : processes
+    while (!stop.aborted && running.length < count) others.push(start(running.length + 1, count))
+  }
+  const start = (number: number, of: number): Promise<Ending> => {
+    const place = { number, of }
+    const claimed = number === 1 ? { claimed: startOthers } : {}
+    const keeper = new ProcessKeeper({ program, folder, place, clock, log, stop, everReady: number > 1, ...claimed })
     running.push(keeper)
     return keeper.run()
   }
   try {
-    const first = start(1)
-    const others = processes === 1 ? [] : await startOthers(first)
-    return worst(await Promise.all([first, ...others]))
+    const first = await start(1, processes)
+    return worst([first, ...(await Promise.all(others))])
   } finally {
     void fresh.stop()
     folder.remove()
   }
-
-  /**
-   * Starts the other processes once the first process claims. The first process creates the schema and starts the embedded PostgreSQL, and
-   * a config that cannot be loaded is reported once.
-   */
-  async function startOthers(first: Promise<Ending>): Promise<Promise<Ending>[]> {
-    let over = false
-    const ended = () => {
-      over = true
-    }
-    first.then(ended, ended)
-    while (!over && !stop.aborted && !(await running[0]!.claims())) await clock.sleep(restartCheckMs, stop)
-    if (over || stop.aborted) return []
-    return Array.from({ length: processes - 1 }, (_, index) => start(index + 2))
-  }
 }
-
-/** The first process has died before its first claim, and starts again. */
-const restartCheckMs = 100
 
 /** The end that says most: a signal, else the highest exit code. */
 function worst(ends: readonly Ending[]): Ending {

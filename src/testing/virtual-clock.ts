@@ -88,13 +88,13 @@ export class VirtualClock implements Clock {
 
   /** Waits until nothing is under way; or until something hangs, perhaps because the test wants a hang. */
   async #quiet(): Promise<void> {
-    const patience = new AbortController()
-    const tooLate = systemClock.sleep(longestAnswerMs, patience.signal)
+    const waitLimit = new AbortController()
+    const tooLate = systemClock.sleep(longestAnswerMs, waitLimit.signal)
     do {
       await Promise.race([Promise.allSettled(this.#underWay), tooLate.then(() => this.#underWay.clear())])
       await new Promise(resolve => setImmediate(resolve))
     } while (this.#underWay.size > 0)
-    patience.abort()
+    waitLimit.abort()
   }
 
   /** The number of sleepers on this clock; a test that expects 0 finds leaks. */

@@ -19,7 +19,7 @@ export interface AbandonedHandlersOptions {
 export class AbandonedHandlers {
   readonly #options: AbandonedHandlersOptions
   #abandoned = 0
-  #isWorn = false
+  #isRestartAsked = false
   #out: () => void = () => {}
   /** Resolves when the worker has stopped because of abandoned handlers. */
   readonly out = new Promise<void>(resolve => {
@@ -40,8 +40,8 @@ export class AbandonedHandlers {
     this.#abandoned += more
     if (more === 1)
       log.warn({ worker: worker.id, abandoned: this.#abandoned }, 'a handler that does not end was abandoned')
-    if (this.#isWorn || this.#abandoned * 2 < slots) return
-    this.#isWorn = true
+    if (this.#isRestartAsked || this.#abandoned * 2 < slots) return
+    this.#isRestartAsked = true
     const facts = { worker: worker.id, abandoned: this.#abandoned, slots }
     if (supervision.reportFolder === undefined) {
       log.error(facts, 'abandoned handlers fill half of the slots or more: restart this process')

@@ -187,18 +187,18 @@ export class AttemptRunner implements AttemptHost {
     else slot.handlerEnded(claimed, took, rest)
   }
 
-  #write({ id, attempt, kind }: ClaimedJob, outcome: AttemptEnd): Promise<WriteResult> | 'lease_lost' {
+  #write({ id, attempt, kind, batch_id: batch }: ClaimedJob, outcome: AttemptEnd): Promise<WriteResult> | 'lease_lost' {
     if (outcome.state === 'lost') return 'lease_lost'
-    if (outcome.state === 'deferred') return this.#defer({ id, attempt }, kind, outcome)
+    if (outcome.state === 'deferred') return this.#defer({ id, attempt }, { job: id, kind, batch }, outcome)
     return this.#options.outcomeWriter.settle({ id, attempt, outcome })
   }
 
   async #defer(
     held: HeldAttempt,
-    kind: string,
+    asker: ProviderAsker,
     outcome: Extract<Outcome, { state: 'deferred' }>,
   ): Promise<WriteResult> {
-    if (outcome.trouble) await this.#recordProvider({ job: held.id, kind }, outcome.trouble)
+    if (outcome.trouble) await this.#recordProvider(asker, outcome.trouble)
     if (outcome.pause !== null) return this.#pause(held, outcome, outcome.pause)
     return this.#options.outcomeWriter.settle({ ...held, outcome })
   }

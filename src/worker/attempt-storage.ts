@@ -1,4 +1,4 @@
-/** Stores the checkpoints, progress and warnings of attempts through the outcome writer, and reads checkpoints, files and provider states. */
+/** Stores the checkpoints, progress, costs and warnings of attempts through the outcome writer, and reads checkpoints, files and provider states. */
 
 import type { ClaimedJob } from '../claiming/sql/claim.ts'
 import type { Db } from '../database/db.ts'
@@ -9,6 +9,7 @@ import { RetomaError } from '../errors/errors.ts'
 import { warnOfAttempt } from '../events/sql/write-events.ts'
 import type { AttemptStorages } from '../execution/attempt.ts'
 import type { AttemptStorage } from '../execution/model/attempt-storage-calls.ts'
+import type { WriteResult } from '../execution/model/write-result.ts'
 import { loadCheckpoints } from '../execution/sql/checkpoint.ts'
 import { runStepTransaction } from '../execution/step-transaction.ts'
 import type { LocalFileCopies } from '../files/local-file-copies.ts'
@@ -38,19 +39,28 @@ function storageOf(
   { db, worker, outcomeWriter, clock, fileCopies, events }: StorageParts,
   of: { readonly claimed: ClaimedJob; readonly signal: AbortSignal },
 ): AttemptStorage {
-  const { id, attempt, kind } = of.claimed
+  const { id, attempt, kind, batch_id: batch } = of.claimed
 
   const patiently = <T>(ask: () => Promise<T>, isAnswer = isFaultOfRow): Promise<T> =>
     retryWhileAway(ask, { clock, signal: of.signal, isAnswer })
+
+  let costCalls = 0
+  let lastCost: Promise<WriteResult> | undefined
+
+  /** Waits for the cost before: a flush has one cost of a job at most, and so takes the costs of many jobs. */
+  async function addCost(currency: string, amount: string, before: Promise<WriteResult> | undefined) {
+    await before
+    return outcomeWriter.cost({ id, attempt, call: ++costCalls, currency, amount })
+  }
 
   const storage: AttemptStorage = {
     // A first attempt has no earlier checkpoints.
     load: async () => (attempt === 1 ? new Map() : patiently(() => loadCheckpoints(db, id))),
     async provider(name, word) {
-      const record = () => recordProviderWord(db, name, { job: id, kind }, word, clock.instant())
+      const record = () => recordProviderWord(db, name, { job: id, kind, batch }, word, clock.instant())
       // The handler's result must not wait for the report of an answer.
-      const { goesOn, ...stand } = await (word.how === 'answered' ? record() : patiently(record))
-      if (goesOn) await events.providerAnswered()
+      const { stopEnded, ...stand } = await (word.how === 'answered' ? record() : patiently(record))
+      if (stopEnded) await events.providerAnswered()
       return stand
     },
     file: async file => (await patiently(() => findFile(db, file))) ?? null,
@@ -71,6 +81,10 @@ function storageOf(
     warn: (what, facts) => warnOfAttempt(db, { id, attempt, worker }, what, facts, clock.instant()),
     note: ({ checkpoint = null, checkpointData = null, progress = null }) =>
       outcomeWriter.note({ id, attempt, checkpoint, checkpointData, progress }),
+    cost(currency, amount) {
+      lastCost = addCost(currency, amount, lastCost)
+      return lastCost
+    },
   }
   return storage
 }

@@ -49,6 +49,12 @@ interface Want {
   want: number
 }
 
+/** The answer of `untilEmpty`. */
+export interface IdleQueues {
+  /** Milliseconds until a rate allows the start of a ready job; undefined: no ready job waits for a rate. */
+  rateMs: number | undefined
+}
+
 /** The bound of outcomes under way. Beyond this bound no attempt starts, so that work stops while the database is unreachable. */
 const mostUnsettled = 1000
 /**
@@ -63,7 +69,7 @@ export class ClaimLoop implements HandlerSlot {
   readonly #options: ClaimLoopOptions
   readonly #slots: Slots[]
   readonly #claimer: Claimer
-  readonly #gatedClaimer: LimitedClaimer
+  readonly #limitedClaimer: LimitedClaimer
   readonly #lookahead: Lookahead
   readonly #suspects: SuspectJobs
   /** The incarnation that claims; set by `claimFor`. */
@@ -79,7 +85,7 @@ export class ClaimLoop implements HandlerSlot {
   #askedAt: number | undefined
   #givingBack = false
   /** Pending calls of `untilEmpty`. */
-  #emptied: (() => void)[] = []
+  #emptied: ((idle: IdleQueues) => void)[] = []
   #claimed: () => void = () => {}
   /** Resolves after the first claim round without an error. */
   readonly firstClaim = new Promise<void>(resolve => {
@@ -96,7 +102,7 @@ export class ClaimLoop implements HandlerSlot {
     this.#slots = Object.entries(queues).map(([queue, size]) => new Slots(queue, size))
     const overrides = new BatchOverrideCache(db)
     this.#claimer = new Claimer(db, clock, takes, overrides)
-    this.#gatedClaimer = new LimitedClaimer(db, clock, takes, overrides)
+    this.#limitedClaimer = new LimitedClaimer(db, clock, takes, overrides)
     this.#lookahead = new Lookahead(db, clock, this.queues, pollMs)
   }
 
@@ -204,8 +210,8 @@ export class ClaimLoop implements HandlerSlot {
     this.#askIfEmpty()
   }
 
-  /** Resolves after a claim round, begun after this call, that found no ready job while no attempt ran. */
-  untilEmpty(): Promise<void> {
+  /** Resolves after a claim round, begun after this call, that could start no job while no attempt ran. */
+  untilEmpty(): Promise<IdleQueues> {
     return new Promise(resolve => {
       this.#emptied.push(resolve)
       this.#loop?.wake()
@@ -241,7 +247,10 @@ export class ClaimLoop implements HandlerSlot {
     const asked = this.#isIdle && this.#slots.every(slots => this.#want(slots) > 0) ? this.#emptied.length : 0
     const claimed = await this.#claim()
     this.#askedAt = this.#now()
-    if (claimed === 0 && this.#isIdle) for (const resolve of this.#emptied.splice(0, asked)) resolve()
+    if (asked > 0 && claimed === 0 && this.#isIdle) {
+      const rateMs = await this.#rateMs()
+      for (const resolve of this.#emptied.splice(0, asked)) resolve({ rateMs })
+    }
     this.#claimed()
     if (this.#isWorthAsking()) return 0
     if (this.#suspects.holds || this.#slots.every(slots => slots.free <= 0)) {
@@ -252,12 +261,21 @@ export class ClaimLoop implements HandlerSlot {
     return Math.max(Math.min(this.#lookahead.dueAt, this.#claimer.sweepAt) - this.#now(), 1)
   }
 
+  /** Milliseconds until a rate allows the start of a ready job; undefined: no ready job waits for a rate. A rate may be used up without any further job. */
+  async #rateMs(): Promise<number | undefined> {
+    const waits: number[] = []
+    for (const { queue, rateMs } of this.#slots)
+      if (rateMs < Number.POSITIVE_INFINITY && (await this.#limitedClaimer.hasReady(queue))) waits.push(rateMs)
+    return waits.length === 0 ? undefined : Math.min(...waits)
+  }
+
   async #lookAhead(): Promise<void> {
-    const { limited, counted, anew } = await this.#lookahead.run()
+    const { limited, counted, keyed, anew } = await this.#lookahead.run()
     for (const queue of anew) this.#claimer.forget(queue)
     for (const slots of this.#slots) {
       slots.limited = limited.includes(slots.queue)
       slots.counted = counted.includes(slots.queue)
+      slots.keyed = keyed.includes(slots.queue)
     }
   }
 
@@ -268,7 +286,10 @@ export class ClaimLoop implements HandlerSlot {
     for (const { slots, want } of all) if (want <= 0) slots.more = true
     if (wants.length === 0 || this.#isClosed) return 0
     // `more` is set again by the answer. Until then, this claim is no reason for another claim.
-    for (const { slots } of wants) slots.more = false
+    for (const { slots } of wants) {
+      slots.more = false
+      slots.rateMs = Number.POSITIVE_INFINITY
+    }
     const incarnation = this.#incarnation
     const taken = new Map<string, number>()
     const late: ClaimedJob[] = []
@@ -313,7 +334,9 @@ export class ClaimLoop implements HandlerSlot {
     if (open.length > 0) took(await this.#claimer.claim(worker, open))
     for (const { slots, queue, want } of wants) {
       if (!slots.limited || this.#isClosed) continue
-      this.#lookahead.dueIn(await this.#gatedClaimer.claim(worker, queue, want, took))
+      const { nextMs, rateMs } = await this.#limitedClaimer.claim(worker, { queue, want, keyed: slots.keyed }, took)
+      slots.rateMs = rateMs
+      this.#lookahead.dueIn(nextMs)
     }
   }
 

@@ -45,7 +45,8 @@ export async function shutDown(options: ShutdownOptions): Promise<void> {
   // Abort the handlers at once, while a claim may still be under way.
   const all = Promise.all([claimLoop.close(), ...Array.from(incarnations, incarnation => incarnation.stop())])
   const ended = all.then(() => metricsFlusher.last()).then(() => heartbeat.stop())
-  if ((await Promise.race([ended, late])) === 'late') {
+  const isLate = (await Promise.race([ended, late])) === 'late'
+  if (isLate) {
     for (const incarnation of incarnations) incarnation.giveUp()
     void heartbeat.stop()
     log.warn({ worker: worker.id }, 'the database does not answer; the watchdog recovers the leases of this worker')
@@ -53,7 +54,8 @@ export async function shutDown(options: ShutdownOptions): Promise<void> {
   over.abort()
   await Promise.all([options.isolatedCalls.close(), options.childPool.close()])
   await options.fileCopies.close()
-  await leaveWorker(db, worker.id, leaveMs, clock.instant()).catch(error =>
+  const claims = isLate ? 'claims in doubt' : 'claims answered'
+  await leaveWorker(db, worker.id, leaveMs, clock.instant(), claims).catch(error =>
     log.debug({ err: error }, 'cannot write the end of a worker; the watchdog declares the worker dead'),
   )
   log.info({ worker: worker.id }, 'worker stopped')

@@ -141,7 +141,7 @@ export class WorkerIncarnation {
    * Aborts isolated attempts: this worker cannot write heartbeats and will be declared dead. A handler in a child must not run beside the
    * next attempt elsewhere.
    */
-  cannotBeat(): void {
+  heartbeatsFailed(): void {
     for (const attempt of this.leases) {
       if (!attempt.isAway) continue
       attempt.abort(new RetomaError('worker_stopping', { job: attempt.claimed.id }), false)

@@ -72,10 +72,12 @@ export class JobLogWriter implements AttemptLogs {
       return stored.writing
     }
     const { id, attempt, count, text: lines } = log
-    stored.writing = this.#outcomeWriter.log({ id, attempt, count, lines }).then(() => {
+    // Lines of a write that failed are dropped, too: an outcome never fails because of lines.
+    const done = () => {
       stored.count = count
       stored.writing = undefined
-    })
+    }
+    stored.writing = this.#outcomeWriter.log({ id, attempt, count, lines }).then(done, done)
     return stored.writing
   }
 }

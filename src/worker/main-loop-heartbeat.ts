@@ -13,7 +13,7 @@ import { installCurrentJobHook, type RunningJob } from '../heartbeat/current-job
 import { HeartbeatThread } from '../heartbeat/heartbeat-thread.ts'
 import { ProcessPauses } from '../heartbeat/process-pauses.ts'
 import { setFree, slot, turnMs } from '../heartbeat/shared-state.ts'
-import { beatEvery } from '../jobs/model/policy.ts'
+import { heartbeatEvery } from '../jobs/model/policy.ts'
 import { type Clock, sharedElapsed } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
 import { type Loop, loop } from '../lib/loop.ts'
@@ -59,7 +59,7 @@ export interface MonitoredWorker {
   startOver(dead: WorkerIncarnation): Promise<void>
 }
 
-const deadlineMs = beatEvery - 500
+const deadlineMs = heartbeatEvery - 500
 /** From this delay on the loop was blocked, and other attempts are not charged for the time. */
 const blockedMs = 500
 /** From this delay on the cause is worth finding. */
@@ -98,7 +98,7 @@ export class MainLoopHeartbeat {
       log.warn({ err: error }, 'the heartbeat failed; trying again')
       this.#silent()
     }
-    this.#loop = loop({ clock, every: beatEvery, tick: () => this.#tick(), failed })
+    this.#loop = loop({ clock, every: heartbeatEvery, tick: () => this.#tick(), failed })
   }
 
   /** Runs the next tick soon. */
@@ -157,7 +157,8 @@ export class MainLoopHeartbeat {
     const { thread: settings, clock } = this.#options
     if (settings === undefined) return
     const byThread = this.#heartbeatThread!.sharedState[slot.heartbeatAt]! - this.#offset
-    if (clock.elapsed() - Math.max(byThread, this.#heartbeatAt) >= settings.silentMs) this.#incarnation.cannotBeat()
+    if (clock.elapsed() - Math.max(byThread, this.#heartbeatAt) >= settings.silentMs)
+      this.#incarnation.heartbeatsFailed()
   }
 
   /** Records a turn of the loop. Also called before attempts time out, so that attempts delayed by a blocked loop do not. */
@@ -249,7 +250,7 @@ export class MainLoopHeartbeat {
       log.warn({ worker: incarnation.id }, 'the heartbeat thread is silent; the main loop writes the heartbeats')
     this.#standsIn = standsIn
     if (this.#heartbeatThread !== undefined && !standsIn) return true
-    const vitals = {
+    const measurements = {
       memoryBytes: process.memoryUsage.rss(),
       inFlightCount: incarnation.runner.handling,
       abandoned: worker.abandoned,
@@ -259,7 +260,7 @@ export class MainLoopHeartbeat {
     }
     const { alive } = await writeHeartbeat(
       db,
-      { id: incarnation.id, inFlight: [], ...vitals },
+      { id: incarnation.id, inFlight: [], ...measurements },
       deadlineMs,
       clock.instant(),
     )

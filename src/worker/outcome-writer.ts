@@ -12,6 +12,7 @@ import { isFaultOfRow, isTransient, sqlState } from '../database/pg-errors.ts'
 import { isRetomaError } from '../errors/errors.ts'
 import type { WriteResult } from '../execution/model/write-result.ts'
 import { type Checkpoint, noteProgress, type ProgressRow, saveCheckpoints } from '../execution/sql/checkpoint.ts'
+import { addCosts, type CostRow } from '../execution/sql/job-cost.ts'
 import { type JobLogRow, writeJobLogs } from '../execution/sql/job-log-rows.ts'
 import type { Failure } from '../jobs/model/outcome.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -26,6 +27,8 @@ export interface OutcomeWriter {
   /** `rejected`: PostgreSQL does not accept the value. */
   save(checkpoint: Checkpoint): Promise<WriteResult>
   note(note: ProgressRow): Promise<WriteResult>
+  /** Adds a cost. The costs of an attempt are written one at a time, in the order of the calls. */
+  cost(cost: CostRow): Promise<WriteResult>
   /** Stores the log lines of an attempt. Lines that the database refuses are dropped, with `rejected`. */
   log(lines: JobLogRow): Promise<WriteResult>
   /** Pauses the batch of the job if the lease still holds. */
@@ -71,6 +74,16 @@ export function createOutcomeWriter(options: {
     instead: () => undefined,
   })
 
+  const costs = createWriteBatcher<CostRow>({
+    clock,
+    log,
+    what: 'costs of jobs',
+    write: items => addCosts(db, worker, items),
+    weigh: ({ amount }) => amount.length,
+    oneOfJob: true,
+    instead: () => undefined,
+  })
+
   const pauses = createWriteBatcher<ProviderPause>({
     clock,
     log,
@@ -101,7 +114,7 @@ export function createOutcomeWriter(options: {
     instead: () => undefined,
   })
 
-  const all = [settles, checkpoints, notes, pauses, logs]
+  const all = [settles, checkpoints, notes, costs, pauses, logs]
 
   /**
    * Replaces an outcome rejected by PostgreSQL by a failure of this attempt only. If PostgreSQL rejects the failure too, the job ends
@@ -128,6 +141,7 @@ export function createOutcomeWriter(options: {
     settle: settle => settles.add(settle),
     save: checkpoint => checkpoints.add(checkpoint),
     note: note => notes.add(note),
+    cost: cost => costs.add(cost),
     log: lines => logs.add(lines),
     pause: pausing => pauses.add(pausing),
     get writeLagMs() {

@@ -1,6 +1,6 @@
 /**
  * Runs ready jobs until none is left or the time is up, for hosts without a permanent process: a worker with heartbeats begins, works
- * and stops within the call.
+ * and stops within the call. If ready jobs wait for a rate, the call waits too, unless the rate allows the next start after the time.
  *
  * Invariant: after the call no handler of its worker holds a lease. Jobs whose handlers did not end in time are released, and the release
  * counts no attempt. If the host kills the process during the call, the watchdog recovers the jobs as orphans.
@@ -38,7 +38,7 @@ export interface RunUntilEmptyResult {
   deferred: number
   /** Jobs released because the time was up. */
   released: number
-  /** True: no job was ready at the end. False: the time was up first. */
+  /** True: no job was ready at the end. False: the time was up first, or a rate allows the next start only after this time. */
   empty: boolean
 }
 
@@ -65,16 +65,24 @@ export async function runUntilEmpty(
   const { maxMs, ...ofWork } = options
   const { grace: asked = defaultGrace } = options
   const grace = maxMs === undefined ? asked : milliseconds(Math.min(asked, maxMs * mostGrace))
-  const over = new AbortController()
-  const timeUp = maxMs === undefined ? undefined : clock.sleep(maxMs - grace, over.signal).then(() => false)
+  const lastStart = clock.elapsed() + (maxMs === undefined ? Number.POSITIVE_INFINITY : maxMs - grace)
+  // No timer runs before the worker has begun: if `begin` throws, nothing is left behind.
   const worker = await begin({ ...ofWork, grace })
-  const stopped = worker.stopped.then(() => false)
+  const over = new AbortController()
+  const timeUp = maxMs === undefined ? [] : [clock.sleep(lastStart - clock.elapsed(), over.signal)]
+  const ended = Promise.race([worker.stopped, ...timeUp]).then(() => undefined)
   let empty = false
   try {
-    do {
-      empty = await Promise.race([worker.untilEmpty().then(() => true), stopped, ...(timeUp ? [timeUp] : [])])
+    for (;;) {
+      const idle = await Promise.race([worker.untilEmpty(), ended])
+      if (idle === undefined) break
       // A completed batch may have enqueued its `onComplete` job, which is ready, too.
-    } while (empty && (await completion.now()))
+      if (await completion.now()) continue
+      empty = idle.rateMs === undefined
+      if (idle.rateMs === undefined || clock.elapsed() + idle.rateMs >= lastStart) break
+      // The worker continues meanwhile and starts whatever becomes ready.
+      await Promise.race([clock.sleep(idle.rateMs, over.signal), ended])
+    }
   } finally {
     over.abort()
     await worker.stop()

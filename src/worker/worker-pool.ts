@@ -14,7 +14,7 @@ import type { KindRegistry } from '../enqueue/kind-registry.ts'
 import { suggestion } from '../errors/did-you-mean.ts'
 import type { CurrentJobTracker } from '../execution/current-job.ts'
 import type { NestedCallCheck } from '../execution/nested-call-check.ts'
-import { notifyQueue } from '../incidents/incident-check.ts'
+import { notifyQueue } from '../incidents/model/notice.ts'
 import type { Notify } from '../incidents/notice-job.ts'
 import type { IsolationMode } from '../isolation/isolation-mode.ts'
 import type { SettleListeners } from '../jobs/settle-listeners.ts'
@@ -22,6 +22,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/logging/log.ts'
 import { systemRandom } from '../lib/random.ts'
 import { seconds } from '../lib/values/duration.ts'
+import { withDeadline } from '../lib/with-deadline.ts'
 import { recallJobs } from '../providers/sql/clear-provider.ts'
 import type { Supervision } from '../supervisor/supervision.ts'
 import { recordCrashes } from '../supervisor/suspected-job-recorder.ts'
@@ -39,7 +40,7 @@ export interface WorkerHandle extends AsyncDisposable {
    * Resolves when the worker has stopped because too many abandoned handlers still run; another process should replace this
    * process.
    */
-  readonly worn: Promise<void>
+  readonly restartNeeded: Promise<void>
   /** Stops claims, waits for running handlers for the stop grace, and releases the rest. */
   stop(): Promise<void>
 }
@@ -49,6 +50,8 @@ const pollMs = 5000
 /** Notices that are posted at the same time. */
 const notices = 10
 const deliverMs = 12_000
+/** A call waits this long for the end of its listener. */
+const disconnectMs = 1000
 
 export interface WorkerPoolOptions {
   db: Db
@@ -79,6 +82,10 @@ export class WorkerPool implements WorkerEvents {
   readonly #given: WorkerPoolOptions
   readonly #workers = new Set<Worker>()
   #listener: WakeListener | undefined
+  /** The callers of `runUntilEmpty`, and the pool itself once this process listens until stop(). */
+  readonly #listening = new Set<object>()
+  /** Listeners that end. */
+  readonly #ending = new Set<Promise<void>>()
   #stopRecording: (() => void) | undefined
 
   constructor(given: WorkerPoolOptions) {
@@ -99,7 +106,7 @@ export class WorkerPool implements WorkerEvents {
       get id() {
         return worker.id
       },
-      worn: worker.restartNeeded,
+      restartNeeded: worker.restartNeeded,
       stop,
       [Symbol.asyncDispose]: stop,
     }
@@ -138,9 +145,19 @@ export class WorkerPool implements WorkerEvents {
     return worker
   }
 
-  /** Runs ready jobs until none is left or the time is up. Receives no hints of other processes: the next call finds their jobs. */
-  runUntilEmpty(options: RunUntilEmptyOptions): Promise<RunUntilEmptyResult> {
-    return runUntilEmpty({ ...this.#given, begin: ofWork => this.begin(ofWork, 'loops') }, options)
+  /** Runs ready jobs until none is left or the time is up. Receives the hints of other processes meanwhile, so that a cancel aborts a handler. */
+  async runUntilEmpty(options: RunUntilEmptyOptions): Promise<RunUntilEmptyResult> {
+    const user = {}
+    const begin = async (ofWork: WorkOptions) => {
+      const worker = await this.begin(ofWork, 'loops')
+      this.listen(user)
+      return worker
+    }
+    try {
+      return await runUntilEmpty({ ...this.#given, begin }, options)
+    } finally {
+      await this.#stopListening(user)
+    }
   }
 
   /** Warns at start: an idle worker without any kind to run looks the same as a worker that waits for jobs. */
@@ -162,20 +179,33 @@ export class WorkerPool implements WorkerEvents {
     }
   }
 
-  /** Starts to receive the hints of other processes. */
-  listen(): void {
+  /** Receives the hints of other processes while at least one user listens. Without a `user`: until stop(). */
+  listen(user: object = this): void {
+    this.#listening.add(user)
     this.#listener ??= listen({
       ...this.#given,
       woken: (queue, delayMs, held) => {
         // A wake without a queue also follows each connect, because any hint may have been missed.
         if (queue === undefined) this.#given.credentials.recheck()
         if (held === doors) return
+        if (queue === undefined)
+          for (const worker of this.#workers) for (const each of worker.queues) worker.claimsUnblocked(each)
         if (queue !== undefined && held === anew) this.claimsUnblocked(queue)
         else if (queue !== undefined && held === leaseEnds) this.leasesEnded(queue)
         else if (queue !== undefined && held !== undefined) this.returnUnstarted(queue, held)
         else this.#wake(queue, delayMs)
       },
     })
+  }
+
+  async #stopListening(user: object): Promise<void> {
+    if (!this.#listening.delete(user) || this.#listening.size > 0) return
+    const ended = this.#listener!.stop()
+    this.#listener = undefined
+    this.#ending.add(ended)
+    void ended.finally(() => this.#ending.delete(ended))
+    // A connection under way may take seconds; its end is no part of the call.
+    await withDeadline(ended, disconnectMs, () => new Error('the listener still connects')).catch(() => {})
   }
 
   /** Wakes workers of `queue`, or all workers, now or after `delayMs`. Answers whether a slot is free. */
@@ -284,7 +314,7 @@ export class WorkerPool implements WorkerEvents {
 
   async stop(): Promise<void> {
     const workers = Array.from(this.#workers, worker => worker.stop())
-    await Promise.all([...workers, this.#listener?.stop()])
+    await Promise.all([...workers, this.#listener?.stop(), ...this.#ending])
     this.#stopRecording?.()
   }
 }

@@ -27,7 +27,7 @@ import type { Supervision } from '../supervisor/supervision.ts'
 import { AbandonedHandlers } from './abandoned-handlers.ts'
 import { noAttempts } from './attempt-metrics.ts'
 import { ChildWaiters } from './child-waiters.ts'
-import { ClaimLoop } from './claim-loop.ts'
+import { ClaimLoop, type IdleQueues } from './claim-loop.ts'
 import { shutDown } from './graceful-shutdown.ts'
 import { HistoryCounter } from './history-counter.ts'
 import { WorkerIncarnation } from './incarnation.ts'
@@ -196,8 +196,8 @@ export class Worker implements MonitoredWorker {
     this.#heartbeat.start()
   }
 
-  /** Resolves once no job is ready and no attempt runs. */
-  untilEmpty(): Promise<void> {
+  /** Resolves once no job can start and no attempt runs. */
+  untilEmpty(): Promise<IdleQueues> {
     return this.#claimLoop.untilEmpty()
   }
 

@@ -47,14 +47,14 @@ export const batchTransitions: readonly BatchTransition[] = [
     from: ['waiting', 'running', 'stalled'],
     to: 'succeeded',
     by: 'engine',
-    when: 'every job of the batch is final and none failed; the onComplete job is enqueued',
+    when: 'every job of the batch is final, and each succeeded or was skipped; the onComplete job is enqueued',
   },
   {
     name: 'finish',
     from: ['waiting', 'running', 'stalled'],
     to: 'completed_with_failures',
     by: 'engine',
-    when: 'every job of the batch is final and at least one failed; the onComplete job is enqueued',
+    when: 'every job of the batch is final, and at least one failed or was cancelled by itself; the onComplete job is enqueued',
   },
   {
     name: 'stop',
@@ -127,7 +127,7 @@ export const batchTransitions: readonly BatchTransition[] = [
     from: ['completed_with_failures'],
     to: 'succeeded',
     by: 'engine',
-    when: 'a person skipped the last failed item',
+    when: 'a person skipped the last failed item, and no item is cancelled',
   },
   { name: 'cancel', from: ['cancelled'], to: 'the same', by: 'person', when: 'the batch is cancelled' },
 ]

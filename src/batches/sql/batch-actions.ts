@@ -33,7 +33,7 @@ const pause = {
       update retoma.provider p set probe_job = null from home h where p.name = any (array[h.provider]) and p.probe_job is not null
     ), changed as (
       update retoma.batch b
-      set state = 'paused', claims_blocked = true, reason = jsonb_build_object('code', 'person'), throughput_at = '{}', throughput_done = '{}',
+      set state = 'paused', claims_blocked = true, stopped_at = ${now}, reason = jsonb_build_object('code', 'person'), throughput_at = '{}', throughput_done = '{}',
         stall_clock_started_at = 'infinity'
       from home h
       where b.id = any (array[h.id])
@@ -53,22 +53,24 @@ export const unblockClaims = `
     update retoma.queue q set unblock_seq = q.unblock_seq + 1 from changed p where q.name = any (array[p.queue])
   )`
 
-// A person who resumes a batch has fixed the cause of the pause. The provider of the pause is cleared at once, and so is every provider
-// of the kind that has stopped since, because the jobs would meet this stop first.
+// A person who resumes a batch has fixed the cause of the pause. The provider of the pause is cleared at once, and so is the provider that
+// deferred an item last and has stopped since, because the jobs would meet this stop first. If no provider has deferred an item yet, every
+// stopped provider of the kind is cleared.
 const resumePaused = {
   name: 'batch_resume_paused',
   text: `
     with home as materialized (
-      select id, kind, reason ->> 'provider' as provider from retoma.batch where id = $1 and state = 'paused' for update
+      select id, kind, deferred_by, reason ->> 'provider' as provider from retoma.batch where id = $1 and state = 'paused' for update
     ), met as materialized (
-      select p.name from home h join retoma.provider p on p.name = h.provider or p.stopped_at is not null and h.kind = any (p.kinds)
+      select p.name from home h join retoma.provider p on p.name = h.provider
+          or p.stopped_at is not null and case when h.deferred_by is null then h.kind = any (p.kinds) else p.name = h.deferred_by end
       order by p.name
       for update of p
     ), asked as (
       update retoma.provider set ${clearedProvider(now)} where name = any (array(select name from met))
     ), changed as (
       update retoma.batch b
-      set state = ${resumedState}, claims_blocked = false, reason = null
+      set state = ${resumedState}, claims_blocked = false, resumed_at = ${now}, reason = null, deferred_by = null
       from home h
       where b.id = any (array[h.id])
       returning b.id, b.queue, 'paused' as was, b.state
@@ -82,7 +84,7 @@ const resumeStalled = {
   text: `
     with changed as (
       update retoma.batch
-      set state = ${resumedState}, claims_blocked = false, reason = null, resumes = resumes + 1, throughput_at = '{}', throughput_done = '{}'
+      set state = ${resumedState}, claims_blocked = false, resumed_at = ${now}, reason = null, deferred_by = null, resumes = resumes + 1, throughput_at = '{}', throughput_done = '{}'
       where id = $1 and state = 'stalled'
       returning id, queue, 'stalled' as was, state
     ), ${unblockClaims}, ${noteBatchActions('resume', 'changed', now, '$3::text')}, before as materialized (
@@ -100,6 +102,8 @@ const resumeStalled = {
     select id from changed`,
 }
 
+// The running jobs change with the batch, so that their handlers do not wait for the cascade. A job that a claim under way starts after this
+// snapshot changes with the cascade.
 const cancel = {
   name: 'batch_cancel',
   text: `
@@ -111,7 +115,18 @@ const cancel = {
       from home h
       where b.id = any (array[h.id])
       returning b.id, h.state as was, b.state
-    ), ${noteBatchActions('cancel', 'changed', now, '$3::text')}
+    ), ${noteBatchActions('cancel', 'changed', now, '$3::text')}, before as materialized (
+      select id from retoma.job
+      where state = 'running' and batch_id = (select id from home)
+      order by id + 0
+      for update
+    ), moved as (
+      update retoma.job j
+      set state = 'cancelled', last_worker = j.worker_id, worker_id = null, finished_at = ${now}, unique_until = nullif(j.unique_until, 'final')
+      where j.id = any (array(select id from before))
+      returning j.batch_id, 'running' as was, j.state, j.queue, j.limited, j.limit_key
+    ), ${releaseLimits('moved', now)},
+    ${countMoves('moved')}
     select id from changed`,
 }
 
@@ -219,6 +234,7 @@ const stall = {
       update retoma.batch b
       set state = case when h.over then 'failed' else 'stalled' end,
         claims_blocked = true,
+        stopped_at = ${now},
         finished_at = case when h.over then ${now} end,
         cascade = case when h.over then 'fail' end, cascade_at = ${now}, cascade_chunk = 0,
         throughput_at = '{}', throughput_done = '{}', stall_clock_started_at = 'infinity',
@@ -284,10 +300,10 @@ const rerun = {
       set state = 'waiting', last_worker = j.worker_id, worker_id = null, claim_rank = claim_rank & ~1, run_at = ${now},
         error = jsonb_build_object('type', 'stalled', 'message', $6::text, 'code', null, 'stack', null, 'cause', $7::text)
       where j.id = any (array(select id from before))
-      returning j.id, j.attempt, j.last_worker, j.batch_id, j.ref, 'running' as was, j.state, j.queue, j.limited, j.limit_key, j.error
+      returning j.id, j.attempt, j.last_worker, j.started_at, j.batch_id, j.ref, 'running' as was, j.state, j.queue, j.limited, j.limit_key, j.error
     ), noted as (
-      insert into retoma.failure (job_id, attempt, failure_type, message, worker, at)
-      select id, attempt, 'stalled', $6, last_worker, ${now} from moved
+      insert into retoma.failure (job_id, attempt, failure_type, message, worker, started_at, at)
+      select id, attempt, 'stalled', $6, last_worker, started_at, ${now} from moved
       on conflict do nothing
     ), new_events as (
       insert into retoma.event (at, type, batch_id, data)

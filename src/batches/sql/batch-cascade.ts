@@ -28,6 +28,8 @@ export interface CascadeChunk {
   moved: number
   /** Retry: jobs not retried because another job has the unique key by now. The jobs stay `failed`. */
   conflicts: number
+  /** Queues of the changed jobs that were running. */
+  ran: string[]
   done: boolean
 }
 
@@ -84,12 +86,12 @@ const end = {
         end
       from before b
       where j.id = any (array[b.id])
-      returning j.id, b.state as was, j.state, j.queue, j.limited, j.limit_key, j.batch_id, j.attempt, j.last_worker, j.error
+      returning j.id, b.state as was, j.state, j.queue, j.limited, j.limit_key, j.batch_id, j.attempt, j.last_worker, j.started_at, j.error
     ), ran as (
       select * from moved where was = 'running'
     ), noted as (
-      insert into retoma.failure (job_id, attempt, failure_type, code, message, worker, at)
-      select id, attempt, 'stalled', error ->> 'code', error ->> 'message', last_worker, ${now}
+      insert into retoma.failure (job_id, attempt, failure_type, code, message, worker, started_at, at)
+      select id, attempt, 'stalled', error ->> 'code', error ->> 'message', last_worker, started_at, ${now}
       from ran where state = 'failed'
       on conflict do nothing
     ), ${releaseLimits('ran', now)},
@@ -102,7 +104,9 @@ const end = {
       where b.id = any (array[h.id])
       returning b.cascade
     )
-    select (select count(*)::int from moved) as moved, 0 as conflicts, cascade is null as done from followed`,
+    select (select count(*)::int from moved) as moved, 0 as conflicts, array(select distinct queue from ran) as ran,
+      cascade is null as done
+    from followed`,
 }
 
 // A job that fails again during the cascade is not retried a second time. Checkpoints stay, so paid work is not repeated. If several jobs
@@ -157,7 +161,8 @@ const retry = {
       where b.id = any (array[h.id])
       returning b.id, h.state as was, b.state, b.reason, b.cascade
     ), ${noteBatchStates('followed', now)}
-    select (select count(*)::int from moved) as moved, (select count(*)::int from found where has_conflict) as conflicts, cascade is null as done
+    select (select count(*)::int from moved) as moved, (select count(*)::int from found where has_conflict) as conflicts, '{}'::text[] as ran,
+      cascade is null as done
     from followed`,
 }
 
@@ -190,7 +195,7 @@ const prune = {
       where b.id = any (array[h.id])
       returning b.id, b.cascade_chunk >= b.chunks as done
     )
-    select (select count(*)::int from old) as moved, 0 as conflicts, done from followed`,
+    select (select count(*)::int from old) as moved, 0 as conflicts, '{}'::text[] as ran, done from followed`,
 }
 
 const forget = {
@@ -206,13 +211,15 @@ const forget = {
       update retoma.file set ${doomed} where batch_id = (select id from gone)
     ), streak as (
       delete from retoma.provider where name = (select 'batch ' || id from gone)
+    ), costs as (
+      delete from retoma.batch_cost where batch_id = (select id from gone)
     )
     delete from retoma.batch_count where batch_id = (select id from gone)`,
 }
 
 /** A range of `batch_chunk` has up to 1,000 jobs. A cascade chunk holds the locks for about 10 ms. */
 const chunksPerStatement = 2
-const jobsPerBite = 2000
+const jobsPerStatement = 2000
 
 /** Runs the next chunk of the cascade. Returns undefined if the batch has no cascade. */
 export async function runCascadeChunk(db: Db, id: string, now: Date | null): Promise<CascadeChunk | undefined> {
@@ -222,7 +229,7 @@ export async function runCascadeChunk(db: Db, id: string, now: Date | null): Pro
     case 'fail':
       return (await db.run<CascadeChunk>(end, [id, now, chunksPerStatement, causes.spent, causes.failed]))[0]
     case 'retry':
-      return retryBite(db, id, now)
+      return retryChunk(db, id, now)
     case 'prune': {
       const [chunk] = await db.run<CascadeChunk>(prune, [id, chunksPerStatement])
       if (chunk?.done) await db.run(forget, [id])
@@ -233,10 +240,10 @@ export async function runCascadeChunk(db: Db, id: string, now: Date | null): Pro
   }
 }
 
-async function retryBite(db: Db, id: string, now: Date | null): Promise<CascadeChunk | undefined> {
+async function retryChunk(db: Db, id: string, now: Date | null): Promise<CascadeChunk | undefined> {
   for (let left = 5; ; left--) {
     try {
-      return (await db.run<CascadeChunk>(retry, [id, now, jobsPerBite]))[0]
+      return (await db.run<CascadeChunk>(retry, [id, now, jobsPerStatement]))[0]
     } catch (error) {
       // Another job took the unique key of a job at the same instant. The next try sees the holder.
       if (sqlState(error) !== '23505' || left === 0) throw error

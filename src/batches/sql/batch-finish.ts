@@ -4,7 +4,7 @@
  * both commits can.
  *
  * Invariant: a batch ends once for each time the batch was open, with one `onComplete` job. The counters are read as of the beginning of
- * the statement, the batch row behind the lock. The reopen counter (`epoch`) shows whether a job of the batch waits again since the
+ * the statement, the batch row behind the lock. `reopen_count` shows whether a job of the batch waits again since the
  * snapshot.
  */
 
@@ -52,7 +52,7 @@ const finish = {
         ) b
     ), ended as (
       update retoma.batch b
-      set state = case when h.failed > 0 then 'completed_with_failures' else 'succeeded' end, claims_blocked = false, finished_at = ${now}, completions = b.completions + 1, reason = null, stall_clock_started_at = 'infinity',
+      set state = case when h.failed + h.cancelled > 0 then 'completed_with_failures' else 'succeeded' end, claims_blocked = false, finished_at = ${now}, completions = b.completions + 1, reason = null, stall_clock_started_at = 'infinity',
         complete_job = case when b.policy -> 'onComplete' ->> 'kind' is not null then nextval('retoma.job_id_seq') end
       from locked h
       where b.id = any (array[h.id])
@@ -83,7 +83,7 @@ const succeed = {
   text: `
     with found as materialized (
       select b.id from retoma.batch b cross join lateral (${batchSums('b.id')}) s
-      where b.id = $1 and b.state = 'completed_with_failures' and b.cascade is null and s.failed = 0
+      where b.id = $1 and b.state = 'completed_with_failures' and b.cascade is null and s.failed + s.cancelled = 0
     ), ended as (
       update retoma.batch b
       set state = 'succeeded'
@@ -95,7 +95,7 @@ const succeed = {
 }
 
 /**
- * Makes a `completed_with_failures` batch `succeeded` if no failed job is left. Called after the commit of a skip: of two people who skip
+ * Makes a `completed_with_failures` batch `succeeded` if no failed and no cancelled job is left. Called after the commit of a skip: of two people who skip
  * the last two failed jobs at the same time, the later call finds both skips.
  */
 export const succeedWithoutFailures = async (db: Db, id: string, now: Date | null): Promise<void> => {
@@ -131,7 +131,7 @@ const stop = {
         ) b
     ), stopped as (
       update retoma.batch b
-      set state = 'paused', claims_blocked = true, stop_baseline_failed = h.failed, stop_baseline_finished = h.ended, stall_clock_started_at = 'infinity',
+      set state = 'paused', claims_blocked = true, stopped_at = ${now}, stop_baseline_failed = h.failed, stop_baseline_finished = h.ended, stall_clock_started_at = 'infinity',
         reason = jsonb_build_object('code', 'stop_after', 'failed', h.failed, 'ended', h.ended)
       from locked h
       where b.id = any (array[h.id])

@@ -47,7 +47,7 @@ const move = {
     returning j.id`,
 }
 
-const chunksPerBite = 5
+const chunksPerStatement = 5
 
 /** Returns the number of changed jobs. */
 export async function changePriority(
@@ -59,8 +59,8 @@ export async function changePriority(
 ): Promise<number> {
   const [batch] = await db.run<{ chunks: number }>(set, [id, priority, by ?? null, now])
   let moved = 0
-  for (let n = 0; n < (batch?.chunks ?? 0); n += chunksPerBite) {
-    moved += (await db.run(move, [id, priority, n, chunksPerBite, now])).length
+  for (let n = 0; n < (batch?.chunks ?? 0); n += chunksPerStatement) {
+    moved += (await db.run(move, [id, priority, n, chunksPerStatement, now])).length
   }
   return moved
 }

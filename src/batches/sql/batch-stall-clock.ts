@@ -9,7 +9,7 @@ import type { Db } from '../../database/db.ts'
 import { nowParameter } from '../../database/now-parameter.ts'
 import { defaultPolicy } from '../../jobs/model/policy.ts'
 import { groupLimits } from '../../jobs/sql/group-limits.ts'
-import { inOpenLane, leasedByWorker } from '../../jobs/sql/job-floor.ts'
+import { inLimitedLane, inOpenLane, leasedByWorker } from '../../jobs/sql/job-floor.ts'
 import type { BatchPolicy } from '../model/batch.ts'
 import type { BatchStallFacts } from '../model/batch-stall-verdict.ts'
 import { batchSums } from './batch-counters.ts'
@@ -47,7 +47,8 @@ const groupHasRoom = `(
 // Free slots come first, per queue: while all workers of a queue are busy, the statement checks nothing else for its batches. A worker
 // without a heartbeat thread reports no free slots; its free slots are then all slots minus the running jobs. A queue with a rate limit
 // counts as having no room, because the limit decides whether a job can start; while a worker lives, only running jobs keep the stall
-// clock on. While a provider of the kind waits, no job counts as ready: a started job would only be deferred.
+// clock on. While the provider that deferred an item of the batch last waits, no job of the batch counts as ready: a started job would only
+// be deferred. A wait of another provider of the same kind does not matter.
 const clocks = {
   name: 'batch_stall_clock',
   text: `
@@ -57,7 +58,7 @@ const clocks = {
     ), watch as materialized (
       select case when isfinite(since) then since else ${now} end as since from retoma.periodic_lease where name = 'watchdog'
     ), open as materialized (
-      select b.id, b.kind, b.queue, b.priority, b.policy, b.total, b.chunks, b.stall_clock_started_at, b.created_at
+      select b.id, b.kind, b.queue, b.priority, b.policy, b.total, b.chunks, b.deferred_by, b.stall_clock_started_at, b.created_at
       from unnest((select $2::bigint[])) as g (id)
         cross join lateral (
           select * from retoma.batch
@@ -86,7 +87,7 @@ const clocks = {
     ), batch_facts as (
       select o.*, s.running, s.stalled, o.total - s.ended as left, p.room and not p.paused as room, p.paused, exists (select from live) as anybody,
         (select max(progress_at) from retoma.batch_count c where c.batch_id = o.id) as progress_at,
-        exists (select from retoma.provider v where v.wait_until > ${now} and o.kind = any (v.kinds)) as waits
+        exists (select from retoma.provider v where v.wait_until > ${now} and v.name = o.deferred_by) as waits
       from open o
         join place p on p.queue = o.queue and p.kind = o.kind
         cross join lateral (${batchSums('o.id')}) s
@@ -112,11 +113,13 @@ const clocks = {
             ) j
           where j.batch_id = t.id
         ) or exists (
-          select from (
-            select batch_id, limit_key from retoma.job
-            where queue = t.queue and state = 'waiting' and limited and run_at <= ${now}
-            limit ${depth}
-          ) j
+          select from (values (t.priority * 2), (t.priority * 2 + 1)) as r (claim_rank)
+            cross join lateral (
+              select batch_id, limit_key from retoma.job
+              where ${inLimitedLane('t.queue', 'r.claim_rank::smallint')} and run_at <= ${now}
+              order by run_at
+              limit ${depth}
+            ) j
           where j.batch_id = t.id and ${groupHasRoom}
         )
       end as ready,

@@ -64,6 +64,7 @@ const note = {
       set streak = case when not n.is_full then jsonb_build_object('cause', $3::text, 'answered', n.answered, 'jobs', to_jsonb(n.jobs)) end,
         state = case when not n.is_full then b.state else 'paused' end,
         claims_blocked = b.claims_blocked or n.is_full,
+        stopped_at = case when n.is_full then ${now} else b.stopped_at end,
         stall_clock_started_at = case when not n.is_full then b.stall_clock_started_at else 'infinity' end,
         reason = case when not n.is_full then b.reason else jsonb_build_object('code', 'same_cause', 'provider', ${ownName}, 'cause', $3::text,
           'message', $7::text, 'items', cardinality(n.jobs), 'answered', n.answered, 'job', ($4::bigint[])[1]::text) end

@@ -1,10 +1,12 @@
 /**
  * Reads batches for people and programs. Nothing here writes or locks, and nothing counts the jobs of a batch: finished and running jobs
- * are the sums of the counters, at most 32 rows, and waiting jobs are the rest.
+ * are the sums of the counters, at most 32 rows, and waiting jobs are the rest. The cost is the sum of at most 16 rows per currency.
  */
 
 import type { Db } from '../../database/db.ts'
 import { nowParameter } from '../../database/now-parameter.ts'
+import type { CostAmount } from '../../jobs/model/cost.ts'
+import { costsOf } from '../../jobs/sql/cost-sums.ts'
 import type { BatchPolicy } from '../model/batch.ts'
 import type { BatchState } from '../model/batch-state.ts'
 import { etaOf, rateOf } from '../model/throughput.ts'
@@ -37,6 +39,8 @@ export interface BatchView {
   /** End of the last attempt of an item, and the ref of this item. */
   progressAt: Date | null
   lastRef: string | null
+  /** The costs of all attempts of the items, by currency; empty: none. */
+  cost: CostAmount[]
   resumes: number
   maxResumes: number
   /** Number of list items the submit has received. */
@@ -62,7 +66,8 @@ const columns = `
   b.id::text as id, b.name, b.key, b.kind, b.queue, b.reason, b.priority, b.total, b.items_received as "itemsReceived", b.resumes, b.policy,
   case when b.state = 'running' and p.progress_at is null and s.running = 0 then 'waiting' else b.state end as state,
   s.running, s.stalled, s.succeeded, s.failed, s.skipped, s.cancelled, s.ended,
-  p.progress_at as "progressAt", p.last_ref as "lastRef", b.cascade is not null as following,
+  p.progress_at as "progressAt", p.last_ref as "lastRef",
+  coalesce((select json_agg(c order by c.currency) from (${costsOf('retoma.batch_cost where batch_id = b.id')}) c), '[]') as cost, b.cascade is not null as following,
   b.complete_job::text as "completeJob", b.created_at as "createdAt", b.submitted_at as "submittedAt", b.finished_at as "finishedAt",
   array(select extract(epoch from ${now} - at)::float8 from unnest(b.throughput_at) with ordinality as t (at, n) order by n) as "sampleAges",
   b.throughput_done as "sampleDone"`
@@ -94,7 +99,7 @@ const list = {
     select * from (
       select ${columns}
       from retoma.batch b ${joined}
-      where b.id < $2 and b.cascade is distinct from 'prune' and ($3::text is null or b.name = $3)
+      where b.id < $2 and b.cascade is distinct from 'prune' and ($3::text is null or b.name = $3) and b.kind <> all ($6::text[])
         and ($4::text is null or b.state = case when $4 = 'waiting' then 'running' else $4 end)
       order by b.id desc
     ) v
@@ -107,12 +112,12 @@ const maxId = '9223372036854775807'
 /** Returns the newest batches first. */
 export async function viewBatches(
   db: Db,
-  filter: { name?: string | undefined; state?: BatchState | undefined },
+  filter: { name?: string | undefined; state?: BatchState | undefined; except?: readonly string[] | undefined },
   after: string | undefined,
   limit: number,
   now: Date | null,
 ): Promise<BatchView[]> {
-  const values = [now, after ?? maxId, filter.name ?? null, filter.state ?? null, limit]
+  const values = [now, after ?? maxId, filter.name ?? null, filter.state ?? null, limit, filter.except ?? []]
   return (await db.run<Row>(list, values)).map(toView)
 }
 

@@ -55,7 +55,7 @@ const pause = {
       for update
     ), changed as (
       update retoma.batch b
-      set state = 'paused', claims_blocked = true, reason = o.reason, throughput_at = '{}', throughput_done = '{}', stall_clock_started_at = 'infinity'
+      set state = 'paused', claims_blocked = true, stopped_at = ${now}, reason = o.reason, throughput_at = '{}', throughput_done = '{}', stall_clock_started_at = 'infinity'
       from home h join ours o on o.batch_id = h.id
       where b.id = any (array[h.id])
       returning b.id, h.state as was, b.state, b.reason, b.queue
@@ -90,7 +90,7 @@ const resume = {
       for update skip locked
     ), changed as (
       update retoma.batch b
-      set state = ${resumedState}, claims_blocked = false, reason = null
+      set state = ${resumedState}, claims_blocked = false, resumed_at = ${now}, reason = null
       from home h
       where b.id = any (array[h.id])
       returning b.id, b.queue, 'paused' as was, b.state,

@@ -1,5 +1,5 @@
 /**
- * Claims the jobs of queues with limits or with fair turns. A lane is a priority and a limit key: the group or the batch of the job, or ''.
+ * Claims the jobs of queues with limits or with fair turns (claim-unkeyed.ts is for queues without keys). A lane is a priority and a limit key: the group or the batch of the job, or ''.
  * The statement visits the lanes with waiting jobs, two index probes per lane: the lowest priority number first, and within a priority
  * the keys in turn, from the key where this worker stopped.
  *
@@ -14,7 +14,7 @@ import type { Db } from '../../database/db.ts'
 import { nowParameter } from '../../database/now-parameter.ts'
 import type { ClaimableKinds } from '../../jobs/model/kind-version.ts'
 import { groupLimits } from '../../jobs/sql/group-limits.ts'
-import { countedHits, notedAt } from '../../limits/sql/rate-window-rows.ts'
+import { freesAt, hitsWithStarts, usedHits } from '../../limits/sql/rate-window-rows.ts'
 import { type ClaimedJob, claimedColumns, isClaimable, isTaken, unpackClaimed } from './claim.ts'
 
 /** A position among the lanes of a queue: the first key from `low` on comes next. */
@@ -46,13 +46,13 @@ export interface LimitedClaim {
   allowed: number
   /** Milliseconds until a job is due or a rate limit allows the next start; null if nothing waits for an instant. */
   nextMs: number | null
+  /** Milliseconds until a used-up rate allows the next start, of the queue or of a visited lane with a due job; null if no rate is used up. */
+  rateMs: number | null
 }
 
 const now = nowParameter(4)
-/** Hits that a rate window still counts, and the instant at which the first of these hits expires. */
-const counts = (per: string) => countedHits('g', per, now)
-const used = (per: string) => `(select coalesce(sum(h.n), 0) from ${counts(per)})`
-const frees = (per: string) => `coalesce((select min(h.at) from ${counts(per)}), ${now}) + ${per}`
+const used = (per: string) => usedHits('g', per, now)
+const frees = (per: string) => freesAt('g', per, now)
 const isFull = (of: string) =>
   `(coalesce(g.running >= ${of}.concurrency, false) or case when ${of}.rate is null then false else ${used(`${of}.per`)} >= ${of}.rate end)`
 
@@ -95,6 +95,9 @@ const nextLane = `
   ) way
   limit 1`
 
+// While jobs move to the keys of their groups, a job under its earlier key waits: under this key the limit of its group does not hold.
+const hasItsKey = `((select not moving from rule) or limit_key = coalesce(group_key, ''))`
+
 /** The jobs of the lane `s` that may start now, in order: first the jobs that come back. */
 const startable = (columns: string, lock: string, limit: string) => `
   select found.* from (values (0), (1)) as r (fresh)
@@ -102,25 +105,13 @@ const startable = (columns: string, lock: string, limit: string) => `
       select ${columns} from retoma.job
       where queue = $1 and limit_key = s.key and claim_rank = (s.priority * 2 + r.fresh)::smallint and state = 'waiting' and limited
         and run_at <= ${now} and ${isTaken('$9', '$10')}
-        and ${isClaimable}
+        and ${isClaimable} and ${hasItsKey}
       order by run_at, id
       limit ${limit}
       ${lock}
     ) found`
 
-// The new hits of a limit counter with a rate. The instant is read behind the lock, which the claim may have waited for, and never goes
-// back.
-const hits = `
-  select u.at, sum(u.n)::int as n
-  from (
-    select h.at, h.n from ${counts('l.per')}
-    union all
-    select greatest(${notedAt('t.at', 'l.rate', 'l.per')},
-        (select max(h.at) from ${counts('l.per')})
-      ), s.n
-    from (select s.at) t
-  ) u
-  group by u.at`
+const hits = hitsWithStarts({ counter: 'g', limits: 'l', starts: 's', now })
 
 // A lane takes part if its first job is due, its limit counter is not full, and its batch is not blocked: about as many lanes as jobs are
 // wanted, because the claim locks their limit counters.
@@ -140,7 +131,8 @@ const claim = {
       select (limits ->> 'concurrency')::int as concurrency,
         (limits #>> '{rate,limit}')::int as rate,
         make_interval(secs => (limits #>> '{rate,per}')::float8 / 1000) as per,
-        limits, limits ->> 'fair' = 'batch' as by_batch
+        limits, limits ->> 'fair' = 'batch' as by_batch,
+        keys_changed_at is not null and limit_key_from is not distinct from 'group' and limits ? 'perGroup' as moving
       from retoma.queue
       where name = $1 and limited and not paused
         and exists (select from retoma.worker where id = $3 and dead_at is null)
@@ -296,18 +288,21 @@ const claim = {
         ) as turn,
         (select coalesce(array_agg(distinct key), '{}') from ripe where uncounted) as missing,
         coalesce((select n from allowed), 0)::int as allowed,
-        extract(epoch from least(
-          min(l.due_at),
+        min(l.due_at) as due_at,
+        least(
           (select w.frees from whole w, rule r where w.used + (select count(*) from taken) >= r.rate),
           min((
               select ${frees('l.per')} from retoma.limit_counter g
               where g.queue = $1 and g.group_key = l.key
                 and ${used('l.per')} + coalesce((select s.n from started s where s.key = l.key), 0) >= l.rate
             )) filter (where l.run_at <= ${now} and l.rate is not null and l.key <> '')
-        ) - ${now})::float8 * 1000 as "nextMs"
+        ) as rate_at
       from lane l
     )
-    select w.last, w.turn, w.missing, w.allowed, w."nextMs", t.* from walked w left join taken t on true`,
+    select w.last, w.turn, w.missing, w.allowed,
+      extract(epoch from least(w.due_at, w.rate_at) - ${now})::float8 * 1000 as "nextMs",
+      extract(epoch from w.rate_at - ${now})::float8 * 1000 as "rateMs", t.*
+    from walked w left join taken t on true`,
 }
 
 export interface LimitedClaimRequest extends ClaimableKinds {
@@ -339,7 +334,7 @@ export async function claimLimited(db: Db, given: LimitedClaimRequest, now: Date
     turns.map(turn => turn.left),
     claimShardOf(worker),
   ])
-  const { last, turn, missing, allowed, nextMs } = rows[0]!
+  const { last, turn, missing, allowed, nextMs, rateMs } = rows[0]!
   return {
     claimed: rows.filter(row => row.id !== null).map(unpackClaimed),
     last,
@@ -347,5 +342,35 @@ export async function claimLimited(db: Db, given: LimitedClaimRequest, now: Date
     missing,
     allowed,
     nextMs,
+    rateMs,
   }
+}
+
+// The claim visits no lane while the rate of the queue is used up, so its answer does not say whether a job is ready. `id > 0` selects the
+// index by time.
+const ready = {
+  name: 'claim_limited_ready',
+  text: `
+    select exists (
+      select from generate_series(0, 19) as r (claim_rank)
+        cross join lateral (
+          select from retoma.job
+          where queue = $1 and job.claim_rank = r.claim_rank::smallint and state = 'waiting' and limited and id > 0
+            and run_at <= ${nowParameter(2)} and ${isTaken('$3', '$4')}
+            and ${isClaimable}
+          limit 1
+        ) j
+    ) as ready`,
+}
+
+/** True if a job of the queue is ready for this worker's code, whatever the limits allow. */
+export async function hasReadyLimited(
+  db: Db,
+  queue: string,
+  takes: ClaimableKinds,
+  now: Date | null,
+): Promise<boolean> {
+  const { kinds, versions = '{}' } = takes
+  const [row] = await db.run<{ ready: boolean }>(ready, [queue, now, kinds, versions])
+  return row!.ready
 }

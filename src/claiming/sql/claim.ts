@@ -184,6 +184,10 @@ const ahead = {
         select name from retoma.queue
         where limited and name = any ($1::text[]) and (limits - 'weights')::text ~ '"(concurrency|rate)"'
       ) as counted,
+      array(
+        select name from retoma.queue
+        where limited and name = any ($1::text[]) and (limit_key_from is not null or keys_changed_at is not null)
+      ) as keyed,
       ((coalesce($2::timestamptz, now()) - interval '${lookBackMs} milliseconds') at time zone 'UTC')::text as seen,
       coalesce((select jsonb_object_agg(name, unblock_seq) from retoma.queue where name = any ($1::text[])), '{}') as "unblockSeq"
     from unnest($1::text[]) as q (name), generate_series(0, 19) as r (claim_rank)
@@ -203,6 +207,8 @@ export interface LookaheadResult {
   limited: string[]
   /** The queues among them with a concurrency or a rate. */
   counted: string[]
+  /** The queues among them whose jobs may have limit keys. */
+  keyed: string[]
   /**
    * An instant `lookBackMs` before now, as text. Once a later claim returns fewer jobs than wanted, no job before this instant waits for
    * the worker.

@@ -131,7 +131,7 @@ export function createWakeHints(given: { db: Db; clock: Clock; log: Log; sender:
 }
 
 const answerMs = 10_000
-const goodbyeMs = 1000
+const disconnectMs = 1000
 const late = () => new Error('the database does not answer')
 
 export interface WakeListener {
@@ -182,7 +182,7 @@ export function listen(given: {
       } catch (error) {
         log.debug({ err: error }, 'cannot listen for wake-ups; polling continues')
       } finally {
-        if (client) await withDeadline(client.end(), goodbyeMs, late).catch(() => client?.destroy())
+        if (client) await withDeadline(client.end(), disconnectMs, late).catch(() => client?.destroy())
       }
       if (!ending.signal.aborted) await clock.sleep(pause, ending.signal)
       pause = Math.min(pause * 2, 10_000)

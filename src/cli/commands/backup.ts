@@ -20,12 +20,11 @@ async function backup(context: Context, given: string, { force = false }: { forc
   const { output, folder, settings, log } = context
   await refuseWithoutData(context)
   const { backupDatabase } = await import('../../maintenance/index.ts')
-  const direct = settings.DATABASE_URL === undefined ? undefined : settings.DATABASE_DIRECT_URL
-  const { file, bytes, schema, at, rows } = await withDatabase(context, ({ url }, signal) =>
+  const { file, bytes, schema, at, rows } = await withDatabase(context, ({ place, embedded }, signal) =>
     backupDatabase({
-      databaseUrl: url,
+      ...place,
       schema: settings.RETOMA_SCHEMA,
-      ...(direct ? { databaseDirectUrl: direct } : {}),
+      databaseDirectUrl: embedded ? undefined : settings.DATABASE_DIRECT_URL,
       file: resolve(folder, given),
       force,
       log,

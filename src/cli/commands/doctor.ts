@@ -95,14 +95,14 @@ async function checkAll(context: Context, systems: readonly System[]): Promise<D
 
 async function examineDatabase(
   { settings, log }: Context,
-  { url, embedded }: Database,
+  { place, embedded }: Database,
   systems: readonly System[],
 ): Promise<DoctorReport> {
   const disk = embedded && (await statfs(embedded.folder).catch(() => undefined))
   const direct = embedded ? undefined : settings.DATABASE_DIRECT_URL
   const { examine } = await import('../../maintenance/index.ts')
   return examine({
-    databaseUrl: url,
+    ...place,
     schema: settings.RETOMA_SCHEMA,
     ...(direct ? { databaseDirectUrl: direct } : {}),
     ...(disk ? { freeBytes: disk.bavail * disk.bsize } : {}),
@@ -135,7 +135,8 @@ function lines(checks: readonly Check[], { word, language }: Output): string[] {
 async function writeBundle(context: Context, found: DoctorReport): Promise<string> {
   const now = systemClock.now()
   const name = `retoma-doctor-${now.toISOString().replace(/[-:]/g, '').slice(0, 15)}.json`
-  const text = bundleOf(context, found, now)
+  const connection = await context.connection().catch(() => undefined)
+  const text = bundleOf(context, found, now, connection)
   await writeAtomically(join(context.folder, name), Readable.from([text]), { replace: true })
   return name
 }

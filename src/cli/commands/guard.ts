@@ -9,7 +9,7 @@ import type { Engine, GuardRun } from '../../index.ts'
 import { guardRunWire, guardWire } from '../../json-views.ts'
 import { duration, wholeNumber, wrongUse } from '../arguments.ts'
 import type { Context } from '../command-context.ts'
-import { refuseWithoutData, withDatabase, withEngine } from '../command-database.ts'
+import { isOwnDatabase, refuseWithoutData, withDatabase, withEngine } from '../command-database.ts'
 import { guardLines, runLines } from '../format/guard-lines.ts'
 import { type GuardFlags, guardOf, oneOffFlags } from '../guard-flags.ts'
 import { loadApps } from '../load-apps.ts'
@@ -51,8 +51,8 @@ async function guard(context: Context, name: string | undefined, flags: GuardFla
 async function once(context: Context, guard: Guard, dryRun: boolean): Promise<number> {
   await refuseWithoutData(context)
   const { guardOnce } = await import('../../maintenance/index.ts')
-  const run = await withDatabase(context, ({ url }, signal) =>
-    guardOnce({ databaseUrl: url, schema: context.settings.RETOMA_SCHEMA, guard, dryRun, signal, log: context.log }),
+  const run = await withDatabase(context, ({ place }, signal) =>
+    guardOnce({ ...place, schema: context.settings.RETOMA_SCHEMA, guard, dryRun, signal, log: context.log }),
   )
   printRun(context, run)
   return run.refused.length === 0 ? 0 : 1
@@ -63,7 +63,7 @@ async function configured(context: Context, name: string | undefined, dryRun: bo
   const { jobs, guards } = await loadApps(context)
   if (guards.length === 0 && name === undefined) throw wrongUse(word => word.guards.none)
   // The embedded database belongs to this folder; a shared database is migrated only on request.
-  const migrate = context.settings.DATABASE_URL === undefined
+  const migrate = await isOwnDatabase(context)
   return withEngine(context, { jobs, guards, migrate }, async engine => {
     if (name === undefined) return all(context, engine, guards, dryRun)
     const run = await engine.guards.run(name, { dryRun, ...osUser() })

@@ -21,9 +21,9 @@ async function migrate(context: Context, options: { to?: number; system?: string
   const { output, log } = context
   const loaded = await loadApps(context)
   const { migrateDatabase } = await import('../../maintenance/index.ts')
-  const { from, to, ran, systems } = await withDatabase(context, ({ url }) =>
+  const { from, to, ran, systems } = await withDatabase(context, ({ place }) =>
     migrateDatabase({
-      databaseUrl: url,
+      ...place,
       schema: context.settings.RETOMA_SCHEMA,
       log,
       systems: loaded.systems,

@@ -19,16 +19,15 @@ export function restoreCommand(program: Command, cli: Cli): void {
 
 async function restore(context: Context, given: string, { replace = false }: { replace?: boolean }): Promise<void> {
   const { output, folder, settings, log } = context
-  const direct = settings.DATABASE_URL === undefined ? undefined : settings.DATABASE_DIRECT_URL
   const { checkBackup, restoreDatabase } = await import('../../maintenance/index.ts')
   // Checked first, so that an unusable file does not lead to a new data folder.
   const { systems } = await loadApps(context)
   const backup = await checkBackup(resolve(folder, given), { systems })
-  const { file, from, to, at, rows } = await withDatabase(context, ({ url }, signal) =>
+  const { file, from, to, at, rows } = await withDatabase(context, ({ place, embedded }, signal) =>
     restoreDatabase({
-      databaseUrl: url,
+      ...place,
       schema: settings.RETOMA_SCHEMA,
-      ...(direct ? { databaseDirectUrl: direct } : {}),
+      databaseDirectUrl: embedded ? undefined : settings.DATABASE_DIRECT_URL,
       backup,
       systems,
       replace,

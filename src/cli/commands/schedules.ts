@@ -5,7 +5,7 @@ import { scheduleWire } from '../../json-views.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { formatDuration } from '../../lib/values/duration.ts'
 import type { Context } from '../command-context.ts'
-import { refuseWithoutData, withEngine } from '../command-database.ts'
+import { isOwnDatabase, refuseWithoutData, withEngine } from '../command-database.ts'
 import { relative, when } from '../format/relative-time.ts'
 import { table } from '../format/text-table.ts'
 import { loadApps } from '../load-apps.ts'
@@ -33,7 +33,7 @@ async function run(context: Context, name: string): Promise<void> {
   const { output } = context
   const { jobs, schedules } = await loadApps(context)
   // The embedded database belongs to this folder; a shared database is migrated only on request.
-  const migrate = context.settings.DATABASE_URL === undefined
+  const migrate = await isOwnDatabase(context)
   await withEngine(context, { jobs, schedules, migrate }, async engine => {
     const { id, created } = await engine.schedules.run(name, osUser())
     const { job, options } = schedules.find(each => each.name === name)!

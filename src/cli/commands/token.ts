@@ -6,7 +6,7 @@ import { tokenWire } from '../../json-views.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { role, wholeNumber, wrongUse } from '../arguments.ts'
 import type { Context } from '../command-context.ts'
-import { refuseWithoutData, withEngine } from '../command-database.ts'
+import { isOwnDatabase, refuseWithoutData, withEngine } from '../command-database.ts'
 import { ago } from '../format/relative-time.ts'
 import { table } from '../format/text-table.ts'
 import type { Output } from '../output.ts'
@@ -45,7 +45,7 @@ async function create(context: Context, given: { user?: string; role?: TokenRole
   if (given.role === undefined) throw wrongUse(({ wrong }) => wrong.optionMissing('--role'))
   const asked = { user: given.user, role: given.role, by: 'retoma token create' }
   // The embedded database belongs to this folder; a shared database is migrated only on request.
-  const migrate = context.settings.DATABASE_URL === undefined
+  const migrate = await isOwnDatabase(context)
   const { token, ...view } = await withEngine(context, { migrate }, engine => engine.tokens.create(asked))
   const { tokens } = output.word
   output.answer({ ...tokenWire(view), token }, [tokens.made(view.user, view.role, view.id), token, tokens.keep])

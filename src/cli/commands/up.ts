@@ -1,6 +1,7 @@
 /**
  * `retoma up`: runs everything, in a single process or, with --processes, with workers in further processes, and prints the address, the
- * data folder and the registered jobs.
+ * data folder and the registered jobs. If the config has queues for worker processes only (`workerOnly`) and nobody gave a number of
+ * processes, `up` has a second process for these queues.
  */
 import type { Command } from 'commander'
 import { Supervision } from '../../supervisor/supervision.ts'
@@ -26,10 +27,13 @@ export function upCommand(program: Command, cli: Cli): void {
 async function up(context: Context, options: { processes?: number }): Promise<number> {
   const loaded = await loadApps(context)
   // The first process has the API and the data folder; the others only work.
-  const { number, of: count } = new Supervision().place
+  const supervision = new Supervision()
+  const { number, of: count } = supervision.place
   const isFirst = number === 1
   const work = isFirst ? withoutQueues(loaded.queues, loaded.workerOnly) : loaded.queues
-  if (count === 1 && loaded.workerOnly.length > 0)
+  const needsWorker = count === 1 && loaded.workerOnly.length > 0
+  const isCountGiven = options.processes !== undefined || Boolean(process.env.RETOMA_PROCESSES?.trim())
+  if (needsWorker && (isCountGiven || !supervision.askForSecondProcess()))
     context.output.note(context.output.word.up.workerOnly(loaded.workerOnly.join(', ')))
   const parts = { alone: isFirst, http: isFirst, work, processes: options.processes }
   // Imported on first use: the server takes a third of a command's start time.

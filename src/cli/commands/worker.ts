@@ -30,7 +30,7 @@ async function worker(context: Context, options: { queues?: string; processes?: 
   return runService(context, loaded, parts, running => {
     const { where, embedded, share } = running
     const { up } = output.word
-    const kinds = loaded.jobs.filter(job => job.queue in work).map(job => job.kind)
+    const kinds = loaded.jobs.filter(job => Object.hasOwn(work, job.queue)).map(job => job.kind)
     const made = loaded.simulated
     const wire = { data: where, embedded, version, kinds, queues: work, simulated: made, ...processesWire(share) }
     output.answer(wire, [

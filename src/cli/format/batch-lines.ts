@@ -31,7 +31,7 @@ export function stateSentence(batch: BatchView, { word }: Output): string {
     case 'succeeded':
       return batch.total === 0 ? state.empty : state.succeeded
     case 'completed_with_failures':
-      return state.completedWithFailures(batch.failed)
+      return state.completedWithFailures(batch.failed, batch.cancelled)
     case 'cancelled':
       return batch.following ? state.cancelling : state.cancelled
     default:

@@ -25,6 +25,7 @@ export const batch = {
     pace: 'rate',
     left: 'time left',
     last: 'last item',
+    cost: 'cost',
     resumes: 'resumes',
     kind: 'kind',
     priority: 'priority',
@@ -70,7 +71,8 @@ export const batch = {
     failedBecause: (code: string) => `failed (${code})`,
     empty: 'over: it had no items',
     succeeded: 'over: every item has ended',
-    completedWithFailures: (failed: number) => `over: every item has ended, ${n(failed)} of them failed`,
+    completedWithFailures: (failed: number, cancelled: number) =>
+      `over: every item has ended, ${n(failed)} of them failed${cancelled === 0 ? '' : `, ${n(cancelled)} cancelled`}`,
     cancelled: 'cancelled',
     cancelling: 'cancelled: the last of its items follow',
   },

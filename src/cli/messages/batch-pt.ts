@@ -27,6 +27,7 @@ export const batch: CliMessages['batch'] = {
     pace: 'ritmo',
     left: 'falta',
     last: 'último item',
+    cost: 'custo',
     resumes: 'retomadas',
     kind: 'tipo',
     priority: 'prioridade',
@@ -72,7 +73,8 @@ export const batch: CliMessages['batch'] = {
     failedBecause: code => `falhou (${code})`,
     empty: 'terminado: não tinha itens',
     succeeded: 'terminado: todos os itens chegaram ao fim',
-    completedWithFailures: failed => `terminado: todos os itens chegaram ao fim, ${n(failed)} deles com erro`,
+    completedWithFailures: (failed, cancelled) =>
+      `terminado: todos os itens chegaram ao fim, ${n(failed)} deles com erro${cancelled === 0 ? '' : `, ${plural(cancelled, 'cancelado', 'cancelados')}`}`,
     cancelled: 'cancelado',
     cancelling: 'cancelado: os últimos itens dele ainda seguem',
   },

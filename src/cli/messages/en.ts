@@ -73,6 +73,8 @@ export const en = {
     ofBatchAny: 'only those of this batch',
     ofGroup: 'only those of this tenant or user',
     createdBefore: 'only those created before this instant, such as 2030-01-31T08:00:00Z',
+    createdAfter: 'only those created at this instant or later',
+    ofError: 'only those whose last error has this code or fingerprint',
     yes: 'with a filter: change all jobs that match, without a question',
     bulkDryRun: 'with a filter: count the jobs that match and change nothing',
     batch: 'look at batches and act on them',
@@ -360,6 +362,7 @@ export const en = {
       needsYes: (jobs: number, all: boolean) =>
         `the filter matches ${countOfJobs(jobs, all)}: add --yes to change them without a question, or --dry-run to count alone`,
       declined: 'nothing was changed',
+      stopped: 'stopped before the end: more jobs may match; run the command again to continue',
       soFar: (jobs: number) => `${countOfJobs(jobs, true)} so far…`,
       done: {
         retry: (jobs: number) => `${countOfJobs(jobs, true)} ${jobs === 1 ? 'waits' : 'wait'} to run again`,

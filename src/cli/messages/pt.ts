@@ -74,6 +74,8 @@ export const pt: CliMessages = {
     ofBatchAny: 'só os deste lote',
     ofGroup: 'só os deste cliente ou usuário',
     createdBefore: 'só os criados antes deste instante, como 2030-01-31T08:00:00Z',
+    createdAfter: 'só os criados neste instante ou depois',
+    ofError: 'só os que têm este código ou esta causa no último erro',
     yes: 'com um filtro: muda todos os jobs encontrados, sem perguntar',
     bulkDryRun: 'com um filtro: conta os jobs encontrados e não muda nada',
     batch: 'ver lotes e agir sobre eles',
@@ -359,6 +361,7 @@ export const pt: CliMessages = {
       needsYes: (jobs, all) =>
         `o filtro encontra ${countOfJobs(jobs, all)}: use --yes para alterar sem perguntar, ou --dry-run para só contar`,
       declined: 'nada foi alterado',
+      stopped: 'interrompido antes do fim: pode haver mais jobs; rode o comando de novo para continuar',
       soFar: jobs => `${countOfJobs(jobs, true)} até agora…`,
       done: {
         retry: jobs => `esperam para rodar de novo: ${countOfJobs(jobs, true)}`,

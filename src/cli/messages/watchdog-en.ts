@@ -6,7 +6,7 @@ export const watch = {
   recovered: (jobs: string) => `jobs of dead workers put right: ${jobs}`,
   timedOut: (jobs: string) => `jobs out of time, ended: ${jobs}`,
   stalled: (jobs: string) => `jobs without progress: ${jobs}`,
-  overdue: (jobs: string) => `jobs older than their maxAge, failed: ${jobs}`,
+  overdue: (jobs: string) => `jobs past their maxAge or maxWait, failed: ${jobs}`,
   batch: (id: string, state: string, noWorker: boolean) =>
     `batch ${id} made no progress${noWorker ? ' (no worker is alive)' : ''}: it is ${state}`,
   findings: 'found:',

@@ -8,7 +8,7 @@ export const watch: typeof english = {
   recovered: jobs => `jobs de workers mortos corrigidos: ${jobs}`,
   timedOut: jobs => `jobs que passaram do tempo, encerrados: ${jobs}`,
   stalled: jobs => `jobs sem progresso: ${jobs}`,
-  overdue: jobs => `jobs mais velhos que o maxAge, com falha: ${jobs}`,
+  overdue: jobs => `jobs além do maxAge ou do maxWait, com falha: ${jobs}`,
   batch: (id, state, noWorker) =>
     `o lote ${id} não avançou${noWorker ? ' (nenhum worker está vivo)' : ''}: está ${state}`,
   findings: 'achados:',

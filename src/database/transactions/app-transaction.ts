@@ -32,10 +32,10 @@ const deadlineMs = 30_000
 
 export function createAppTransactions({
   db,
-  patienceMs = deadlineMs,
+  waitLimitMs = deadlineMs,
 }: {
   db: Db
-  patienceMs?: number
+  waitLimitMs?: number
 }): AppTransactions {
   async function transaction<T>(
     name: string,
@@ -44,13 +44,13 @@ export function createAppTransactions({
     const tooLong = new AbortController()
     const doubt = { isCommitting: false }
     const late = () => {
-      const error = databaseTimeout(patienceMs, doubt.isCommitting)
+      const error = databaseTimeout(waitLimitMs, doubt.isCommitting)
       tooLong.abort(error)
       return error
     }
     const { signal } = tooLong
     const whole = once(db, name, async tx => work(tx, signal), signal, doubt)
-    return withDeadline(whole, patienceMs, late)
+    return withDeadline(whole, waitLimitMs, late)
   }
 
   return {

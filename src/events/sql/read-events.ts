@@ -54,7 +54,7 @@ const logsOf = (job: string) => `
     ) l
   ) end`
 
-const glanceAtJobs = `
+const readJobSnapshots = `
   select j.id::text, j.batch_id::text as "batchId", j.state, j.attempt, j.progress, j.checkpoint, j.error - 'stack' as error,
     (extract(epoch from j.progress_at) * 1000000)::bigint::text as "progressAt",
     ${since('coalesce(j.progress_at, j.started_at, j.created_at)')} as "idleSeconds",
@@ -64,7 +64,7 @@ const glanceAtJobs = `
     cross join lateral (select ($7::int[])[w.place] as attempt, ($8::int[])[w.place] as n) p
   where j.id = any ($3::bigint[])`
 
-const glanceAtBatches = `
+const readBatchSnapshots = `
   select b.id::text, b.state, b.reason, b.cascade is not null as following, b.submitted_at is not null as submitted, b.total, c.*,
     coalesce((
       select json_agg(json_build_object(
@@ -81,8 +81,8 @@ const poll = {
   text: `
     select
       coalesce((select json_agg(e) from (select ${columns} from retoma.event where seq > $1 order by seq limit $2) e), '[]') as events,
-      coalesce((select json_agg(j) from (${glanceAtJobs}) j), '[]') as jobs,
-      coalesce((select json_agg(b) from (${glanceAtBatches}) b), '[]') as batches,
+      coalesce((select json_agg(j) from (${readJobSnapshots}) j), '[]') as jobs,
+      coalesce((select json_agg(b) from (${readBatchSnapshots}) b), '[]') as batches,
       (select id from retoma.event where seq is null order by id limit 1) is not null as unplaced,
       ${removed}::float8 as removed,
       ${given}::float8 as given,

@@ -74,7 +74,7 @@ const place = {
     select count(*)::int as placed from placed`,
 }
 
-const placeBite = 2000
+const placeChunk = 2000
 const deadlineMs = 8000
 
 /**
@@ -82,7 +82,7 @@ const deadlineMs = 8000
  * work.
  */
 export async function placeEvents(db: Db): Promise<number> {
-  const [row] = await db.run<{ placed: number }>(place, [placeBite], deadlineMs)
+  const [row] = await db.run<{ placed: number }>(place, [placeChunk], deadlineMs)
   return row!.placed
 }
 

@@ -6,7 +6,7 @@
 
 import type { FileView } from '../../files/model/file.ts'
 import type { JobQuery, JobTransaction, QueryResult } from '../../jobs/model/job-context.ts'
-import type { ProviderStand, ProviderWord } from '../../providers/model/provider.ts'
+import type { ProviderPermission, ProviderWord } from '../../providers/model/provider.ts'
 import type { WriteResult } from './write-result.ts'
 
 export interface ProgressNote {
@@ -24,10 +24,12 @@ export interface AttemptStorage {
   load(): Promise<ReadonlyMap<string, unknown>>
   save(name: string, value: string): Promise<WriteResult>
   note(note: ProgressNote): Promise<WriteResult>
+  /** Adds a cost, in the order of the calls. */
+  cost(currency: string, amount: string): Promise<WriteResult>
   /** Runs a read-only query for the handler. */
   readOnlyQuery(query: JobQuery): Promise<QueryResult>
   /** The state of the provider after `word`. The report of an answer does not wait for the database. */
-  provider(name: string, word: ProviderWord): Promise<ProviderStand>
+  provider(name: string, word: ProviderWord): Promise<ProviderPermission>
   /** null: no such file. */
   file(id: string): Promise<FileView | null>
   /** Throws `file_gone`. */
@@ -55,6 +57,7 @@ const argumentTypes: Readonly<Record<RemoteMethod, readonly ArgumentType[]>> = {
   load: [],
   save: ['string', 'string'],
   note: ['object'],
+  cost: ['string', 'string'],
   readOnlyQuery: ['object'],
   provider: ['string', 'object'],
   file: ['anything'],

@@ -46,7 +46,7 @@ function submitting(batch: BatchFacts): LocalizedExplanation {
         )
   if (now.getTime() - last.getTime() <= quietMs) return explained('ok', far, 'wait', wait)
   const broke = localized(
-    '; whoever submits it may have died, and until its list is over it does not end',
+    '; the process that submits it may have died, and the batch ends only after its list is complete',
     '; quem o envia pode ter morrido, e enquanto a lista não acabar ele não termina',
   )
   return batch.key === null
@@ -156,13 +156,23 @@ function stalled(batch: BatchFacts): LocalizedExplanation {
 }
 
 function over(batch: BatchFacts): LocalizedExplanation {
-  const { id, now, total, failed, finishedAt, following } = batch
+  const { id, now, total, failed, cancelled, finishedAt, following } = batch
   const ago = since(finishedAt ?? now, now)
   if (following) return retryUnderWay(batch)
   if (total === 0)
     return explained(
       'ok',
       localized(`batch ${id} is over: it had no items`, `o lote ${id} terminou: não tinha itens`),
+      'nothing',
+      nothingToDo,
+    )
+  if (failed === 0 && cancelled > 0)
+    return explained(
+      'cancelled',
+      localized(
+        `batch ${id} has been over for ${ago}: none of its items failed, ${cancelledItems(cancelled).en}`,
+        `o lote ${id} terminou há ${ago}: nenhum item falhou, ${cancelledItems(cancelled).pt}`,
+      ),
       'nothing',
       nothingToDo,
     )
@@ -184,8 +194,8 @@ function over(batch: BatchFacts): LocalizedExplanation {
   return explained(
     'failed',
     localized(
-      `batch ${id} has been over for ${ago}: ${counted(failed).en} of its ${items(total).en} failed`,
-      `o lote ${id} terminou há ${ago}: ${counted(failed).pt} de ${items(total).pt} ${failed === 1 ? 'falhou' : 'falharam'}`,
+      `batch ${id} has been over for ${ago}: ${counted(failed).en} of its ${items(total).en} failed${cancelled === 0 ? '' : `, ${cancelledItems(cancelled).en}`}`,
+      `o lote ${id} terminou há ${ago}: ${counted(failed).pt} de ${items(total).pt} ${failed === 1 ? 'falhou' : 'falharam'}${cancelled === 0 ? '' : `, ${cancelledItems(cancelled).pt}`}`,
     ),
     'retry_failed',
     localized(
@@ -267,6 +277,11 @@ function rowsFollow(batch: BatchFacts): LocalizedText {
     noWatchdog(batch.watch, coming, batch.now),
   )
 }
+
+const cancelledItems = (n: number): LocalizedText =>
+  n === 1
+    ? localized('1 was cancelled', '1 foi cancelado')
+    : localized(`${counted(n).en} were cancelled`, `${counted(n).pt} foram cancelados`)
 
 const items = (n: number): LocalizedText =>
   n === 1 ? localized('1 item', '1 item') : localized(`${counted(n).en} items`, `${counted(n).pt} itens`)

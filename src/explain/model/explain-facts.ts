@@ -26,12 +26,16 @@ export interface WorkerFacts {
   heartbeatAt: Date
   suspectedAt: Date | null
   deadAt: Date | null
+  /** The worker stopped by itself. */
+  leftAt: Date | null
   blockedSince: Date | null
   /** Instant at which the loop last came free: the clocks of the attempts were stopped until then. */
   unblockedAt: Date | null
   /** Stack of the main thread while the loop is blocked, and the blocking job if known. */
   stack: string | null
   blockedJob: string | null
+  /** Kind of the blocking job; null: unknown, or the job is gone. */
+  blockedKind: string | null
   blockedAttempt: number | null
   /** Waiting time of the oldest unwritten outcome or step. */
   writeLagMs: number
@@ -122,6 +126,8 @@ export interface JobFacts {
   crashSuspicion: CrashSuspicion
   createdAt: Date
   runAt: Date
+  /** `runAt`, or the last resume of the queue or batch if later. */
+  readySince: Date
   startedAt: Date | null
   progressAt: Date | null
   finishedAt: Date | null
@@ -142,8 +148,12 @@ export interface JobFacts {
   /** Ready jobs before this waiting job; in a queue with turns, only jobs of the same group or batch. */
   ahead: Count
   turns: FairTurns | null
-  /** A provider used by this kind that currently waits or is stopped. */
+  /** Name of the provider that deferred the last attempt. */
+  deferredBy: string | null
+  /** A provider that deferred the job or its batch last and currently waits or is stopped. */
   provider: ProviderFacts | null
+  /** A provider that deferred other jobs of the kind and currently waits or is stopped: no deferral shows that this job uses the provider. */
+  providerOfKind: ProviderFacts | null
   limits: LimitFacts[]
   eligibleWorkers: EligibleWorkersFacts
   watch: WatchdogFacts
@@ -212,7 +222,7 @@ export interface BatchFacts {
   turn: TurnFacts | null
   /** Workers with running items of the batch, up to a limit; workers in trouble first. */
   runners: RunnerFacts[]
-  /** A provider used by this kind that currently waits or is stopped. */
+  /** The provider that deferred an item last, or paused the batch, and currently waits or is stopped. */
   provider: ProviderFacts | null
   limits: LimitFacts[]
   eligibleWorkers: EligibleWorkersFacts

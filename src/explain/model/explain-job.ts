@@ -2,8 +2,8 @@
 
 import type { JobFacts } from './explain-facts.ts'
 import { explainFinalJob, explainStalled } from './explain-final-job.ts'
-import { pastMaxAge } from './explain-max-age.ts'
 import { explainRunning } from './explain-running-job.ts'
+import { pastMaxAge } from './explain-time-limits.ts'
 import { explainWaiting } from './explain-waiting-job.ts'
 import type { LocalizedExplanation } from './explanation.ts'
 

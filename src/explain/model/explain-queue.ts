@@ -53,6 +53,41 @@ export function explainQueue(facts: QueueFacts): LocalizedExplanation {
   return starved(facts, name) ?? inTheWay(facts, name) ?? moves(facts, name)
 }
 
+/** Explains a queue to a person who may not learn how many jobs the queue has: whether the queue is paused, and whether a worker serves the queue. */
+export function explainQueueWithoutCounts({ queue, paused, eligibleWorkers }: QueueFacts): LocalizedExplanation {
+  const name = quoted(queue)
+  if (paused)
+    return explained(
+      'paused',
+      localized(
+        `queue ${name} is paused: nothing more of it starts`,
+        `a fila ${name} está pausada: nada mais dela começa`,
+      ),
+      'resume',
+      localized('resume it when it is time', 'retome quando for a hora'),
+      `retoma queues resume ${typed(queue)}`,
+    )
+  if (eligibleWorkers.serving === 0) {
+    const nobody = whyNoWorker({ queue, kind: '', version: 1 }, eligibleWorkers)!
+    return explained(
+      'starved',
+      nobody,
+      'start_worker',
+      localized('start a worker that serves it', 'inicie um worker que a atenda'),
+      `retoma worker --queues ${typed(queue)}`,
+    )
+  }
+  return explained(
+    'ok',
+    localized(
+      `workers serve queue ${name}; its jobs are private, and only an admin sees how many there are`,
+      `há workers que atendem a fila ${name}; os jobs dela são privados, e só um admin vê quantos são`,
+    ),
+    'nothing',
+    localized('nothing to do', 'nada a fazer'),
+  )
+}
+
 function nothingReady(facts: QueueFacts, name: string): LocalizedExplanation {
   const { running, dueAt, now, eligibleWorkers } = facts
   const next =

@@ -3,10 +3,10 @@
  * problem, the progress.
  */
 import { type LocalizedText, localized } from '../../errors/errors.ts'
-import { beatEvery, defaultPolicy, type JobPolicy } from '../../jobs/model/policy.ts'
+import { defaultPolicy, heartbeatEvery } from '../../jobs/model/policy.ts'
 import { timeoutGrace } from '../../recovery/model/late-attempt-verdict.ts'
 import type { JobFacts, WorkerFacts } from './explain-facts.ts'
-import { pastMaxAge } from './explain-max-age.ts'
+import { pastMaxAge } from './explain-time-limits.ts'
 import { follows } from './explain-waiting-job.ts'
 import type { LocalizedExplanation } from './explanation.ts'
 import { comingIn, nextCheck, nextSweep, noWatchdog, startWatchdog } from './next-watchdog-check.ts'
@@ -31,7 +31,7 @@ export const isSilent = ({ heartbeatAt }: Pick<WorkerFacts, 'heartbeatAt'>, now:
 
 function orphan(job: JobFacts, worker: WorkerFacts | null): LocalizedExplanation {
   const { id, now, policy, watch } = job
-  const coming = nextCheck(watch, now, orphanAt(worker, policy, now))
+  const coming = nextCheck(watch, now, orphanAt(job, worker))
   const name = quoted(worker?.id ?? job.workerId ?? '?')
   const what = (() => {
     if (worker === null) return localized(`its worker ${name} is gone`, `seu worker ${name} sumiu`)
@@ -40,6 +40,7 @@ function orphan(job: JobFacts, worker: WorkerFacts | null): LocalizedExplanation
         `its worker ${name} has been silent for ${since(worker.heartbeatAt, now)}; if it is dead`,
         `seu worker ${name} está calado há ${since(worker.heartbeatAt, now)}; se morreu`,
       )
+    if (worker.leftAt !== null) return localized(`its worker ${name} has stopped`, `seu worker ${name} parou`)
     const of = worker.crashReport === null ? '' : ` (${message(worker.crashReport.why)})`
     return localized(`its worker ${name} is dead${of}`, `seu worker ${name} morreu${of}`)
   })()
@@ -47,7 +48,7 @@ function orphan(job: JobFacts, worker: WorkerFacts | null): LocalizedExplanation
     retry: localized('it runs again elsewhere', 'ele roda de novo em outro lugar'),
     stall: localized('it stalls and waits for a person', 'ele trava e espera por uma pessoa'),
     fail: localized('it fails', 'ele falha'),
-  }[policy.onOrphan]
+  }[worker?.deadAt != null && worker.leftAt !== null ? 'retry' : policy.onOrphan]
   const silent = worker?.deadAt === null
   const comma = silent ? ', ' : '; '
   return explained(
@@ -73,17 +74,22 @@ function orphan(job: JobFacts, worker: WorkerFacts | null): LocalizedExplanation
  * Instant from which the watchdog treats the job as an orphan: a silent worker is first suspected and two heartbeat intervals
  * later dead; a kind may have a longer `orphanAfter`. At once if the worker's row is deleted or the worker stopped on its own.
  */
-function orphanAt(worker: WorkerFacts | null, { orphanAfter, sweepEvery }: JobPolicy, now: Date): Date {
+function orphanAt({ policy, startedAt, now }: JobFacts, worker: WorkerFacts | null): Date {
   if (worker === null) return now
-  const { heartbeatAt, suspectedAt, deadAt, crashReport } = worker
-  if (deadAt !== null && crashReport === null && suspectedAt === null) return now
+  const { orphanAfter, sweepEvery } = policy
+  const { heartbeatAt, suspectedAt, deadAt, leftAt } = worker
+  if (deadAt !== null && leftAt !== null) return now
   const silent = (ms: number) => heartbeatAt.getTime() + ms
   const verdict =
     deadAt?.getTime() ??
-    Math.max(silent(Math.min(orphanAfter, defaultPolicy.orphanAfter)), (suspectedAt ?? now).getTime() + 2 * beatEvery)
+    Math.max(
+      silent(Math.min(orphanAfter, defaultPolicy.orphanAfter)),
+      (suspectedAt ?? now).getTime() + 2 * heartbeatEvery,
+    )
   const asksForMore = orphanAfter > defaultPolicy.orphanAfter || sweepEvery > defaultPolicy.sweepEvery
   if (!asksForMore) return new Date(verdict)
-  return nextSweep(new Date(Math.max(verdict, silent(orphanAfter))), sweepEvery)
+  const sign = Math.min(Math.max(heartbeatAt.getTime(), startedAt?.getTime() ?? 0), verdict)
+  return nextSweep(new Date(Math.max(verdict, sign + orphanAfter)), sweepEvery)
 }
 
 function hung(job: JobFacts, worker: WorkerFacts, since_: Date): LocalizedExplanation {

@@ -4,10 +4,10 @@
  */
 import { type LocalizedText, localized } from '../../errors/errors.ts'
 import type { JobFacts, ProviderFacts } from './explain-facts.ts'
-import { pastMaxAge } from './explain-max-age.ts'
 import { bringing, startWorker, whyNoWorker } from './explain-no-worker.ts'
 import { besidesProvider, waitFor, whyProvider, withShortMessages } from './explain-provider.ts'
 import { explainReadyJob } from './explain-ready-job.ts'
+import { pastMaxAge, pastMaxWait } from './explain-time-limits.ts'
 import type { LocalizedExplanation } from './explanation.ts'
 import { comingIn, nextCheck, noWatchdog, startWatchdog } from './next-watchdog-check.ts'
 import { append, explained, message, nothing, queueIsPaused, quoted, since, until, wait } from './sentence-parts.ts'
@@ -19,6 +19,8 @@ export function explainWaiting(job: JobFacts): LocalizedExplanation {
   const paused = ofItsBatch(job)
   if (paused !== undefined) return paused
   if (job.queuePaused) return queueIsPaused(localized(`job ${id}`, `o job ${id}`), queue, notDue(job))
+  const unclaimed = pastMaxWait(job)
+  if (unclaimed !== undefined) return unclaimed
   const nobody = whyNoWorker(job, job.eligibleWorkers)
   const { text, command } = startWorker(job, job.eligibleWorkers)
   if (job.provider !== null && job.runAt <= now && nobody === undefined) return deferred(job, job.provider)
@@ -42,7 +44,15 @@ export function explainWaiting(job: JobFacts): LocalizedExplanation {
       text,
       command,
     )
-  return explainReadyJob(job)
+  const ready = explainReadyJob(job)
+  return { ...ready, sentence: append(ready.sentence, othersWait(job)) }
+}
+
+/** The job may use the same provider as the other jobs of its kind, and may use another. */
+function othersWait({ providerOfKind, now }: JobFacts): LocalizedText {
+  if (providerOfKind === null) return nothing
+  const why = whyProvider(withShortMessages(providerOfKind), now)
+  return localized(`; other jobs of its kind wait: ${why.en}`, `; outros jobs do mesmo tipo esperam: ${why.pt}`)
 }
 
 /** The job is ready, but the next attempt would end with a deferral at once. */
@@ -116,7 +126,7 @@ const hasFailed = ({ lastFailure, attempt, failures, crashes }: JobFacts) =>
 
 /** The job has a deferral until the end of the provider wait. */
 const isForProvider = (job: JobFacts) =>
-  job.provider !== null && job.attempt > 0 && job.sleep === null && !hasFailed(job)
+  job.provider !== null && job.provider.name === job.deferredBy && job.sleep === null && !hasFailed(job)
 
 /** `waits 5 s more before it tries again: failure 1 of 3, …`, and so on. */
 function untilDue(job: JobFacts): LocalizedText {

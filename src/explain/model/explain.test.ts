@@ -34,10 +34,12 @@ const worker: fc.Arbitrary<WorkerFacts> = fc.record({
   heartbeatAt: fc.constantFrom(new Date(noon - 1000), new Date(noon - 12_000), new Date(noon - 90_000)),
   suspectedAt: maybe(past),
   deadAt: maybe(past),
+  leftAt: maybe(past),
   blockedSince: maybe(past),
   unblockedAt: maybe(past),
   stack: maybe(hostile),
   blockedJob: maybe(fc.constantFrom('17', '99')),
+  blockedKind: maybe(fc.constantFrom('mail', 'report')),
   blockedAttempt: maybe(few),
   writeLagMs: fc.constantFrom(0, 90_000),
   supervised: fc.boolean(),
@@ -48,6 +50,20 @@ const error = fc.record({
   message: hostile,
   code: maybe(fc.constantFrom('poison', 'resumes_spent', 'batch_stalled', 'too_many_restarts', 'X')),
 })
+const provider = maybe(
+  fc.record({
+    name: hostile,
+    freeAt: maybe(instant),
+    stoppedAt: maybe(past),
+    consecutiveWaits: fc.constantFrom(0, 1, 12),
+    waitingSince: maybe(past),
+    probeAt: maybe(instant),
+    code: fc.constant('402'),
+    message: maybe(hostile),
+    probeError: maybe(hostile),
+  }),
+)
+
 const around = {
   now: fc.constant(now),
   // Eligible workers have the kind, workers with the kind serve the queue, workers of the queue live.
@@ -76,19 +92,7 @@ const around = {
     }),
     { maxLength: 2 },
   ),
-  provider: maybe(
-    fc.record({
-      name: hostile,
-      freeAt: maybe(instant),
-      stoppedAt: maybe(past),
-      consecutiveWaits: fc.constantFrom(0, 1, 12),
-      waitingSince: maybe(past),
-      probeAt: maybe(instant),
-      code: fc.constant('402'),
-      message: maybe(hostile),
-      probeError: maybe(hostile),
-    }),
-  ),
+  provider,
   watch: fc.record({ checkedAt: maybe(past), unbrokenAt: maybe(past) }),
 }
 const reason = maybe(
@@ -107,6 +111,7 @@ const policy = fc
     maxAttempts: fc.constantFrom(1, 3),
     stallAfter: fc.constantFrom(null, 1000, 90_000),
     maxAge: fc.constantFrom(null, null, 1000),
+    maxWait: fc.constantFrom(null, null, 1000),
     expect: fc.constantFrom(null, 1000),
     orphanAfter: fc.constantFrom(20_000, 120_000),
     sweepEvery: fc.constantFrom(5000, 300_000),
@@ -118,6 +123,8 @@ const policy = fc
 const job: fc.Arbitrary<JobFacts> = fc.record({
   ...around,
   id: fc.constant('17'),
+  deferredBy: maybe(hostile),
+  providerOfKind: provider,
   queue: hostile,
   kind: hostile,
   version: fc.constantFrom(1, 3),
@@ -134,6 +141,7 @@ const job: fc.Arbitrary<JobFacts> = fc.record({
   }),
   createdAt: past,
   runAt: instant,
+  readySince: instant,
   startedAt: maybe(past),
   progressAt: maybe(past),
   finishedAt: maybe(past),
@@ -234,8 +242,8 @@ function holds({ verdict, sentence, advice }: LocalizedExplanation): void {
     // The combined parts must be correct Portuguese: no "de do", no "de o único".
     expect(text).not.toMatch(/ de (?:d[oa]s? |o único)/)
   }
-  // 1 takes no plural: "1 s" is a second, and "1 runs" has a verb.
-  expect(sentence.en).not.toMatch(/ all 1 |(?<![\d.,])1 (?!runs\b)\p{L}{2,}s\b/u)
+  // 1 takes no plural: "1 s" is a second, and "1 runs" and "1 was" have a verb.
+  expect(sentence.en).not.toMatch(/ all 1 |(?<![\d.,])1 (?!(?:runs|was)\b)\p{L}{2,}s\b/u)
   expect(sentence.pt).not.toMatch(/(?<![\d.,])1 \p{L}{2,}s\b|(?<![\d.,])1,\d itens|restam 1 /u)
   expect(advice.command ?? 'retoma ').toMatch(/^retoma /)
   // Advice without an action means: no problem.

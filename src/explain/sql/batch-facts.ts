@@ -3,7 +3,7 @@
 import { batchSums } from '../../batches/sql/batch-counters.ts'
 import { viewBatch } from '../../batches/sql/batch-view.ts'
 import type { Db } from '../../database/db.ts'
-import { inOpenLane } from '../../jobs/sql/job-floor.ts'
+import { inLaneOfKey, waitingJobs } from '../../jobs/sql/job-floor.ts'
 import { type BatchFacts, most, type TurnFacts } from '../model/explain-facts.ts'
 import { eligibleWorkersOf, limitsOf, now, providerOf, revive, watch, workerOf } from './fact-fragments.ts'
 
@@ -66,8 +66,7 @@ const turn = `
           from generate_series(0, b.priority * 2 + 1) as r (claim_rank)
             cross join lateral (
               select from retoma.job
-              where queue = b.queue and claim_rank = r.claim_rank::smallint and limit_key = '' and state = 'waiting' and limited
-                and run_at <= ${now}
+              where ${inLaneOfKey('b.queue', 'r.claim_rank::smallint', `''`)} and run_at <= ${now}
               limit ${most}
             ) j
           group by 3
@@ -101,7 +100,7 @@ const around = {
         ) r
           left join retoma.worker w on w.id = r.worker_id
       ) as runners,
-      ${providerOf('b.kind = any (p.kinds)', `b.reason ->> 'provider'`)} as provider,
+      ${providerOf(`p.name in (b.deferred_by, b.reason ->> 'provider')`, `b.reason ->> 'provider'`)} as provider,
       case when q.limited then ${limitsOf('q')} else '[]' end as limits,
       ${eligibleWorkersOf('b.queue', 'b.kind', version)} as "eligibleWorkers",
       ${watch} as watch
@@ -113,15 +112,9 @@ const around = {
           min(x.run_at) filter (where x.batch_id = b.id and x.run_at > ${now}) as "dueAt",
           count(*) < ${most} as whole
         from (
-          (
-            select o.batch_id, o.run_at from generate_series(0, 19) as r (claim_rank)
-              cross join lateral (
-                select batch_id, run_at from retoma.job where ${inOpenLane('b.queue', 'r.claim_rank::smallint')} limit ${most}
-              ) o
-            limit ${most}
-          )
-          union all
-          (select batch_id, run_at from retoma.job where queue = b.queue and state = 'waiting' and limited limit ${most})
+          select o.batch_id, o.run_at from generate_series(0, 19) as r (claim_rank)
+            cross join lateral (${waitingJobs('b.queue', 'batch_id, run_at', `limit ${most}`)}) o
+          limit ${most}
         ) x
       ) s on b.state in ('submitting', 'running')
     where b.id = $2`,

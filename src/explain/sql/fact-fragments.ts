@@ -15,8 +15,9 @@ export const now = nowParameter(1)
 /** A row of `worker` as WorkerFacts. `stack`: an expression for the stack. */
 export const workerOf = (w: string, stack = `${w}.blocked_stack`): string => `
   jsonb_build_object('id', ${w}.id, 'host', ${w}.host, 'pid', ${w}.pid, 'heartbeatAt', ${w}.heartbeat_at, 'suspectedAt', ${w}.suspected_at,
-    'deadAt', ${w}.dead_at, 'blockedSince', ${w}.blocked_since, 'unblockedAt', ${w}.unblocked_at,
+    'deadAt', ${w}.dead_at, 'leftAt', ${w}.left_at, 'blockedSince', ${w}.blocked_since, 'unblockedAt', ${w}.unblocked_at,
     'stack', left(${stack}, 8000), 'blockedJob', ${w}.blocked_job::text,
+    'blockedKind', (select bj.kind from retoma.job bj where bj.id = ${w}.blocked_job),
     'blockedAttempt', ${w}.blocked_attempt, 'writeLagMs', ${w}.write_lag_ms, 'supervised', ${w}.supervised,
     'crashReport', case when ${w}.crash_report is not null then jsonb_build_object('how', ${w}.crash_report ->> 'how', 'why', ${w}.crash_report ->> 'why') end)`
 
@@ -88,7 +89,8 @@ export const watch = `(
   )`
 
 /**
- * ProviderFacts of a waiting or stopped provider; `isMet`: an expression on the row `p`, true if jobs of this kind use the provider. The
+ * ProviderFacts of a waiting or stopped provider; `isMet`: an expression on the row `p`, true if the provider deferred the job, the batch, or
+ * jobs of the queue. The
  * provider `pausedBy`, which paused the batch, comes first, then stopped providers.
  */
 export const providerOf = (isMet: string, pausedBy = 'null::text'): string => `(

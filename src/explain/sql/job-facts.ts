@@ -6,7 +6,7 @@
 import type { Db } from '../../database/db.ts'
 import { crashSuspicionOf } from '../../jobs/model/crash-suspicion.ts'
 import { defaultPolicy } from '../../jobs/model/policy.ts'
-import { inOpenLane } from '../../jobs/sql/job-floor.ts'
+import { inLaneOfKey, inOpenLane } from '../../jobs/sql/job-floor.ts'
 import { policyInForce } from '../../jobs/sql/policy-override.ts'
 import { type JobFacts, most } from '../model/explain-facts.ts'
 import { eligibleWorkersOf, limitsOf, now, providerOf, revive, watch, workerOf } from './fact-fragments.ts'
@@ -19,7 +19,7 @@ const blockedBatches = `array(select id from retoma.batch where claims_blocked)`
 // blocked claims lie before the job too, but are not claimed, and so are not counted.
 const before = (lane: string) => `
   select batch_id from retoma.job
-  where queue = j.queue and ${lane}
+  where ${lane}
     and (run_at, id) <= (case when r.claim_rank < j.claim_rank then ${now} else j.run_at end, case when r.claim_rank < j.claim_rank then ${maxId} else j.id - 1 end)
   order by run_at, id
   limit ${most}`
@@ -31,7 +31,7 @@ const ahead = `(
         cross join lateral (
           (${before(`${inOpenLane('j.queue', 'r.claim_rank::smallint')} and not j.limited`)})
           union all
-          (${before(`limit_key = j.limit_key and claim_rank = r.claim_rank::smallint and state = 'waiting' and limited and j.limited`)})
+          (${before(`${inLaneOfKey('j.queue', 'r.claim_rank::smallint', 'j.limit_key')} and j.limited`)})
         ) o
       limit ${most}
     ) s
@@ -40,13 +40,17 @@ const ahead = `(
 const oneOf = (error: string) => `
   'type', ${error} ->> 'type', 'message', left(${error} ->> 'message', 2000), 'code', ${error} ->> 'code'`
 
-const pausedBy = `(select b.reason ->> 'provider' from retoma.batch b where b.id = j.batch_id)`
+// The provider of the job's own last deferral, of the last deferral of its batch, or of the pause of its batch.
+const itsBatch = (value: string) => `(select ${value} from retoma.batch b where b.id = j.batch_id)`
+const pausedBy = itsBatch(`b.reason ->> 'provider'`)
+const deferredBy = `p.name in (j.deferred_by, ${itsBatch('b.deferred_by')}, ${pausedBy})`
 
 const job = {
   name: 'explain_job',
   text: `
     select ${now} as now, j.id::text as id, j.queue, j.kind, coalesce(j.version, 1) as version, j.state, j.attempt, j.failures,
-      j.crashes, j.restarts, j.crash_suspicion as "crashSuspicion", j.created_at as "createdAt", j.run_at as "runAt", j.started_at as "startedAt",
+      j.crashes, j.restarts, j.crash_suspicion as "crashSuspicion", j.created_at as "createdAt", j.run_at as "runAt",
+      greatest(j.run_at, q.resumed_at, (select b.resumed_at from retoma.batch b where b.id = j.batch_id)) as "readySince", j.started_at as "startedAt",
       j.progress_at as "progressAt", j.finished_at as "finishedAt", left(j.checkpoint, 300) as checkpoint,
       left(j.group_key, 300) as "groupKey", ${policyInForce('k', 'j')} as policy, coalesce(q.paused, false) as "queuePaused", j.worker_id as "workerId",
       case when jsonb_typeof(j.progress) = 'object' then jsonb_build_object(
@@ -70,7 +74,8 @@ const job = {
         limit 1
       ) end as sleep,
       case when j.state = 'waiting' then ${ahead} else '{"jobs":0,"more":false}' end as ahead,
-      case when j.limited then q.limit_key_from end as turns, ${providerOf('j.kind = any (p.kinds)', pausedBy)} as provider,
+      case when j.limited then q.limit_key_from end as turns, j.deferred_by as "deferredBy", ${providerOf(deferredBy, pausedBy)} as provider,
+      case when j.state = 'waiting' and j.deferred_by is null and ${itsBatch('b.deferred_by')} is null then ${providerOf('j.kind = any (p.kinds)')} end as "providerOfKind",
       case when j.state = 'waiting' and j.limited then ${limitsOf('q', 'j.limit_key')} else '[]' end as limits,
       ${eligibleWorkersOf('j.queue', 'j.kind', 'coalesce(j.version, 1)')} as "eligibleWorkers",
       ${watch} as watch

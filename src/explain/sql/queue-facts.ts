@@ -4,7 +4,7 @@
 
 import type { Db } from '../../database/db.ts'
 import { takesVersion } from '../../jobs/sql/claimable-kinds.ts'
-import { inOpenLane, leasedByWorker } from '../../jobs/sql/job-floor.ts'
+import { inLimitedLane, inOpenLane, leasedByWorker } from '../../jobs/sql/job-floor.ts'
 import { most, type QueueFacts } from '../model/explain-facts.ts'
 import {
   countOf,
@@ -29,7 +29,7 @@ const head = (due: '<=' | '>') => `
       limit 1
     ) h`
 
-/** Limited jobs lie in the order of the keys: the oldest is known only if none was left out. */
+/** The lanes are read one after the other: the oldest limited job is known only if none was left out. */
 const seenAll = `(select count(*) from limited) < ${most}`
 
 const notTaken = `not exists (
@@ -52,8 +52,14 @@ const queue = {
         ) o
       limit ${most}
     ), limited as materialized (
-      select kind, coalesce(version, 1) as version, batch_id, run_at
-      from retoma.job where queue = $2 and state = 'waiting' and limited
+      select o.kind, coalesce(o.version, 1) as version, o.batch_id, o.run_at
+      from generate_series(0, 19) as r (claim_rank)
+        cross join lateral (
+          select kind, version, batch_id, run_at from retoma.job
+          where ${inLimitedLane('$2', 'r.claim_rank::smallint')}
+          order by run_at
+          limit ${most}
+        ) o
       limit ${most}
     ), ready as materialized (
       select * from open union all select * from limited where run_at <= ${now}

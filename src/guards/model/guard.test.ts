@@ -27,8 +27,10 @@ test('a guard has usual values for what is not said', () => {
     limit: 500,
     timeZone: 'UTC',
     where: {},
+    job: null,
     set: { status: 'FAILED' },
     enqueue: null,
+    private: false,
   })
 })
 
@@ -54,6 +56,12 @@ test.each<[string, unknown, string, string]>([
     '"status.colum", você quis dizer "column"?',
   ],
   ['a bad name', { ...good, name: 'two words' }, 'name must be 1 to 100 letters', 'name deve ter'],
+  [
+    'a private that is no boolean',
+    { ...good, private: 'yes' },
+    'private must be true or false',
+    'private deve ser true ou false',
+  ],
   ['no table', { ...good, table: undefined }, 'table must be a name such as documents', 'table deve ser um nome'],
   ['a table of three parts', { ...good, table: 'a.b.c' }, 'not "a.b.c"', 'não "a.b.c"'],
   ['a table of ours', { ...good, table: 'retoma.job' }, 'the tables of Retoma are not guarded', 'não se vigiam'],

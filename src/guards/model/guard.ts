@@ -30,7 +30,10 @@ export interface Guard {
   readonly every: Duration
   readonly limit: number
   readonly timeZone: string
+  readonly private: boolean
   readonly where: Readonly<Record<string, readonly GuardValue[]>>
+  /** The column with the id of the job of the row; null: none. */
+  readonly job: string | null
   readonly set: Readonly<Record<string, GuardValue | GuardNow>>
   readonly enqueue: {
     readonly job: AnyJob
@@ -66,15 +69,27 @@ export interface GuardOptions<Input = unknown> {
   }
   /** Only rows with these values; a list matches any of its values. Default: all rows. */
   where?: Readonly<Record<string, GuardValue | readonly GuardValue[]>>
+  /**
+   * The column with the id of the job (of this engine) that works on the row. The guard then leaves a row alone whose job runs again by
+   * itself: the job waits for its next attempt, or its worker sends no heartbeats. Default: none.
+   */
+  job?: string
   /** Interval of the sweeps. Default: a minute. A row is found at most `after` plus `every` after its last signal. */
   every?: Duration
   /** Rows in a single transaction. Default 500. */
   limit?: number
   /** Time zone of `timestamp` columns without time zone. Default UTC. */
   timeZone?: string
+  /**
+   * The rows are data of single users: over HTTP only admins see the keys of the rows, others see counts. Default: true if `enqueue.job` is
+   * private, otherwise false.
+   */
+  private?: boolean
 }
 
-const known = ['name', 'table', 'status', 'signal', 'after', 'set', 'enqueue', 'where', 'every', 'limit', 'timeZone']
+const known = [
+  'name', 'table', 'status', 'signal', 'after', 'set', 'enqueue', 'where', 'job', 'every', 'limit', 'timeZone', 'private',
+] // biome-ignore format: read as one list
 
 /**
  * Defines a guard: a rule over a table of yours that finds rows that stopped, and sets or enqueues them again. Throws `bad_definition`.
@@ -108,6 +123,7 @@ export function defineGuard<Input = unknown>(given: GuardOptions<Input>): Guard 
       `table deve ser um nome como documents ou billing.documents, não ${shownValue(given.table)}`,
     )
   if (table.schema === 'retoma') refuse('the tables of Retoma are not guarded', 'as tabelas do Retoma não se vigiam')
+  const enqueue = jobOf(given.enqueue as GuardOptions['enqueue'], refuse)
   const guard: Guard = {
     name,
     table,
@@ -118,8 +134,10 @@ export function defineGuard<Input = unknown>(given: GuardOptions<Input>): Guard 
     limit: limitOf(given.limit ?? 500, refuse),
     timeZone: zoneOf(given.timeZone ?? 'UTC', refuse),
     where: whereOf(given.where ?? {}, refuse),
+    job: given.job === undefined ? null : column('job', given.job, refuse),
     set: setOf(given, refuse),
-    enqueue: jobOf(given.enqueue as GuardOptions['enqueue'], refuse),
+    enqueue,
+    private: privateOf(given.private ?? enqueue?.job.private ?? false, refuse),
   }
   if (!endsIt(guard))
     refuse(
@@ -138,6 +156,11 @@ function endsIt({ status, signal, where, set }: Guard): boolean {
     isNow(set[signal[0]!]) ||
     Object.entries(where).some(([column, values]) => moved(column, values))
   )
+}
+
+function privateOf(given: unknown, refuse: Refuse): boolean {
+  if (typeof given !== 'boolean') refuse('private must be true or false', 'private deve ser true ou false')
+  return given as boolean
 }
 
 function statusOf(status: GuardOptions['status'], refuse: Refuse): Guard['status'] {

@@ -33,7 +33,7 @@ function typed({ bind }: Names, { type, isList }: Column, value: GuardValue): st
 
 /** The condition of a lost row: a running status, a signal that is too old, and the guard's `where`. */
 export function condition(names: Names): string {
-  const { guard, table, bind, cutoff } = names
+  const { guard, table, bind, at, cutoff } = names
   const among = (name: string, values: readonly GuardValue[]) => {
     const column = table.columns.get(name)!
     const some = values.filter(each => each !== null).map(each => typed(names, column, each))
@@ -55,8 +55,23 @@ export function condition(names: Names): string {
     among(guard.status.column, guard.status.running),
     old,
     ...Object.entries(guard.where).map(([name, values]) => among(name, values)),
+    ...(guard.job === null ? [] : [notRunAgain(table.columns.get(guard.job)!, at)]),
   ].join('\n        and ')
 }
+
+/** A worker without a heartbeat for this time counts as silent; the watchdog declares a worker dead after 20 s or sooner. */
+const silentSeconds = 30
+
+/** The job of the row has no further attempt that the engine starts by itself: the job is final, or its worker lives. */
+const notRunAgain = ({ quoted }: Column, at: string): string => `not exists (
+          select from retoma.job j
+          where j.id = t.${quoted}::bigint and j.attempt > 0
+            and (j.state = 'waiting' or j.state = 'running' and not exists (
+              select from retoma.worker w
+              where w.id = j.worker_id and w.dead_at is null
+                and w.heartbeat_at > ${at} - interval '${silentSeconds} seconds'
+            ))
+        )`
 
 /** The signal as an instant. */
 export function signalAt({ guard, table, bind }: Names): string {

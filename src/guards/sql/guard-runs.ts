@@ -29,9 +29,11 @@ export interface GuardAbout {
   set: Record<string, string | null>
   /** Kind of the job enqueued for each row; null: none. */
   kind: string | null
+  /** Over HTTP only admins see the keys of the rows. */
+  private: boolean
 }
 
-export function aboutOf({ table, status, signal, after, every, set, enqueue }: Guard): GuardAbout {
+export function aboutOf({ table, status, signal, after, every, set, enqueue, private: isPrivate }: Guard): GuardAbout {
   const text = (value: Guard['set'][string]) => (isNow(value) ? 'now()' : valueText(value as GuardValue))
   return {
     table: shownTable(table),
@@ -41,6 +43,7 @@ export function aboutOf({ table, status, signal, after, every, set, enqueue }: G
     every,
     set: Object.fromEntries(Object.entries(set).map(([column, value]) => [column, text(value)])),
     kind: enqueue?.job.kind ?? null,
+    private: isPrivate,
   }
 }
 

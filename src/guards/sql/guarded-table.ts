@@ -142,7 +142,8 @@ const refusals: Record<string, LocalizedText> = {
 }
 
 function checkColumns(guard: Guard, columns: ReadonlyMap<string, Column>, table: string): void {
-  const used = [guard.status.column, ...guard.signal, ...Object.keys(guard.where), ...Object.keys(guard.set)]
+  const more = guard.job === null ? [] : [guard.job]
+  const used = [guard.status.column, ...guard.signal, ...Object.keys(guard.where), ...more, ...Object.keys(guard.set)]
   for (const column of used) {
     if (!columns.has(column))
       throw new RetomaError('guard_no_column', { table, column, hint: shortHint(column, [...columns.keys()]) })

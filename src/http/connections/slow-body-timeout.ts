@@ -2,7 +2,7 @@
  * Cuts the connection of a client that sends its body too slowly. Node has one deadline for a whole request: 10 GB would need a deadline
  * of hours, and with such a deadline a client that sends one byte a minute would keep a connection for hours too.
  *
- * Invariant: in each period of `patienceMs`, an incomplete body brings at least `leastBytes`, or the connection is cut. The connection is
+ * Invariant: in each period of `waitLimitMs`, an incomplete body brings at least `leastBytes`, or the connection is cut. The connection is
  * also cut if the body continues past `mostBytes` after the response. Bytes that the client has sent and the server has not read do not
  * count against the client; nor does time in which this process was blocked.
  */
@@ -25,12 +25,12 @@ interface Arriving {
 }
 
 export class SlowBodyTimeout {
-  readonly #patienceMs: number
+  readonly #waitLimitMs: number
   readonly #open = new Map<IncomingMessage, Arriving>()
   readonly #ended = new AbortController()
 
-  constructor(patienceMs: number) {
-    this.#patienceMs = patienceMs
+  constructor(waitLimitMs: number) {
+    this.#waitLimitMs = waitLimitMs
     void this.#watch()
   }
 
@@ -54,7 +54,7 @@ export class SlowBodyTimeout {
 
   async #watch(): Promise<void> {
     const { signal } = this.#ended
-    const stepMs = Math.min(this.#patienceMs / 4, 5000)
+    const stepMs = Math.min(this.#waitLimitMs / 4, 5000)
     while (!signal.aborted) {
       const began = systemClock.elapsed()
       await systemClock.sleep(stepMs, signal)
@@ -64,7 +64,7 @@ export class SlowBodyTimeout {
       const blockedMs = Math.max(0, now - began - 2 * stepMs)
       for (const [incoming, arriving] of this.#open) {
         arriving.since += blockedMs
-        if (now - arriving.since >= this.#patienceMs) this.#judge(incoming, arriving, now)
+        if (now - arriving.since >= this.#waitLimitMs) this.#judge(incoming, arriving, now)
       }
     }
   }

@@ -5,11 +5,11 @@
  * Invariant: waiting users take turns, so that a user with many requests delays another user by one request at a time. `release` gives
  * back the turn, however the request ends.
  */
-import { availableParallelism } from 'node:os'
 import { RetomaError } from '../../errors/errors.ts'
+import { coreCount } from '../../lib/process/core-count.ts'
 import { withDeadline } from '../../lib/with-deadline.ts'
 
-const mostAtOnce = Math.max(2, availableParallelism())
+const mostAtOnce = Math.max(2, coreCount())
 const mostWaiting = 200
 /** Reached, for example, while the database does not respond. */
 const longestWaitMs = 10_000

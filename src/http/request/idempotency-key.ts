@@ -126,7 +126,7 @@ export async function once(
 }
 
 const pollEveryMs = 100
-const patienceMs = 5000
+const waitLimitMs = 5000
 
 /** A second request at the same time waits for the response of the first, for at most 5 s. */
 async function patiently({ engine, once }: Call, work: () => Promise<{ value: Response; keep: StoredResponse }>) {
@@ -134,7 +134,7 @@ async function patiently({ engine, once }: Call, work: () => Promise<{ value: Re
     try {
       return await internalsOf(engine).once(once!, work)
     } catch (error) {
-      if (!isRetomaError(error, 'idempotency_running') || waited >= patienceMs) throw error
+      if (!isRetomaError(error, 'idempotency_running') || waited >= waitLimitMs) throw error
       await internalsOf(engine).clock.sleep(pollEveryMs)
     }
   }

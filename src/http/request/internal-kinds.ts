@@ -16,11 +16,8 @@ export function refuseInternal({ kind, internal }: Pick<AnyJob, 'kind' | 'intern
   if (internal) throw new RetomaError('internal_kind', { kind })
 }
 
-/** For an existing job, whose kind this process may not know. */
-export function refuseInternalKind(engine: Engine, kind: string): void {
-  refuseInternal(
-    internalsOf(engine)
-      .kinds()
-      .find(each => each.kind === kind) ?? { kind, internal: isInternalKind(kind) },
-  )
+/** For an existing job, whose kind another process may have registered. */
+export async function refuseInternalKind(engine: Engine, kind: string): Promise<void> {
+  const { internal } = await internalsOf(engine).kindFlags()
+  refuseInternal({ kind, internal: isInternalKind(kind) || internal.includes(kind) })
 }

@@ -26,6 +26,7 @@ export function parse(schema: Schema, value: unknown): Parsed {
     case 'optional':
     case 'nullable':
     case 'default':
+    case 'prefault':
       if (value === undefined || value === null) return whole(schema, value)
       return checkedBesides(schema, value, parse(def.innerType, value))
     case 'pipe':
@@ -161,6 +162,7 @@ export function innerOf(schema: Schema): readonly Schema[] {
     case 'optional':
     case 'nullable':
     case 'default':
+    case 'prefault':
       return [def.innerType]
     case 'pipe':
       return [def.in]

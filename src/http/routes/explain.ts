@@ -7,6 +7,7 @@ import type { ErrorCode } from '../../errors/errors.ts'
 import type { ExplainSubject } from '../../index.ts'
 import { explanationWire } from '../../json-views.ts'
 import { type Route, type RouteOptions, route } from '../route.ts'
+import { hiddenKinds } from '../security/private-kinds.ts'
 import { redactForRole } from '../security/redact-for-role.ts'
 
 const explanation = z
@@ -35,7 +36,9 @@ export const explainRoutes = <P extends z.ZodType>({ unknown, target, ...about }
       heavy: true,
       answer: explanation,
       errors: [unknown],
-      run: async ({ engine, params, language, who }) =>
-        redactForRole(who, explanationWire(await engine.explain(target(params), { language }))),
+      async run({ engine, params, language, who }) {
+        const options = { language, except: await hiddenKinds(engine, who) }
+        return redactForRole(who, explanationWire(await engine.explain(target(params), options)))
+      },
     }),
   )

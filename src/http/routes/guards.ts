@@ -1,8 +1,10 @@
 /** Routes of guards: list the guards, and run a guard now. */
 import { z } from 'zod'
+import { localized } from '../../errors/errors.ts'
+import type { GuardView } from '../../index.ts'
 import { guardRunWire, guardWire } from '../../json-views.ts'
 import { paged } from '../response/page-of-list.ts'
-import { type Route, route } from '../route.ts'
+import { type Principal, type Route, route } from '../route.ts'
 import { instant, pageOf, pageQuery } from '../shared-schemas.ts'
 
 const guardError = z.object({ code: z.string(), message: z.string() })
@@ -23,13 +25,16 @@ const guard = z
     after_ms: z.number(),
     every_ms: z.number(),
     last_sweep_at: instant.nullable(),
-    last_marked: count,
-    total: count,
+    last_marked: count.nullable().meta({ description: 'null: the guard is private, and only an admin sees counts' }),
+    total: count.nullable(),
     last_error: guardError.nullable(),
     failing_since: instant.nullable(),
     warnings: z.array(z.string()),
     active: z.boolean(),
     late: z.boolean(),
+    private: z
+      .boolean()
+      .meta({ description: 'only an admin sees the counts, the keys of the rows and the messages of errors' }),
   })
   .meta({ id: 'Guard' })
 
@@ -38,14 +43,27 @@ const run = z
     name: z.string(),
     table: z.string(),
     dry_run: z.boolean(),
-    marked: count.meta({ description: 'on a dry run, rows that would be marked' }),
+    marked: count.nullable().meta({ description: 'on a dry run, rows that would be marked' }),
     rows: z.array(z.object({ key: rowKey, signal_at: instant })),
     set: columns,
-    jobs: count,
+    jobs: count.nullable(),
+    private: z
+      .boolean()
+      .meta({ description: 'true: `marked` and `jobs` are null, `rows` and `refused` are empty, except for an admin' }),
     refused: z.array(z.object({ key: rowKey, code: z.string(), message: z.string() })),
     warnings: z.array(z.string()),
   })
   .meta({ id: 'GuardRun' })
+
+/** The error of a row may contain values of the row, and a number would tell the work of another user. */
+function viewFor({ role }: Principal, guard: GuardView) {
+  if (!guard.private || role === 'admin') return guard
+  const lastError = guard.lastError && {
+    code: guard.lastError.code,
+    ...localized('an admin sees the message', 'um admin vê a mensagem'),
+  }
+  return { ...guard, lastMarked: null, total: null, lastError }
+}
 
 export const guardRoutes: readonly Route[] = [
   route({
@@ -57,9 +75,9 @@ export const guardRoutes: readonly Route[] = [
     role: 'viewer',
     query: z.strictObject(pageQuery),
     answer: pageOf(guard),
-    async run({ engine, query, language }) {
+    async run({ engine, query, language, who }) {
       const { items, next } = paged(await engine.guards.list(), each => each.name, query)
-      return { items: items.map(each => guardWire(each, language)), next }
+      return { items: items.map(each => guardWire(viewFor(who, each), language)), next }
     },
   }),
   route({
@@ -75,7 +93,9 @@ export const guardRoutes: readonly Route[] = [
     errors: ['unknown_guard', 'guard_no_table', 'guard_no_column', 'guard_unfit', 'guard_no_rights', 'guard_slow'],
     async run({ engine, params, body, who, language }) {
       const found = await engine.guards.run(params.name, { by: who.user, dryRun: body?.dry_run ?? false })
-      return guardRunWire(found, language)
+      const isHidden = found.private && who.role !== 'admin'
+      const shown = isHidden ? { ...found, marked: null, jobs: null, rows: [], refused: [] } : found
+      return guardRunWire(shown, language)
     },
   }),
 ]

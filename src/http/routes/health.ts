@@ -7,6 +7,7 @@ import { z } from 'zod'
 import { internalsOf } from '../../engine/internals.ts'
 import { databaseTimeout } from '../../errors/database-unreachable.ts'
 import { RetomaError } from '../../errors/errors.ts'
+import { problemActions } from '../../incidents/model/problem.ts'
 import { unclaimedAfter, unwatchedAfter } from '../../jobs/model/policy.ts'
 import { failureCauseWire, findingWire, problemWire } from '../../json-views.ts'
 import { withDeadline } from '../../lib/with-deadline.ts'
@@ -14,7 +15,8 @@ import { version } from '../../version.ts'
 import { omitUndefined } from '../request/omit-undefined.ts'
 import { paged } from '../response/page-of-list.ts'
 import { type Route, route } from '../route.ts'
-import { hiddenKinds } from '../security/private-kinds.ts'
+import { findingsFor, hiddenKinds, problemsFor } from '../security/private-kinds.ts'
+import { redactForRole } from '../security/redact-for-role.ts'
 import { instant, pageOf, pageQuery } from '../shared-schemas.ts'
 
 /** The caller is a machine with a timeout of its own. */
@@ -57,7 +59,7 @@ export const healthRoutes: readonly Route[] = [
 
 const severity = z.enum(['info', 'warning', 'critical'])
 const problem = {
-  event: z.string().meta({ description: 'such as batch.stalled, queue.starved, watchdog.late' }),
+  event: z.string().meta({ description: 'such as batch.stalled, queue.paused, provider.stopped, watchdog.late' }),
   subject: z.string().meta({ description: 'such as batch:17 or queue:mail' }),
   severity,
   sentence: z.string(),
@@ -77,11 +79,23 @@ export const problemRoutes: readonly Route[] = [
       severity: z.enum(['ok', ...severity.options]),
       sentence: z.string(),
       since: instant.nullable(),
-      problems: z.array(z.object(problem).meta({ id: 'Problem' })),
+      problems: z.array(
+        z
+          .object({
+            ...problem,
+            action: z
+              .enum(problemActions)
+              .nullable()
+              .meta({ description: 'the action that helps, on the subject; null: no single action helps' }),
+          })
+          .meta({ id: 'Problem' }),
+      ),
     }),
-    async run({ engine, language }) {
-      const { sentence, problems, ...health } = await engine.metrics.health()
-      return { ...health, sentence: sentence[language], problems: problems.map(each => problemWire(each, language)) }
+    async run({ engine, language, who }) {
+      const except = await hiddenKinds(engine, who)
+      const { sentence, problems, ...health } = await engine.metrics.health({ except })
+      const shown = await problemsFor(engine, except, problems)
+      return { ...health, sentence: sentence[language], problems: shown.map(each => problemWire(each, language)) }
     },
   }),
   route({
@@ -102,9 +116,11 @@ export const problemRoutes: readonly Route[] = [
         .meta({ id: 'Incident' }),
     ),
     errors: ['bad_option'],
-    async run({ engine, query: { open, ...page }, language }) {
-      const { items, next } = await engine.metrics.incidents(omitUndefined({ open: open === 'true', ...page }))
-      return { items: items.map(each => problemWire(each, language)), next }
+    async run({ engine, query: { open, ...page }, language, who }) {
+      const filter = { open: open === 'true', except: await hiddenKinds(engine, who) }
+      const { items, next } = await engine.metrics.incidents(omitUndefined({ ...filter, ...page }))
+      const shown = await problemsFor(engine, filter.except, items)
+      return { items: shown.map(each => problemWire(each, language)), next }
     },
   }),
   route({
@@ -126,9 +142,10 @@ export const problemRoutes: readonly Route[] = [
         })
         .meta({ id: 'Finding' }),
     ),
-    async run({ engine, query }) {
-      const { items, next } = paged(await engine.metrics.findings(), each => `${each.verdict} ${each.subject}`, query)
-      return { items: items.map(findingWire), next }
+    async run({ engine, query, who }) {
+      const found = await findingsFor(engine, who)
+      const { items, next } = paged(found, each => `${each.verdict} ${each.subject}`, query)
+      return { items: redactForRole(who, items.map(findingWire)), next }
     },
   }),
   route({
@@ -156,7 +173,7 @@ export const problemRoutes: readonly Route[] = [
     ),
     async run({ engine, query, who }) {
       const { items, next } = paged(
-        await engine.jobs.failures({ except: hiddenKinds(engine, who) }),
+        await engine.jobs.failures({ except: await hiddenKinds(engine, who) }),
         each => each.cause,
         query,
       )

@@ -8,7 +8,8 @@ import { internalsOf } from '../../engine/internals.ts'
 import type { Log } from '../../lib/logging/log.ts'
 import { type MetricFamily, processMetrics } from '../../metrics/model/metric-table.ts'
 import { prometheusText, prometheusType } from '../response/prometheus-text.ts'
-import { type Route, route } from '../route.ts'
+import { type Principal, type Route, route } from '../route.ts'
+import { hiddenKinds, hiddenQueues, metricsFor } from '../security/private-kinds.ts'
 
 export const metricsRoutes: readonly Route[] = [
   route({
@@ -21,23 +22,28 @@ export const metricsRoutes: readonly Route[] = [
     unasked: true,
     answers: 'text/plain',
     async run({ engine, who, log, headers }) {
-      const ofSystem = who.user === '' ? undefined : await systemFamilies(engine, log)
+      const ofSystem = who.user === '' ? undefined : await systemFamilies(engine, who, log)
       const { databaseUp } = processMetrics
       const families = [
-        ...(ofSystem ?? []),
+        ...(ofSystem?.families ?? []),
         { ...databaseUp, samples: [{ value: Number(ofSystem !== undefined) }] },
         ...(await internalsOf(engine).meter.families(log, who.user === '' ? 'alone' : undefined)),
       ]
       headers.set('content-type', prometheusType)
-      return new Response(prometheusText(families), { headers })
+      return new Response(prometheusText(metricsFor(ofSystem?.hidden ?? [], families)), { headers })
     },
   }),
 ]
 
 /** Returns undefined if the database is away. */
-async function systemFamilies(engine: Engine, log: Log): Promise<MetricFamily[] | undefined> {
+async function systemFamilies(
+  engine: Engine,
+  who: Principal,
+  log: Log,
+): Promise<{ families: MetricFamily[]; hidden: readonly string[] } | undefined> {
   try {
-    return await engine.metrics.read()
+    const except = await hiddenKinds(engine, who)
+    return { families: await engine.metrics.read({ except }), hidden: await hiddenQueues(engine, who) }
   } catch (error) {
     log.warn({ err: error }, 'cannot read the metrics of the system')
     return undefined

@@ -1,11 +1,14 @@
 /** Routes of queues: the counts of each queue, pause and resume, the limits, and the explanation. */
 import { z } from 'zod'
+import { RetomaError } from '../../errors/errors.ts'
 import type { Duration } from '../../index.ts'
+import { isEngineQueue } from '../../jobs/model/job.ts'
 import { groupUsageWire, limitsWire, queueWire } from '../../json-views.ts'
 import { omitUndefined } from '../request/omit-undefined.ts'
 import { mostProperties } from '../request/parse-schema.ts'
 import { paged } from '../response/page-of-list.ts'
-import { type Route, route } from '../route.ts'
+import { type Principal, type Route, route } from '../route.ts'
+import { hiddenKindsIn, queuesFor } from '../security/private-kinds.ts'
 import { pageOf, pageQuery } from '../shared-schemas.ts'
 import { explainRoutes } from './explain.ts'
 
@@ -55,15 +58,20 @@ const queue = z
   .object({
     queue: z.string(),
     paused: z.boolean(),
-    ready: count,
-    scheduled: count.meta({ description: 'waiting for their run_at' }),
-    running: count,
-    stalled: count,
+    ready: count.nullable(),
+    scheduled: count.nullable().meta({ description: 'waiting for their run_at' }),
+    running: count.nullable(),
+    stalled: count.nullable(),
     limits,
   })
-  .meta({ id: 'Queue' })
+  .meta({ id: 'Queue', description: 'counts are null for a queue with private kinds, except for an admin' })
 
 const queueActionResult = z.object({ queue: z.string(), paused: z.boolean(), changed: z.boolean() })
+
+/** Notices of incidents wait in a queue of the engine: only an admin may hold the notices back. Throws 403. */
+function refuseEngineQueue({ user, role }: Principal, queue: string): void {
+  if (role !== 'admin' && isEngineQueue(queue)) throw new RetomaError('forbidden', { needed: 'admin', user, role })
+}
 
 export const queueRoutes: readonly Route[] = [
   route({
@@ -76,8 +84,8 @@ export const queueRoutes: readonly Route[] = [
     heavy: true,
     query: z.strictObject(pageQuery),
     answer: pageOf(queue),
-    async run({ engine, query }) {
-      const { items, next } = paged(await engine.queues.list(), each => each.queue, query)
+    async run({ engine, query, who }) {
+      const { items, next } = paged(await queuesFor(engine, who), each => each.queue, query)
       return { items: items.map(queueWire), next }
     },
   }),
@@ -86,7 +94,8 @@ export const queueRoutes: readonly Route[] = [
     path: '/api/v1/queues/{name}/groups',
     name: 'listQueueGroups',
     tag: 'queues',
-    summary: 'Lists the groups of a queue that have limits: full groups first, then by running jobs',
+    summary:
+      'Lists the groups of a queue that have limits: full groups first, then by running jobs. Of a queue with private jobs only an admin sees groups',
     role: 'viewer',
     params: nameParams,
     query: z.strictObject({ limit: pageQuery.limit }),
@@ -103,9 +112,11 @@ export const queueRoutes: readonly Route[] = [
         .meta({ id: 'GroupUsage' }),
     ),
     errors: ['not_found'],
-    async run({ engine, params, query }) {
+    async run({ engine, params, query, who }) {
       const groups = await engine.queues.groups(params.name, query)
-      return { items: groups.map(groupUsageWire), next: null }
+      // A group of a private kind may stand for a single user.
+      const isHidden = (await hiddenKindsIn(engine, who, params.name)).length > 0
+      return { items: isHidden ? [] : groups.map(groupUsageWire), next: null }
     },
   }),
   route({
@@ -118,7 +129,10 @@ export const queueRoutes: readonly Route[] = [
     params: nameParams,
     answer: queueActionResult,
     errors: ['not_found'],
-    run: ({ engine, params, who }) => engine.queues.pause(params.name, { by: who.user }),
+    run({ engine, params, who }) {
+      refuseEngineQueue(who, params.name)
+      return engine.queues.pause(params.name, { by: who.user })
+    },
   }),
   route({
     method: 'post',
@@ -130,7 +144,10 @@ export const queueRoutes: readonly Route[] = [
     params: nameParams,
     answer: queueActionResult,
     errors: ['not_found'],
-    run: ({ engine, params, who }) => engine.queues.resume(params.name, { by: who.user }),
+    run({ engine, params, who }) {
+      refuseEngineQueue(who, params.name)
+      return engine.queues.resume(params.name, { by: who.user })
+    },
   }),
   route({
     method: 'post',
@@ -149,8 +166,11 @@ export const queueRoutes: readonly Route[] = [
       done: z.boolean().meta({ description: 'false: more jobs may remain; repeat the request' }),
     }),
     errors: ['not_found'],
-    run: ({ engine, params, body, who }) =>
-      engine.queues.clear(params.name, { by: who.user, dryRun: body?.dry_run ?? false }),
+    async run({ engine, params: { name }, body, who }) {
+      refuseEngineQueue(who, name)
+      const except = await hiddenKindsIn(engine, who, name)
+      return engine.queues.clear(name, { by: who.user, dryRun: body?.dry_run ?? false, except })
+    },
   }),
   route({
     method: 'put',
@@ -158,12 +178,13 @@ export const queueRoutes: readonly Route[] = [
     name: 'setQueueLimits',
     tag: 'queues',
     summary: 'Replaces the limits of a queue for all workers, also for waiting jobs; {} removes the limits',
-    role: 'operator',
+    role: 'admin',
     params: nameParams,
     body: limits,
     answer: z.object({ queue: z.string(), limits, changed: z.boolean() }),
     errors: ['not_found', 'bad_option'],
     async run({ engine, params, body, who }) {
+      refuseEngineQueue(who, params.name)
       const set = await engine.queues.setLimits(params.name, limitsOf(body), { by: who.user })
       return { ...set, limits: limitsWire(set.limits) }
     },

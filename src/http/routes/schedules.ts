@@ -3,11 +3,13 @@
 import { z } from 'zod'
 import type { Engine, StoredResponse } from '../../engine/create-engine.ts'
 import { internalsOf } from '../../engine/internals.ts'
+import type { ScheduleView } from '../../index.ts'
 import { jobWire, scheduleWire } from '../../json-views.ts'
 import { recurrenceWords } from '../../schedules/model/recurrence-words.ts'
 import { answerExactly } from '../request/idempotency-key.ts'
 import { paged } from '../response/page-of-list.ts'
 import { type Route, route } from '../route.ts'
+import { hiddenKinds } from '../security/private-kinds.ts'
 import { redactForRole } from '../security/redact-for-role.ts'
 import { instant, pageOf, pageQuery } from '../shared-schemas.ts'
 import { job } from './jobs/job-schemas.ts'
@@ -58,12 +60,14 @@ export const scheduleRoutes: readonly Route[] = [
     role: 'viewer',
     query: z.strictObject(pageQuery),
     answer: pageOf(schedule),
-    async run({ engine, query, language }) {
+    async run({ engine, query, language, who }) {
       const { items, next } = paged(await engine.schedules.list(), each => each.name, query)
-      return {
-        items: items.map(each => ({ ...scheduleWire(each), words: recurrenceWords(each.recurrence)[language] })),
-        next,
-      }
+      const hidden = await hiddenKinds(engine, who)
+      const wire = (each: ScheduleView) => ({
+        ...scheduleWire(hidden.includes(each.kind) ? { ...each, lastJob: null } : each),
+        words: recurrenceWords(each.recurrence)[language],
+      })
+      return { items: items.map(wire), next }
     },
   }),
   route({
@@ -101,7 +105,9 @@ export const scheduleRoutes: readonly Route[] = [
     errors: ['unknown_schedule'],
     async run({ engine, params, who }) {
       const runs = await internalsOf(engine).scheduleRuns(params.name)
-      return { items: redactForRole(who, runs.map(jobWire)), next: null }
+      const hidden = await hiddenKinds(engine, who)
+      const shown = runs.filter(({ kind }) => !hidden.includes(kind))
+      return { items: redactForRole(who, shown.map(jobWire)), next: null }
     },
   }),
   pauseRoute('pause', 'pauseSchedule', 'Pauses a schedule: its occurrences pass without a job, in every process'),

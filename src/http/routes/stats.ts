@@ -5,16 +5,14 @@
 import { z } from 'zod'
 import { historyWire, statsWire } from '../../json-views.ts'
 import { type Route, route } from '../route.ts'
+import { hiddenQueues, statsFor } from '../security/private-kinds.ts'
 import { anyInstant, instant } from '../shared-schemas.ts'
 
-const live = {
-  ready: z.number().int(),
-  scheduled: z.number().int(),
-  running: z.number().int(),
-  stalled: z.number().int(),
-}
-
 const count = z.number().int()
+const live = { ready: count, scheduled: count, running: count, stalled: count }
+const hidden = count
+  .nullable()
+  .meta({ description: 'null: the queue has private kinds, and only an admin sees counts' })
 const seconds = z.number().nullable().meta({ description: 'null: nothing was measured' })
 
 const distribution = z
@@ -64,14 +62,18 @@ export const statsRoutes: readonly Route[] = [
     path: '/api/v1/stats',
     name: 'getStats',
     tag: 'stats',
-    summary: 'Counts waiting, running and stalled jobs by queue and kind, and the workers',
+    summary:
+      'Counts waiting, running and stalled jobs by queue and kind, and the workers. Only an admin sees the counts of queues with private kinds',
     role: 'viewer',
     heavy: true,
     answer: z.looseObject({
       queues: z.array(
         z.looseObject({
           queue: z.string(),
-          ...live,
+          ready: hidden,
+          scheduled: hidden,
+          running: hidden,
+          stalled: hidden,
           oldest_ready_seconds: z
             .number()
             .nullable()
@@ -81,11 +83,15 @@ export const statsRoutes: readonly Route[] = [
       kinds: z.array(z.looseObject({ kind: z.string(), ...live })),
       oldest_ready_seconds: z.number().nullable(),
       workers: z.number().int(),
+      in_flight: count.nullable().meta({
+        description:
+          'attempts with a running handler; null: there are private kinds, and only an admin sees the number',
+      }),
       watchdog_lag_seconds: z.number().nullable(),
       schema_version: z.number().int().meta({ description: 'the number of the newest migration of the schema retoma' }),
       sampled_at: instant.nullable(),
     }),
-    run: async ({ engine }) => statsWire(await engine.metrics.stats()),
+    run: async ({ engine, who }) => statsWire(await statsFor(engine, who)),
   }),
   route({
     method: 'get',
@@ -93,7 +99,7 @@ export const statsRoutes: readonly Route[] = [
     name: 'getHistory',
     tag: 'stats',
     summary:
-      'Gets attempts, durations and waiting times by queue over time: by minute for 48 hours, by hour for 90 days',
+      'Gets attempts, durations and waiting times by queue over time: by minute for 48 hours, by hour for 90 days. Only an admin sees queues with private kinds',
     role: 'viewer',
     heavy: true,
     query: historyQuery,
@@ -106,9 +112,12 @@ export const statsRoutes: readonly Route[] = [
       total: points.meta({ description: 'the sum over these queues' }),
     }),
     errors: ['bad_option'],
-    async run({ engine, query: { queue, from, to, step } }) {
+    async run({ engine, query: { queue, from, to, step }, who }) {
       const instantOf = (text: string | undefined) => (text === undefined ? undefined : new Date(text))
-      return historyWire(await engine.metrics.history({ queue, step, from: instantOf(from), to: instantOf(to) }))
+      const span = { step, from: instantOf(from), to: instantOf(to) }
+      return historyWire(
+        await engine.metrics.history({ queue, ...span, exceptQueues: await hiddenQueues(engine, who) }),
+      )
     },
   }),
 ]

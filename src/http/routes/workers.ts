@@ -3,8 +3,13 @@ import { z } from 'zod'
 import { workerWire } from '../../json-views.ts'
 import { paged } from '../response/page-of-list.ts'
 import { type Route, route } from '../route.ts'
+import { workersFor } from '../security/private-kinds.ts'
 import { redactForRole } from '../security/redact-for-role.ts'
 import { instant, pageOf, pageQuery } from '../shared-schemas.ts'
+
+const hidden = z.number().int().nullable().meta({
+  description: 'null: the worker serves a queue with private kinds, and only an admin sees the number',
+})
 
 const worker = z.object({
   id: z.string(),
@@ -14,16 +19,16 @@ const worker = z.object({
   queues: z.record(z.string(), z.number().int()),
   free_slots: z
     .record(z.string(), z.number().int())
-    .meta({ description: 'free slots by queue, at the last heartbeat' }),
+    .meta({ description: 'free slots by queue, at the last heartbeat; only an admin sees queues with private kinds' }),
   kinds: z.array(z.string()),
   started_at: instant,
   heartbeat_age_seconds: z.number(),
   suspected: z.boolean(),
   dead: z.boolean(),
-  running: z.number().int(),
+  running: hidden,
   memory_bytes: z.number().nullable(),
   loop_lag_ms: z.number().nullable(),
-  abandoned: z.number().int(),
+  abandoned: hidden,
   write_lag_ms: z.number(),
   supervised: z.boolean(),
   blocked: z
@@ -47,7 +52,7 @@ export const workerRoutes: readonly Route[] = [
     query: z.strictObject(pageQuery),
     answer: pageOf(worker),
     async run({ engine, query, who }) {
-      const { items, next } = paged(await engine.workers.list(), each => each.id, query)
+      const { items, next } = paged(await workersFor(engine, who), each => each.id, query)
       return { items: redactForRole(who, items.map(workerWire)), next }
     },
   }),

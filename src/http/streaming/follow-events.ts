@@ -6,7 +6,7 @@ import { localized, RetomaError } from '../../errors/errors.ts'
 import type { EngineEvent } from '../../events/model/event.ts'
 import { readCursor } from '../../events/model/event-cursor.ts'
 import type { Call } from '../route.ts'
-import { hiddenKinds, withoutKinds } from '../security/private-kinds.ts'
+import { eventsFor } from '../security/private-kinds.ts'
 import { type SseOptions, sse, sseHeaders } from './sse.ts'
 
 /** While the database is away, the response waits only this long; then the stream opens and waits inside. */
@@ -44,9 +44,11 @@ export async function follow(
     // The followed job or batch is final and the client has all events: 204 makes an EventSource stop reconnecting.
     if (!opened) return new Response(null, { status: 204, headers: call.headers })
     if (call.request.method === 'HEAD') return new Response(null, { headers: sseHeaders() })
-    const hidden = hiddenKinds(call.engine, call.who)
-    const shown = hidden.length === 0 ? events : withoutKinds(call.engine, events, hidden)
-    return sse(call, shown, { ...options, toMessage, idleSeconds: () => events.idleSeconds() })
+    return sse(call, eventsFor(call.engine, events, call.who), {
+      ...options,
+      toMessage,
+      idleSeconds: () => events.idleSeconds(),
+    })
   } finally {
     late.abort()
   }

@@ -12,7 +12,7 @@ import type { Call } from '../route.ts'
 import type { OpenStream } from './open-streams.ts'
 
 const mostWaiting = 64 * 1024
-const patienceMs = 10_000
+const waitLimitMs = 10_000
 /** The loop of open-streams.ts checks every 5 s, so the longest silence is 20 s. */
 const heartbeatMs = 15_000
 const readmitMs = 60_000
@@ -148,7 +148,7 @@ class SseStream<T extends object> implements OpenStream {
 
   check(): void {
     const now = this.#elapsed()
-    if (this.#waitsFrom !== undefined && now - this.#waitsFrom >= patienceMs) this.#drop()
+    if (this.#waitsFrom !== undefined && now - this.#waitsFrom >= waitLimitMs) this.#drop()
     if (this.#ending || this.#gone) return
     if (now - this.#admittedAt >= readmitMs) {
       this.#admittedAt = now

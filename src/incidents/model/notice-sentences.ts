@@ -26,6 +26,13 @@ export interface IncidentFacts {
   stuck?: number
   seconds?: number
   more?: number
+  host?: string
+  pid?: number
+  provider?: string
+  /** End of the wait of a provider. */
+  until?: string
+  guard?: string
+  error?: { en?: string; pt?: string }
 }
 
 const batchIn = ({ name, batch, about }: IncidentFacts): LocalizedText =>
@@ -123,7 +130,12 @@ function stalled(facts: IncidentFacts): LocalizedText {
   )
 }
 
-function succeeded({ total = 0, failed = 0 }: IncidentFacts): LocalizedText {
+function succeeded({ total = 0, failed = 0, cancelled = 0 }: IncidentFacts): LocalizedText {
+  if (cancelled > 0)
+    return localized(
+      ` is done: ${failed} of ${total} failed, ${cancelled} cancelled.`,
+      ` foi concluído: ${failed} de ${total} com erro, ${cancelled} ${cancelled === 1 ? 'cancelado' : 'cancelados'}.`,
+    )
   if (failed === 0) return localized(` is done: ${total} of ${total}.`, ` foi concluído: ${total} de ${total}.`)
   return localized(
     ` is done with errors: ${failed} of ${total} failed.`,
@@ -133,6 +145,11 @@ function succeeded({ total = 0, failed = 0 }: IncidentFacts): LocalizedText {
 
 /** `stop_after` is a reason of the engine; a provider stop has the message of the provider. */
 function why({ reason }: IncidentFacts): LocalizedText {
+  if (reason?.code === 'person')
+    return localized(
+      'a person paused it. It goes on when you resume it.',
+      'uma pessoa pausou. Ele segue quando você mandar continuar.',
+    )
   if (reason?.code === 'stop_after')
     return localized(
       `${reason.failed} of ${reason.ended} ${reason.failed === 1 ? 'has' : 'have'} failed, more than may. See the failures, then resume or cancel it.`,

@@ -7,6 +7,10 @@
 import type { Language } from '../../errors/errors.ts'
 import { type IncidentFacts, sentenceOf, sentenceOfEnd, sentenceOfMany } from './notice-sentences.ts'
 
+/** The queue and the kind of the jobs that post notices. */
+export const notifyQueue = 'retoma-notify'
+export const notifyKind = 'retoma.notify'
+
 export const incidentEvents = [
   'batch.stalled', 'batch.failed', 'batch.succeeded', 'batch.completed_with_failures', 'batch.paused', 'job.poison', 'queue.starved', 'jobs.stuck', 'watchdog.late',
 ] as const // biome-ignore format: read as one list

@@ -44,7 +44,7 @@ export interface FoundIncidents {
 }
 
 const wants = (event: string) => `coalesce(b.policy -> 'notify' ? '${event}', true)`
-const batchFacts = `jsonb_build_object('batch', b.id::text, 'name', b.name, 'total', b.total, 'succeeded', s.succeeded, 'failed', s.failed,
+const batchFacts = `jsonb_build_object('batch', b.id::text, 'name', b.name, 'kind', b.kind, 'total', b.total, 'succeeded', s.succeeded, 'failed', s.failed,
         'skipped', s.skipped, 'cancelled', s.cancelled, 'reason', b.reason) || jsonb_strip_nulls(jsonb_build_object('about', b.policy -> 'about'))`
 const isPausedByItself = `b.state = 'paused' and b.reason ->> 'code' <> 'person'`
 const isStuck = `j.state = 'stalled' and (select b.state from retoma.batch b where b.id = j.batch_id) is distinct from 'stalled'`

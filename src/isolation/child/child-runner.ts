@@ -51,7 +51,7 @@ export class ChildRunner {
 
   receive(message: ToChild): void {
     const current = this.#current?.run === message.run ? this.#current : undefined
-    if (message.type === 'run') void this.#run(message.run, message.errand)
+    if (message.type === 'run') void this.#run(message.run, message.childTask)
     else if (message.type === 'abort') this.#abort(message.run, unpackError(message.reason) as RetomaError)
     else current?.asking.receive(message)
   }
@@ -61,14 +61,14 @@ export class ChildRunner {
     else this.#aborted.set(run, reason)
   }
 
-  async #run(run: number, errand: ChildTask | CallTask): Promise<void> {
+  async #run(run: number, childTask: ChildTask | CallTask): Promise<void> {
     // Report the run before any code of the job: a crash without this report has another cause.
     if (isMainThread) this.#channel.lastWords({ how: 'begun', run })
     const asking = new RemoteAttemptStorage(this.#channel, run)
     let work: Attempt | CalledFunction
     try {
       work = await this.#runs.run(run, () =>
-        'call' in errand ? this.#call(run, errand) : this.#attempt(run, errand, asking),
+        'call' in childTask ? this.#call(run, childTask) : this.#attempt(run, childTask, asking),
       )
     } catch (error) {
       return this.#channel.send({ type: 'unusable', run, error: packError(error) })
@@ -85,9 +85,9 @@ export class ChildRunner {
     this.#channel.send({ type: 'ended', run, end, grown: weight() - this.#weight, spent })
   }
 
-  async #attempt(run: number, errand: ChildTask, asking: RemoteAttemptStorage): Promise<Attempt> {
-    const work = await find(errand)
-    return new Attempt(errand.claimed as ClaimedJob, jobOf(errand, work), {
+  async #attempt(run: number, childTask: ChildTask, asking: RemoteAttemptStorage): Promise<Attempt> {
+    const work = await find(childTask)
+    return new Attempt(childTask.claimed as ClaimedJob, jobOf(childTask, work), {
       id: 'child',
       clock: systemClock,
       log: logTo(this.#channel, run),

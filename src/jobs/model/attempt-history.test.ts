@@ -8,6 +8,7 @@ const failure = (attempt: number, type: string) => ({
   code: null,
   message: `${type} ${attempt}`,
   worker: 'w-1',
+  startedAt: at(attempt - 1),
   at: at(attempt),
 })
 
@@ -21,6 +22,7 @@ test('each attempt is shown by its failure, the last by the state, and one that 
     [4, 'succeeded', 'w-2'],
   ])
   expect(attempts[3]).toMatchObject({ startedAt: at(8), endedAt: at(9) })
+  expect(attempts.map(({ startedAt }) => startedAt)).toEqual([at(0), null, at(2), at(8)])
 })
 
 test('of one that has not begun there is none, and of thousands the last thousand', () => {

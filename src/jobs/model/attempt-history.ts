@@ -1,4 +1,4 @@
-/** Lists the attempts of a job from the stored rows: outcome, worker and error of each. */
+/** Lists the attempts of a job from the stored rows: outcome, worker, start, end and error of each. */
 import { isFinal, type JobState } from './state.ts'
 
 export interface Tried {
@@ -13,6 +13,7 @@ export interface Tried {
     code: string | null
     message: string
     worker: string | null
+    startedAt: Date | null
     at: Date
   }[]
 }
@@ -44,7 +45,7 @@ export function attemptsOf(job: Tried): Attempt[] {
       code: failure?.code ?? null,
       message: failure?.message ?? null,
       worker: failure?.worker ?? (isLast ? job.worker : null),
-      startedAt: isLast ? job.startedAt : null,
+      startedAt: failure?.startedAt ?? (isLast ? job.startedAt : null),
       endedAt: failure?.at ?? (isLast ? job.finishedAt : null),
     }
   })

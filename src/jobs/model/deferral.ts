@@ -27,6 +27,8 @@ export interface Deferral {
   provider: string | null
   /** Wait only: the requested wait. */
   retryAfterMs: number | null
+  /** Wait only. True: the wait never counts as a stop. */
+  neverStops: boolean | null
   /** Delay decided by the engine. */
   delayMs: number | null
 }
@@ -38,7 +40,7 @@ export const firstWait = seconds(1)
 export const longestBackoff = minutes(5)
 export const shortestWait = seconds(1)
 export const probeEvery = minutes(1)
-/** A provider that only asked for waits for so long, without an answer, counts as stopped. */
+/** A provider that only asked for waits for so long, without an answer, counts as stopped, except for waits with `neverStops`. */
 export const longestUnanswered = minutes(30)
 
 const mostCode = 200
@@ -69,7 +71,7 @@ export const noChildFree = (delayMs: number, line: CallLine): Error =>
 
 export const isNoChildFree = (error: unknown): boolean => deferralOf(error)?.why === 'child'
 
-export const noDeferralFacts = { provider: null, retryAfterMs: null, delayMs: null }
+export const noDeferralFacts = { provider: null, retryAfterMs: null, neverStops: null, delayMs: null }
 
 export const codeText = (code: unknown): string | null => (code === undefined || code === null ? null : asText(code))
 
@@ -107,8 +109,9 @@ export function deferralOf(thrown: unknown): Deferral | undefined {
 }
 
 function read(error: Error): Deferral {
-  const { why, code = null, provider = null, retryAfterMs = null, delayMs = null } = error as Error & Partial<Deferral>
-  return { why: why ?? 'wait', code, message: error.message, provider, retryAfterMs, delayMs }
+  const said = error as Error & Partial<Deferral>
+  const { why, code = null, provider = null, retryAfterMs = null, neverStops = null, delayMs = null } = said
+  return { why: why ?? 'wait', code, message: error.message, provider, retryAfterMs, neverStops, delayMs }
 }
 
 /** Spreads jobs with a common deferral, so that not all return at the same instant. */

@@ -3,6 +3,7 @@
 import type { OpenFile } from '../../files/model/file.ts'
 import type { Duration } from '../../lib/values/duration.ts'
 import type { Backoff } from './backoff.ts'
+import type { CostAmount } from './cost.ts'
 
 /** The first argument of a handler. */
 export interface JobContext {
@@ -77,6 +78,12 @@ export interface JobContext {
   ): Promise<void>
   /** Reports progress for people; written at most once per second. */
   progress(progress: JobProgress): Promise<void>
+  /**
+   * Adds to the cost of the job and of its batch. Resolves once the cost is committed. Each call counts once, also in an attempt that fails
+   * later; a call of an attempt that has lost the lease counts nothing. Call `cost` inside the step that spends the money: a saved step
+   * does not run again, and costs nothing again.
+   */
+  cost(cost: CostAmount): Promise<void>
   /**
    * Sleeps without a slot: this attempt ends as soon as its open steps have ended, and a later attempt continues after the sleep.
    * The attempt is not counted. Not allowed inside a step, because the step could not end.

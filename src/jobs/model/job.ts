@@ -37,7 +37,7 @@ export interface JobOptions extends PolicyOptions {
   internal?: boolean
   /**
    * true: over HTTP only admins see and change jobs of this kind; for everybody else `/api/v1` has no such jobs, neither in lists nor in
-   * events. For jobs about data of single users. Counts by queue include the jobs. Not for items of batches. Default: false.
+   * events. For jobs about data of single users. The numbers of their queue are also for admins only: give the kind a queue of its own. Not for items of batches. Default: false.
    */
   private?: boolean
   /** The oldest version whose jobs this code runs; older jobs wait for a worker with older code. Default 1. */
@@ -192,6 +192,8 @@ export function defineJob(
   const queue = options.queue ?? 'default'
   if (typeof queue !== 'string' || !namePattern.test(queue))
     refuse(`queue must be ${nameRule.en}`, `queue deve ter ${nameRule.pt}`)
+  if (isEngineQueue(queue) && !isInternalKind(name))
+    refuse(`the queue "${queue}" belongs to the engine`, `a fila "${queue}" pertence ao motor`)
   if (options.input !== undefined && options.input?.['~standard']?.validate === undefined) {
     refuse(
       'input must be a Standard Schema, such as one of zod, valibot or arktype',
@@ -251,6 +253,9 @@ const knownOptions = [
 
 /** Returns true if the kind belongs to the engine. */
 export const isInternalKind = (kind: string): boolean => kind.startsWith('retoma.')
+
+/** Returns true if the queue is for jobs of the engine alone, such as notices: a job of another kind could delay the notices. */
+export const isEngineQueue = (queue: string): boolean => queue.startsWith('retoma-')
 
 function internalOf({ kind, internal }: JobOptions, refuse: Refuse): boolean {
   if (internal !== undefined && typeof internal !== 'boolean')

@@ -30,10 +30,17 @@ export type Outcome =
   | { state: 'failed'; failure: Failure }
   | { state: 'waiting'; delay: Duration; failure: Failure | null }
   /**
-   * The job is released, and the attempt is not counted. `pause`: pause the batch first; `trouble`: answer of a stopped provider;
-   * `forChild`: the line in which the job waits for a free child.
+   * The job is released, and the attempt is not counted. `pause`: pause the batch first; `provider`: the provider that waits or has
+   * stopped; `trouble`: answer of a stopped provider; `forChild`: the line in which the job waits for a free child.
    */
-  | { state: 'deferred'; delay: Duration; pause: PauseReason | null; trouble?: Trouble; forChild?: CallLine }
+  | {
+      state: 'deferred'
+      delay: Duration
+      pause: PauseReason | null
+      provider: string | null
+      trouble?: Trouble
+      forChild?: CallLine
+    }
 
 export interface Trouble {
   provider: string
@@ -130,7 +137,8 @@ export function decide(job: Tried, policy: Budget, ended: Ended, random: number)
   if (back !== undefined) {
     const inBatch = (job.batch_id ?? null) !== null
     const pause = inBatch ? pauseOf(back) : null
-    const deferred = { state: 'deferred', delay: delayOf(back, inBatch, random), pause } as const
+    const { provider } = back
+    const deferred = { state: 'deferred', delay: delayOf(back, inBatch, random), pause, provider } as const
     if (back.why !== 'child') return deferred
     return { ...deferred, forChild: back.code === 'background' ? 'background' : 'foreground' }
   }
@@ -163,6 +171,7 @@ export function unanswered(job: Tried, outcome: Outcome, thrown: unknown, provid
     state: 'deferred',
     delay,
     pause: null,
+    provider,
     trouble: { provider, message: outcome.failure.message.slice(0, maxTrouble) },
   }
 }

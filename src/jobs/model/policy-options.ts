@@ -11,7 +11,7 @@ import { megabytes } from '../../lib/values/bytes.ts'
 import { type Duration, longestDuration } from '../../lib/values/duration.ts'
 import { cleanText, shownValue } from '../../lib/values/json.ts'
 import type { Backoff } from './backoff.ts'
-import { beatEvery, type Isolation, type JobPolicy, type PolicyAction, type PolicyMessages } from './policy.ts'
+import { heartbeatEvery, type Isolation, type JobPolicy, type PolicyAction, type PolicyMessages } from './policy.ts'
 
 /** The policy of a kind: attempts, timeouts and what happens in trouble. */
 export interface PolicyOptions {
@@ -26,8 +26,13 @@ export interface PolicyOptions {
   timeout?: Duration
   /** The longest time of an attempt without a step, a checkpoint or progress. Default: no limit. */
   stallAfter?: Duration
-  /** The longest time from enqueue, or from `runAt`, to the final state; an older job fails. Default: no limit. */
+  /** The longest time from enqueue, or from `runAt`, to the final state; an older job fails, even while it runs. Default: no limit. */
   maxAge?: Duration
+  /**
+   * The longest time a ready job waits for a worker; then the job fails. Counts from the instant at which the job became ready, anew after a retry
+   * or a release. A running job never fails by `maxWait`, and the pause of a queue or batch does not count. Default: no limit.
+   */
+  maxWait?: Duration
   /** The usual duration of an attempt; the watchdog reports a longer attempt as slow. Default: no report. */
   expect?: Duration
   /** The time without a heartbeat of the worker until the job is an orphan; 15 s at least. Default 20 s. */
@@ -55,7 +60,7 @@ export interface PolicyOptions {
 }
 
 export const policyOptions = [
-  'maxAttempts', 'backoff', 'timeout', 'stallAfter', 'maxAge', 'expect', 'orphanAfter', 'sweepEvery', 'maxCrashes', 'onOrphan', 'onStall',
+  'maxAttempts', 'backoff', 'timeout', 'stallAfter', 'maxAge', 'maxWait', 'expect', 'orphanAfter', 'sweepEvery', 'maxCrashes', 'onOrphan', 'onStall',
   'isolation', 'memory', 'messages',
 ] // biome-ignore format: read as one list
 
@@ -67,11 +72,13 @@ const ofTheKind = ['isolation', 'memory', 'orphanAfter', 'sweepEvery'] as const
 
 /** Policy override for the items of a batch. null: switches an option of the kind off. */
 export interface ItemOptions
-  extends Omit<PolicyOptions, (typeof ofTheKind)[number] | 'stallAfter' | 'maxAge' | 'expect'> {
+  extends Omit<PolicyOptions, (typeof ofTheKind)[number] | 'stallAfter' | 'maxAge' | 'maxWait' | 'expect'> {
   /** As in `defineJob`; null: no limit. Default: the option of the kind. */
   stallAfter?: Duration | null
   /** As in `defineJob`; null: no limit. Default: the option of the kind. */
   maxAge?: Duration | null
+  /** As in `defineJob`; null: no limit. Default: the option of the kind. */
+  maxWait?: Duration | null
   /** As in `defineJob`; null: no report. Default: the option of the kind. */
   expect?: Duration | null
 }
@@ -144,7 +151,7 @@ function policyGiven(
       )
     return value
   }
-  const optional = (option: 'stallAfter' | 'maxAge' | 'expect') => {
+  const optional = (option: 'stallAfter' | 'maxAge' | 'maxWait' | 'expect') => {
     const value = options[option]
     return value === null && mayBeOff ? null : duration(option, value as Duration | undefined)
   }
@@ -159,8 +166,8 @@ function policyGiven(
   const backoff = backoffOf(options.backoff, below.backoff, refuse, within)
   duration('backoff.max', backoff?.max)
   const orphanAfter = duration('orphanAfter', options.orphanAfter)
-  const threeBeats = `${(beatEvery * 3) / 1000} s`
-  if (orphanAfter !== undefined && orphanAfter < beatEvery * 3)
+  const threeBeats = `${(heartbeatEvery * 3) / 1000} s`
+  if (orphanAfter !== undefined && orphanAfter < heartbeatEvery * 3)
     refuse(
       `orphanAfter must be at least three heartbeats, ${threeBeats}`,
       `orphanAfter deve ser de pelo menos três batimentos, ${threeBeats}`,
@@ -171,6 +178,7 @@ function policyGiven(
     timeout: duration('timeout', options.timeout),
     stallAfter: optional('stallAfter'),
     maxAge: optional('maxAge'),
+    maxWait: optional('maxWait'),
     expect: optional('expect'),
     orphanAfter,
     sweepEvery: duration('sweepEvery', options.sweepEvery),

@@ -17,7 +17,7 @@ export interface PolicyMessages {
   orphan?: string
   /** For a job that made no progress. Default: the message of Retoma. */
   stalled?: string
-  /** For a job that is older than `maxAge`. Default: the message of Retoma. */
+  /** For a job that is past its `maxAge` or its `maxWait`. Default: the message of Retoma. */
   overdue?: string
 }
 
@@ -30,6 +30,7 @@ export interface JobPolicy {
   timeout: Duration
   stallAfter: Duration | null
   maxAge: Duration | null
+  maxWait: Duration | null
   /** Usual duration of an attempt; a longer attempt is reported as slow. */
   expect: Duration | null
   orphanAfter: Duration
@@ -48,6 +49,7 @@ export const defaultPolicy: JobPolicy = {
   timeout: minutes(15),
   stallAfter: null,
   maxAge: null,
+  maxWait: null,
   expect: null,
   orphanAfter: seconds(20),
   sweepEvery: seconds(5),
@@ -59,7 +61,7 @@ export const defaultPolicy: JobPolicy = {
   messages: {},
 }
 
-export const beatEvery = seconds(5)
+export const heartbeatEvery = seconds(5)
 /** Interval at which each process checks all workers. */
 export const watchEvery = seconds(5)
 /** Without a check for so long, the system has failed and a person should act. */

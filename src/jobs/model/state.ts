@@ -162,7 +162,7 @@ export const transitions: readonly Transition[] = [
     from: ['waiting', 'running', 'stalled'],
     to: 'failed',
     by: 'watchdog',
-    when: 'the job is older than maxAge',
+    when: 'the job is older than maxAge; or the job waits, ready, for longer than maxWait (only from waiting)',
   },
   {
     name: 'resume',

@@ -38,8 +38,8 @@ test('checkpoints, failures, actions and the end come in the order of time', () 
       { ...checkpoint, name: 'b', attempt: 4, at: at(42) },
     ],
     history: [
-      { attempt: 1, type: 'error', message: 'no', at: at(2) },
-      { attempt: 3, type: 'orphan', message: 'gone', at: at(35) },
+      { attempt: 1, type: 'error', message: 'no', startedAt: at(1), at: at(2) },
+      { attempt: 3, type: 'orphan', message: 'gone', startedAt: at(31), at: at(35) },
     ],
     events: [
       { type: 'state', at: at(2), data: { from: 'running', to: 'failed', attempt: 1 } },
@@ -49,10 +49,12 @@ test('checkpoints, failures, actions and the end come in the order of time', () 
   })
   expect(moments.map(each => [each.at.getUTCSeconds(), each.attempt, each.type])).toEqual([
     [0, null, 'enqueued'],
+    [1, 1, 'started'],
     [1, 1, 'saved'],
     [2, 1, 'failed'],
     [10, null, 'action'],
     [12, 2, 'slept'],
+    [31, 3, 'started'],
     [35, 3, 'failed'],
     [40, 4, 'started'],
     [42, 4, 'saved'],
@@ -63,7 +65,7 @@ test('checkpoints, failures, actions and the end come in the order of time', () 
 
 test('an end appears once: as its failure, as its action, or by itself', () => {
   const ended = { attempt: 1, startedAt: at(1), finishedAt: at(3) }
-  const failure = { attempt: 1, type: 'error', message: 'no', at: at(3) }
+  const failure = { attempt: 1, type: 'error', message: 'no', startedAt: at(1), at: at(3) }
   expect(brief({ ...ended, state: 'failed', history: [failure] }).at(-1)).toEqual([3, 1, 'failed'])
   expect(brief({ ...ended, state: 'failed' }).at(-1)).toEqual([3, 1, 'gave up'])
   expect(brief({ ...ended, state: 'skipped', error: { message: 'empty' } }).at(-1)).toEqual([3, 1, 'skipped'])

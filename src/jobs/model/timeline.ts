@@ -1,6 +1,6 @@
 /**
- * Builds the timeline of a job from the stored rows, in the order of time. The start is stored only for the last attempt; earlier
- * attempts appear by their checkpoints and failures.
+ * Builds the timeline of a job from the stored rows, in the order of time. The start is stored for the last attempt and with each
+ * failure; an earlier attempt that was released without a failure appears by its checkpoints.
  */
 import { isFinal, type JobState } from './state.ts'
 
@@ -13,7 +13,7 @@ export interface TimelineFacts {
   finishedAt: Date | null
   runAt: Date
   error: { message: string } | null
-  history: readonly { attempt: number; type: string; message: string; at: Date }[]
+  history: readonly { attempt: number; type: string; message: string; startedAt: Date | null; at: Date }[]
   checkpoints: readonly { name: string; attempt: number; at: Date; bytes: number; sleepUntil: Date | null }[]
   events: readonly { type: string; at: Date; data: Readonly<Record<string, unknown>> }[]
 }
@@ -35,7 +35,7 @@ export type Moment = { at: Date; attempt: number | null } & (
 export function timelineOf(job: TimelineFacts): Moment[] {
   const moments: Moment[] = [
     { at: job.createdAt, attempt: null, type: 'enqueued' },
-    ...(job.startedAt === null ? [] : [{ at: job.startedAt, attempt: job.attempt, type: 'started' } as const]),
+    ...startMoments(job),
     ...job.checkpoints.map(savedMoment),
     ...job.history.map(
       ({ at, attempt, type, message }): Moment => ({ at, attempt, type: 'failed', failureType: type, message }),
@@ -45,6 +45,13 @@ export function timelineOf(job: TimelineFacts): Moment[] {
   ]
   // Moments of the same instant: by attempt, then in the order above, the order of a job's states.
   return moments.sort((a, b) => a.at.getTime() - b.at.getTime() || after(a) - after(b))
+}
+
+/** One start for each attempt: the row of the job repeats the start of the last attempt. */
+function startMoments({ attempt, startedAt, history }: TimelineFacts): Moment[] {
+  const starts = new Map(history.map(each => [each.attempt, each.startedAt]))
+  if (startedAt !== null) starts.set(attempt, startedAt)
+  return [...starts].flatMap(([attempt, at]) => (at === null ? [] : [{ at, attempt, type: 'started' }]))
 }
 
 /** An action comes after the last attempt at the time of the action. */

@@ -10,9 +10,11 @@ import type { Db } from '../../database/db.ts'
 import { nowParameter } from '../../database/now-parameter.ts'
 import { sqlState } from '../../database/pg-errors.ts'
 import type { JobState } from '../model/state.ts'
+import { waitingJobs } from './job-floor.ts'
 import {
   countMoves,
   keyTakenByAnother,
+  limitsOfItsQueue,
   noteBatchStates,
   noteJobActions,
   readyForRetry,
@@ -120,6 +122,40 @@ const retry = {
     )}`,
 }
 
+// The batch is locked before the jobs: a batch that stalls at the same instant either stalls first, and its items stay, or stalls afterwards.
+const resume = {
+  name: 'bulk_resume',
+  text: `
+    with home as materialized (
+      select b.id, b.state from retoma.batch b
+      where b.id = any (array(select distinct batch_id from retoma.job where id = any ($1::bigint[])))
+      order by b.id
+      for update
+    ), found as materialized (
+      select id from retoma.job
+      where id = any ($1::bigint[]) and state = 'stalled' and coalesce(batch_id, 0) not in (select id from home where state = 'stalled')
+      order by id
+      for update
+    ), moved as (
+      update retoma.job j
+      set state = 'waiting', claim_rank = claim_rank & ~1, run_at = ${now}, crash_suspicion = null, ${limitsOfItsQueue}
+      from found f
+      where j.id = any (array[f.id])
+      returning j.id, j.attempt, 'stalled' as was, j.state, j.queue, j.batch_id, j.ref
+    ),
+    ${countMoves('moved')},
+    ${noteJobActions('resume', 'moved', now, '$3::text')}
+    ${summary('0', `'{}'::text[]`)}`,
+}
+
+const resumable = {
+  name: 'bulk_resumable',
+  text: `
+    select j.id::text from retoma.job j
+    where j.id = any ($1::bigint[]) and j.state = 'stalled'
+      and (select b.state from retoma.batch b where b.id = j.batch_id) is distinct from 'stalled'`,
+}
+
 export interface BulkRequest {
   ids: readonly string[]
   /** Only jobs in one of these states. */
@@ -142,6 +178,20 @@ export async function retrySome(db: Db, { ids, states, by }: BulkRequest, now: D
   }
 }
 
+/** Resumes the stalled jobs among `ids`. Items of a stalled batch stay `stalled`. */
+export async function resumeSome(
+  db: Db,
+  { ids, by }: Pick<BulkRequest, 'ids' | 'by'>,
+  now: Date | null,
+): Promise<BulkChunk> {
+  return (await db.run<BulkChunk>(resume, [ids, now, by ?? null]))[0]!
+}
+
+/** The jobs among `ids` that `resumeSome` would change. */
+export async function resumableIn(db: Db, ids: readonly string[]): Promise<string[]> {
+  return (await db.run<{ id: string }>(resumable, [ids])).map(row => row.id)
+}
+
 const waiting = {
   name: 'bulk_waiting_of_queue',
   text: `
@@ -153,6 +203,7 @@ const waiting = {
           cross join lateral (
             select id from retoma.job
             where queue = $1 and claim_rank = r.claim_rank::smallint and state = 'waiting' and not limited and id + 0 < $2
+              and kind <> all ($4::text[])
             order by run_at, id
             limit $3
           ) j
@@ -161,7 +212,7 @@ const waiting = {
       union all
       (
         select id from retoma.job
-        where queue = $1 and state = 'waiting' and limited and id + 0 < $2
+        where queue = $1 and state = 'waiting' and limited and id + 0 < $2 and kind <> all ($4::text[])
         order by claim_rank, limit_key, run_at, id
         limit $3
       )
@@ -169,10 +220,27 @@ const waiting = {
     limit $3`,
 }
 
-/** Returns the ids of at most `limit` waiting jobs of a queue with an id below `top`. */
-export async function waitingOfQueue(db: Db, queue: string, top: string, limit: number): Promise<string[]> {
-  const rows = await db.run<{ id: string }>(waiting, [queue, top, limit])
+/** Returns the ids of at most `limit` waiting jobs of a queue with an id below `top`, without jobs of the kinds `except`. */
+export async function waitingOfQueue(
+  db: Db,
+  queue: string,
+  { top, limit, except }: { top: string; limit: number; except: readonly string[] },
+): Promise<string[]> {
+  const rows = await db.run<{ id: string }>(waiting, [queue, top, limit, except])
   return rows.map(row => row.id)
+}
+
+const countWaiting = {
+  name: 'bulk_count_waiting_of_queue',
+  text: `
+    select count(*)::int as n
+    from generate_series(0, 19) as r (claim_rank)
+      cross join lateral (${waitingJobs('$1', '', 'and kind <> all ($2::text[]) offset 0')}) w`,
+}
+
+/** Counts the waiting jobs of a queue, without jobs of the kinds `except`. */
+export async function countWaitingOfQueue(db: Db, queue: string, except: readonly string[]): Promise<number> {
+  return (await db.run<{ n: number }>(countWaiting, [queue, except]))[0]!.n
 }
 
 const items = {
@@ -185,7 +253,7 @@ const items = {
     from chunk c
       join retoma.job j on j.id between c.first_id and c.last_id and j.batch_id = $1 and j.state = any ($2::text[])
         and ($4::text is null or j.kind = $4) and ($5::text is null or j.queue = $5) and ($6::text is null or j.group_key = $6)
-        and ($7::timestamptz is null or j.created_at < $7)`,
+        and ($7::timestamptz is null or j.created_at < $7) and j.kind <> all ($8::text[])`,
 }
 
 /** Returns the matching jobs of the next `batch_chunk` range of a batch; `n` is null if there is no further range. */
@@ -198,10 +266,14 @@ export async function someItems(
     queue?: string | undefined
     groupKey?: string | undefined
     createdBefore?: Date | undefined
+    except?: readonly string[] | undefined
   },
   after: number,
 ): Promise<{ n: number | null; ids: string[] }> {
-  const { batchId, states, kind, queue, groupKey, createdBefore } = filter
-  const values = [batchId, states, after, kind ?? null, queue ?? null, groupKey ?? null, createdBefore ?? null]
+  const { batchId, states, kind, queue, groupKey, createdBefore, except } = filter
+  const values = [
+    ...[batchId, states, after, kind ?? null, queue ?? null, groupKey ?? null, createdBefore ?? null],
+    except ?? [],
+  ]
   return (await db.run<{ n: number | null; ids: string[] }>(items, values))[0]!
 }

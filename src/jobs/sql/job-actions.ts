@@ -3,9 +3,10 @@
  * changed, the answer is the current state (P6: safe to repeat).
  */
 
-import { type Db, runOn } from '../../database/db.ts'
+import { type Db, type Run, runOn } from '../../database/db.ts'
 import { nowParameter } from '../../database/now-parameter.ts'
 import { sqlState } from '../../database/pg-errors.ts'
+import { runInCallerTransaction, type Transaction } from '../../database/transactions/caller-transaction.ts'
 import { fingerprintOf } from '../model/error-fingerprint.ts'
 import type { JobState } from '../model/state.ts'
 import {
@@ -34,7 +35,7 @@ export interface AppliedJobAction {
 const end = (action: string, states: string, state: string, more = '') => `
     with before as materialized (
       select id, state, queue, limited, limit_key from retoma.job
-      where id = $1 and state in (${states})
+      where id = $1::bigint and state in (${states})
       for update
     ), moved as (
       update retoma.job j
@@ -64,7 +65,7 @@ const skip = {
 }
 
 const fail = {
-  name: 'control_fail',
+  name: 'job_fail',
   text: end('fail', `'waiting', 'running', 'stalled'`, 'failed', `, error = $4::jsonb`),
 }
 
@@ -73,11 +74,11 @@ const fail = {
 const again = (action: string, states: string, more = '') => `
     with home as materialized (
       select b.id, b.state, b.cascade from retoma.batch b
-      where b.id = (select batch_id from retoma.job where id = $1)
+      where b.id = (select batch_id from retoma.job where id = $1::bigint)
       for update
     ), before as materialized (
       select id, state from retoma.job j
-      where id = $1 and state in (${states})
+      where id = $1::bigint and state in (${states})
         and not exists (select from home where state = 'cancelled' or cascade is not null)
         and not ${keyTakenByAnother('j')}
       for update
@@ -119,7 +120,7 @@ const rerun = {
   ),
 }
 
-const forget = { name: 'job_delete_checkpoints', text: `delete from retoma.checkpoint where job_id = $1` }
+const forget = { name: 'job_delete_checkpoints', text: `delete from retoma.checkpoint where job_id = $1::bigint` }
 
 const resume = {
   name: 'job_resume',
@@ -127,7 +128,7 @@ const resume = {
     with moved as (
       update retoma.job j
       set state = 'waiting', claim_rank = claim_rank & ~1, run_at = coalesce($2::timestamptz, now()), crash_suspicion = null, ${limitsOfItsQueue}
-      where id = $1 and state = 'stalled'
+      where id = $1::bigint and state = 'stalled'
       returning j.id, j.attempt, 'stalled' as was, j.state, j.batch_id, j.ref
     ),
     ${countMoves('moved')},
@@ -135,7 +136,10 @@ const resume = {
     select id from moved`,
 }
 
-const stateOf = { name: 'job_state', text: `select state, queue, batch_id as batch from retoma.job where id = $1` }
+const stateOf = {
+  name: 'job_state',
+  text: `select state, queue, batch_id as batch from retoma.job where id = $1::bigint`,
+}
 
 const holderOf = {
   name: 'job_key_holder',
@@ -147,7 +151,7 @@ const holderOf = {
         where o.kind = j.kind and o.key = j.key and o.unique_until is not null and o.id <> j.id
         limit 1
       ) other
-    where j.id = $1`,
+    where j.id = $1::bigint`,
 }
 
 const statements = { cancel, retry, rerun, resume, skip, fail }
@@ -162,21 +166,23 @@ export interface JobActionRequest {
   code?: string | undefined
 }
 
-/** Applies the action. Returns undefined if there is no such job. */
+/** Applies the action, in the transaction of the caller if one is given. Returns undefined if there is no such job. */
 export async function applyJobAction(
   db: Db,
   action: JobActionName,
   id: string,
   now: Date | null,
   { by, reason = '', code }: JobActionRequest = {},
+  tx?: Transaction,
 ): Promise<AppliedJobAction | undefined> {
   const more = { cancel: [], retry: [], rerun: [], resume: [], skip: [reason], fail: [failureText(reason, code)] }
   const values = [id, now, by ?? null, ...more[action]]
-  const [moved] = await move(db, action, values)
-  const [row] = await db.run<{ state: JobState; queue: string; batch: string | null }>(stateOf, [id])
+  const run = tx === undefined ? db.run : runInCallerTransaction(tx, db.names)
+  const [moved] = await (tx === undefined ? move(db, action, values) : moveOn(run, action, values))
+  const [row] = await run<{ state: JobState; queue: string; batch: string | null }>(stateOf, [id])
   if (row === undefined) return undefined
   const takesKey = action === 'retry' || action === 'rerun'
-  const [holder] = takesKey && moved === undefined ? await db.run<{ id: string }>(holderOf, [id]) : []
+  const [holder] = takesKey && moved === undefined ? await run<{ id: string }>(holderOf, [id]) : []
   return { ...row, moved: moved !== undefined, ran: moved?.ran === true, ...(holder ? { heldBy: holder.id } : {}) }
 }
 
@@ -189,7 +195,10 @@ function failureText(message: string, code: string | undefined): string {
 type MovedJob = { ran?: boolean }
 
 async function move(db: Db, action: JobActionName, values: unknown[]): Promise<MovedJob[]> {
-  const moving = action === 'rerun' ? moveAndForget(db, values) : db.run<MovedJob>(statements[action], values)
+  const moving =
+    action === 'rerun'
+      ? db.transaction(client => moveOn(runOn(client), action, values))
+      : moveOn(db.run, action, values)
   try {
     return await moving
   } catch (error) {
@@ -200,15 +209,12 @@ async function move(db: Db, action: JobActionName, values: unknown[]): Promise<M
 }
 
 /**
- * Uses two statements: the second statement sees all checkpoints saved before the first statement locked the row, and from then on no
- * attempt can save a checkpoint, because no attempt has the lease. In a single statement the delete would use a snapshot older than the
- * lock.
+ * A rerun uses two statements in a transaction: the second statement sees all checkpoints saved before the first statement locked the row,
+ * and from then on no attempt can save a checkpoint, because no attempt has the lease. In a single statement the delete would use a snapshot
+ * older than the lock.
  */
-function moveAndForget(db: Db, values: unknown[]): Promise<MovedJob[]> {
-  return db.transaction(async client => {
-    const run = runOn(client)
-    const moved = await run<MovedJob>(rerun, values)
-    if (moved.length > 0) await run(forget, values.slice(0, 1))
-    return moved
-  })
+async function moveOn(run: Run, action: JobActionName, values: unknown[]): Promise<MovedJob[]> {
+  const moved = await run<MovedJob>(statements[action], values)
+  if (action === 'rerun' && moved.length > 0) await run(forget, values.slice(0, 1))
+  return moved
 }

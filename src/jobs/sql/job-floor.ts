@@ -1,5 +1,5 @@
 /**
- * Notes where the live entries of the two hot indexes begin: the job floors. A long transaction of any client keeps every entry of a
+ * Notes where the live entries of the hot indexes begin: the job floors. A queue has one floor for each claim rank, for jobs with and without limits. A long transaction of any client keeps every entry of a
  * finished job in the index, and a count from the start reads all entries: a million entries take a second. So workers note from time to
  * time where the first live entry is, and counts begin there.
  *
@@ -26,6 +26,9 @@ const floorOf = (what: 'waiting' | 'running', name: string, rank: string, second
 const openLane = (queue: string, rank: string, floor: string) =>
   `queue = ${queue} and claim_rank = ${rank} and state = 'waiting' and not limited and run_at >= ${floor}`
 
+const limitedLane = (queue: string, rank: string, floor: string) =>
+  `queue = ${queue} and claim_rank = ${rank} and state = 'waiting' and limited and id > 0 and run_at >= ${floor}`
+
 const leased = (worker: string, floor: string) =>
   `worker_id = ${worker} and state = 'running' and started_at >= ${floor}`
 
@@ -36,13 +39,27 @@ const leased = (worker: string, floor: string) =>
 export const inOpenLane = (queue: string, rank: string): string =>
   openLane(queue, rank, floorOf('waiting', queue, rank))
 
+/** True for a limited job row that waits with this claim rank, under any limit key. The same rule for `lateral` applies. */
+export const inLimitedLane = (queue: string, rank: string): string =>
+  limitedLane(queue, rank, floorOf('waiting', queue, rank))
+
+/** True for a job row that waits in this lane of a limited queue. The same rule for `lateral` applies. */
+export const inLaneOfKey = (queue: string, rank: string, key: string): string =>
+  `queue = ${queue} and claim_rank = ${rank} and limit_key = ${key} and state = 'waiting' and limited and run_at >= ${floorOf('waiting', queue, rank)}`
+
+/** The waiting jobs of a queue, with and without limits: a `lateral` for each claim rank `r`. `rest`: further conditions, an order and a limit. */
+export const waitingJobs = (queue: string, columns: string, rest = 'offset 0'): string => `
+  (select ${columns} from retoma.job where ${inOpenLane(queue, 'r.claim_rank::smallint')} ${rest})
+  union all
+  (select ${columns} from retoma.job where ${inLimitedLane(queue, 'r.claim_rank::smallint')} ${rest})`
+
 /** True for a job row whose lease this worker has. The same rule for `lateral` applies. */
 export const leasedByWorker = (worker: string): string => leased(worker, floorOf('running', worker, '0'))
 
-/** True if a job waits in an open lane. */
-export const someWaitOpen = `exists (
+/** True if a job waits. */
+export const someWait = `exists (
   select from retoma.queue q cross join generate_series(0, 19) as r (claim_rank)
-    cross join lateral (select from retoma.job where ${inOpenLane('q.name', 'r.claim_rank::smallint')} limit 1) j
+    cross join lateral (${waitingJobs('q.name', '', 'limit 1')}) j
 )`
 
 /** True if a job runs. */
@@ -76,7 +93,12 @@ const raise = {
       select 'waiting' as state, l.name, l.claim_rank, l.floor, least(bound.at, head.run_at) as at
       from bound cross join lane l
         left join lateral (
-          select run_at from retoma.job where ${openLane('l.name', 'l.claim_rank', 'l.floor')} order by run_at, id limit 1
+          select min(run_at) as run_at
+          from (
+            (select run_at from retoma.job where ${openLane('l.name', 'l.claim_rank', 'l.floor')} order by run_at, id limit 1)
+            union all
+            (select run_at from retoma.job where ${limitedLane('l.name', 'l.claim_rank', 'l.floor')} order by run_at limit 1)
+          ) first
         ) head on true
       union all
       select 'running', h.id, 0, h.floor, least(bound.at, head.started_at)

@@ -3,12 +3,14 @@
 import type { Db, Run } from '../../database/db.ts'
 import { mark, readableValue, viewValue } from '../../lib/values/value-codec.ts'
 import type { QueueLimits } from '../../limits/model/queue-limits.ts'
+import type { CostAmount } from '../model/cost.ts'
 import type { CrashSuspicion } from '../model/crash-suspicion.ts'
 import type { StoredResult } from '../model/job-handle.ts'
 import type { JobPolicy } from '../model/policy.ts'
 import type { OwnRetention } from '../model/retention.ts'
 import type { JobState } from '../model/state.ts'
-import { inOpenLane, leasedByWorker } from './job-floor.ts'
+import { costsOf } from './cost-sums.ts'
+import { leasedByWorker, waitingJobs } from './job-floor.ts'
 
 /** The last error of a job, or the reason of a skip. */
 export interface JobError {
@@ -74,6 +76,9 @@ export interface FailureView {
   /** Evidence of a crashed child or process. */
   evidence: Readonly<Record<string, unknown>> | null
   worker: string | null
+  /** Start of the attempt; null: the attempt had not started. */
+  startedAt: Date | null
+  /** End of the attempt. */
   at: Date
 }
 
@@ -175,7 +180,7 @@ const failures = {
   name: 'view_failures',
   text: `
     select attempt, failure_type as type, code, case when place > 100 then left(message, ${shown}) else message end as message,
-      case when place <= 100 then stack end as stack, case when place <= 100 then evidence end as evidence, worker, at
+      case when place <= 100 then stack end as stack, case when place <= 100 then evidence end as evidence, worker, started_at as "startedAt", at
     from (
       select *, row_number() over (order by attempt desc) as place
       from (select * from retoma.failure where job_id = $1 order by attempt desc limit 1000) newest
@@ -252,6 +257,11 @@ const events = {
 /** Returns the first 1000 events. */
 export const viewJobEvents = (db: Db, id: string): Promise<JobEventView[]> => db.run<JobEventView>(events, [id])
 
+const cost = { name: 'view_job_cost', text: costsOf(`retoma.job_cost where job_id = $1`) }
+
+/** Returns the costs of all attempts, by currency. */
+export const viewJobCost = (db: Db, id: string): Promise<CostAmount[]> => db.run<CostAmount>(cost, [id])
+
 /** A queue with its limits and the number of its jobs. */
 export interface QueueView {
   queue: string
@@ -271,15 +281,7 @@ const queues = {
     with live as (
       select q.name as queue, j.ready, 0 as running, 0 as stalled, count(*)::int as waiting
       from retoma.queue q cross join generate_series(0, 19) as r (claim_rank)
-        cross join lateral (
-          select run_at <= coalesce($1::timestamptz, now()) as ready from retoma.job
-          where ${inOpenLane('q.name', 'r.claim_rank::smallint')}
-          offset 0
-        ) j
-      group by 1, 2
-      union all
-      select queue, run_at <= coalesce($1::timestamptz, now()), 0, 0, count(*)::int
-      from retoma.job where state = 'waiting' and limited
+        cross join lateral (${waitingJobs('q.name', 'run_at <= coalesce($1::timestamptz, now()) as ready')}) j
       group by 1, 2
       union all
       select j.queue, false, count(*)::int, 0, 0
@@ -361,4 +363,11 @@ const alive = { name: 'database_ping', text: `select 1 as alive` }
 /** Throws if the database does not answer within the deadline. */
 export async function pingDatabase(db: Db, deadlineMs: number): Promise<void> {
   await db.run(alive, [], deadlineMs)
+}
+
+const instant = { name: 'database_now', text: `select coalesce($1::timestamptz, clock_timestamp()) as now` }
+
+/** The instant of the database; `now` under a virtual clock. */
+export async function databaseNow(db: Db, now: Date | null): Promise<Date> {
+  return (await db.run<{ now: Date }>(instant, [now]))[0]!.now
 }

@@ -18,7 +18,7 @@ export const policyInForce = (kind: string, job: string): string =>
   `(coalesce(${kind}.policy, '{}') || coalesce(${itemsOf(`${job}.batch_id`)}, ${job}.policy_override, '{}'))`
 
 /** Batches that may still have waiting or running jobs. */
-const isOpen = `(finished_at is null or cascade is not null)`
+export const isOpen = `(finished_at is null or cascade is not null)`
 
 /** Open batches that override at least one of `options`. */
 export const overriding = (...options: (keyof JobPolicy)[]): string =>

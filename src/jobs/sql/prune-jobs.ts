@@ -1,6 +1,6 @@
 /**
  * Prunes finished jobs past their retention. Works in chunks, so no statement locks many rows for long; with SKIP LOCKED,
- * so any number of janitors may run without a leader. A job is deleted with its failures, checkpoints, events and files;
+ * so any number of janitors may run without a leader. A job is deleted with its failures, checkpoints, costs, events and files;
  * the items of a batch are deleted with the batch (batches/sql/batch-cascade.ts).
  *
  * Invariant: a job with a unique key stays for a day, however short its retention: the key is taken until then.
@@ -11,9 +11,11 @@ import { nowParameter } from '../../database/now-parameter.ts'
 import { doomed } from '../../files/sql/file-removal.ts'
 import type { FinalJobState } from '../model/state.ts'
 
-/** Parts of a `with`: remove the checkpoints, events and files of the deleted jobs in the rows of `deleted`. */
+/** Parts of a `with`: remove the checkpoints, costs, events and files of the deleted jobs in the rows of `deleted`. */
 export const removeRowsOf = (deleted: string): string => `kept as (
       delete from retoma.checkpoint where job_id = any (array(select id from ${deleted}))
+    ), costs as (
+      delete from retoma.job_cost where job_id = any (array(select id from ${deleted}))
     ), events as (
       delete from retoma.event where job_id = any (array(select id from ${deleted}))
     ), files as (

@@ -192,10 +192,11 @@ export const keyTakenByAnother = (job: string): string => `coalesce((
           limit 1
         ), false)`
 
-// The job becomes `waiting` with a new budget of attempts and takes its unique key again, as every waiting job must have its key. $2:
-// now.
+// The job becomes `waiting` with a new budget of attempts and takes its unique key again, as every waiting job must have its key.
+// `retried_at` tells a handler, and a cleanup by age, where the new budget begins. $2: now.
 export const readyForRetry = `
         state = 'waiting', claim_rank = claim_rank & ~1, run_at = coalesce($2::timestamptz, now()),
         failures = 0, crashes = 0, restarts = 0, crash_suspicion = null, result = null, error = null, finished_at = null,
+        retried_at = coalesce($2::timestamptz, now()),
         unique_until = case when key is not null then coalesce(unique_until, 'final') end,
         ${limitsOfItsQueue}`

@@ -24,6 +24,24 @@ export interface Log {
   child(facts: Record<string, unknown>): Log
 }
 
+/** A logger as callers give it, such as `console`; without `child`, `logOf` adds the facts to every line. */
+export type GivenLog = Omit<Log, 'child'> & Partial<Pick<Log, 'child'>>
+
+/** The log of a given logger, with `child`. */
+export function logOf(given: GivenLog): Log {
+  return typeof given.child === 'function' ? (given as Log) : withFacts(given, {})
+}
+
+function withFacts(log: Omit<Log, 'child'>, always: Record<string, unknown>): Log {
+  return {
+    debug: (facts, message) => log.debug({ ...always, ...facts }, message),
+    info: (facts, message) => log.info({ ...always, ...facts }, message),
+    warn: (facts, message) => log.warn({ ...always, ...facts }, message),
+    error: (facts, message) => log.error({ ...always, ...facts }, message),
+    child: facts => withFacts(log, { ...always, ...facts }),
+  }
+}
+
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 export type LogFormat = 'pretty' | 'json'
 

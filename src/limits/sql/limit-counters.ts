@@ -2,12 +2,14 @@
  * Limit counters: a row for each queue and each group with a limit. The row holds its own counts, so a process with the
  * lock on the row reads the newest counts (docs/adr/0006-limits.md).
  *
- * Invariant: gate.running is the number of running limited jobs of the counter. A claim adds to the number and every
+ * Invariant: `running` is the number of running limited jobs of the counter. A claim adds to the number and every
  * statement that ends a lease subtracts, each in the same statement. Counters are locked after jobs, in the order of
  * their keys. A claim locks counters before any job, and never waits for a job.
  */
-import type { Db } from '../../database/db.ts'
+import { type Db, type Run, runOn } from '../../database/db.ts'
+import { nowParameter } from '../../database/now-parameter.ts'
 import { groupHasConcurrency } from '../../jobs/sql/group-limits.ts'
+import { limitKeyOf, limitsOfItsQueue } from '../../jobs/sql/transition.ts'
 
 const add = {
   name: 'limit_counter_add',
@@ -30,6 +32,29 @@ export async function addLimitCounters(
   await db.run(add, [queue, keys, now])
 }
 
+// Running jobs that started under other limits get the limits and the key of their queue. With SKIP LOCKED the statement waits for no job: a
+// handler may hold the row of its job for long (`ctx.transaction`), and a settle ends its jobs at this moment.
+const relimitRunning = {
+  name: 'limit_counter_relimit_running',
+  text: `
+    with wrong as materialized (
+      select j.id
+      from retoma.job j join retoma.queue q on q.name = j.queue
+      where j.state = 'running' and (j.limited <> q.limited or j.limit_key <> ${limitKeyOf('q', 'j.group_key', 'j.batch_id')})
+      for no key update of j skip locked
+    ), moved as (
+      update retoma.job j set ${limitsOfItsQueue}
+      where j.id = any (array(select id from wrong))
+      returning j.queue, j.limit_key
+    )
+    insert into retoma.limit_counter (queue, group_key, used_at)
+    select distinct m.queue, m.limit_key, ${nowParameter(1)}
+    from moved m join retoma.queue q on q.name = any (array[m.queue])
+    where m.limit_key <> '' and ${groupHasConcurrency('q.limits', 'm.limit_key')}
+    order by 1, 2
+    on conflict do nothing`,
+}
+
 // A claim and a settle change jobs and limit counters in one statement, so every difference within a snapshot is real.
 // The difference stays the same while other processes claim and settle, so the update subtracts it from the counter's
 // newest value.
@@ -49,7 +74,7 @@ const recount = {
       where g.running <> coalesce(c.running, 0)
         and case when g.group_key = '' then q.limits ? 'concurrency' else ${groupHasConcurrency('q.limits', 'g.group_key')} end
       order by 1, 2
-      limit 1000
+      limit $1
     ), locked as materialized (
       select w.*
       from wrong w cross join lateral (
@@ -63,5 +88,37 @@ const recount = {
     returning g.queue, g.group_key as key`,
 }
 
-/** Corrects limit counters after a change of limits or a bug of the engine. Returns the corrected counters. */
-export const recountLimits = (db: Db): Promise<{ queue: string; key: string }[]> => db.run(recount, [])
+export interface CorrectedCounter {
+  queue: string
+  key: string
+}
+
+const chunkSize = 1000
+
+/**
+ * Counts the running jobs by the current limits of their queues. `run` is a transaction: no settle may subtract a job from a counter
+ * between the two statements, before the job is added.
+ */
+export async function countRunning(run: Run, now: Date | null): Promise<CorrectedCounter[]> {
+  await run(relimitRunning, [now])
+  const all: CorrectedCounter[] = []
+  for (;;) {
+    const corrected = await run<CorrectedCounter>(recount, [chunkSize])
+    all.push(...corrected)
+    if (corrected.length < chunkSize) return all
+  }
+}
+
+const anyLimits = {
+  name: 'limit_counter_any',
+  text: `select exists (select from retoma.limit_counter) or exists (select from retoma.queue where limited) as found`,
+}
+
+/**
+ * Corrects limit counters after a change of limits or a bug of the engine. Returns the corrected counters. A database without limits costs one
+ * statement.
+ */
+export async function recountLimits(db: Db, now: Date | null): Promise<CorrectedCounter[]> {
+  const [any] = await db.run<{ found: boolean }>(anyLimits, [])
+  return any!.found ? db.transaction(client => countRunning(runOn(client), now)) : []
+}

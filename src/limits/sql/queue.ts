@@ -1,10 +1,21 @@
-/** Stores the limits of queues and pauses queues. Claims read the row itself, so a change takes effect at once. */
+/**
+ * Stores the limits of queues and pauses queues. Claims read the row itself, so a change takes effect at once. The jobs that run count in new
+ * limits in the same transaction, so that no claim sees a limit without the jobs that run.
+ *
+ * Invariant: the limits of the code replace the limits in force only if the code's own value has changed since the code set the value last. So
+ * a restart of a process keeps the limits that an operator set.
+ */
 
-import type { Db } from '../../database/db.ts'
+import { type Db, runOn } from '../../database/db.ts'
 import { nowParameter } from '../../database/now-parameter.ts'
-import { inOpenLane } from '../../jobs/sql/job-floor.ts'
+import { waitingJobs } from '../../jobs/sql/job-floor.ts'
 import { limitKeyOf, limitsOfItsQueue, noteEvents } from '../../jobs/sql/transition.ts'
 import { isLimited, type LimitsByQueue, type QueueLimits, type QueueRate, turnsOf } from '../model/queue-limits.ts'
+import { countRunning } from './limit-counters.ts'
+
+// The waiting jobs have another key from now on: `rekey` searches them.
+const keysChangedAt = (now: string, from: string) =>
+  `keys_changed_at = case when queue.limit_key_from is distinct from ${from} then ${now} else queue.keys_changed_at end`
 
 // Inserts the limit counter of the queue too, so no claim has to add the counter.
 const setLimits = {
@@ -17,25 +28,33 @@ const setLimits = {
       select name, '', coalesce($5::timestamptz, now()) from given where limited order by name
       on conflict do nothing
     )
-    insert into retoma.queue (name, limits, limited, limit_key_from)
-    select name, limits, limited, limit_key_from from given order by name
+    insert into retoma.queue (name, limits, limited, limit_key_from, code_limits, keys_changed_at)
+    select name, limits, limited, limit_key_from, limits, case when limit_key_from is not null then coalesce($5::timestamptz, now()) end
+    from given
+    order by name
     on conflict (name) do update
-      set limits = excluded.limits, limited = excluded.limited, limit_key_from = excluded.limit_key_from
-      where (queue.limits, queue.limited, queue.limit_key_from) is distinct from (excluded.limits, excluded.limited, excluded.limit_key_from)
+      set limits = excluded.limits, limited = excluded.limited, limit_key_from = excluded.limit_key_from, code_limits = excluded.code_limits,
+        ${keysChangedAt('coalesce($5::timestamptz, now())', 'excluded.limit_key_from')}
+      where queue.code_limits is distinct from excluded.code_limits
     returning name`,
 }
 
-/** Returns the queues with changed limits. */
+/** Sets the limits that the code of an engine has; returns the queues whose code has other limits than before. */
 export async function saveLimits(db: Db, limits: LimitsByQueue, now: Date | null): Promise<string[]> {
   const all = Object.entries(limits)
-  const rows = await db.run<{ name: string }>(setLimits, [
+  const values = [
     all.map(([name]) => name),
     all.map(([, of]) => JSON.stringify(of)),
     all.map(([, of]) => isLimited(of)),
     all.map(([, of]) => turnsOf(of)),
     now,
-  ])
-  return rows.map(row => row.name)
+  ]
+  return db.transaction(async client => {
+    const run = runOn(client)
+    const rows = await run<{ name: string }>(setLimits, values)
+    if (rows.length > 0) await countRunning(run, now)
+    return rows.map(row => row.name)
+  })
 }
 
 const changedLimits = `jsonb_build_object('who', $6::text, 'what', 'set limits', 'queue', m.name)`
@@ -49,7 +68,9 @@ const changeLimits = {
       select name, '', coalesce($5::timestamptz, now()) from known where $3::bool
       on conflict do nothing
     ), moved as (
-      update retoma.queue set limits = $2::jsonb, limited = $3::bool, limit_key_from = $4::text
+      update retoma.queue
+      set limits = $2::jsonb, limited = $3::bool, limit_key_from = $4::text,
+        ${keysChangedAt('coalesce($5::timestamptz, now())', '$4::text')}
       where name = $1 and (limits, limited, limit_key_from) is distinct from ($2::jsonb, $3::bool, $4::text)
       returning name
     ),
@@ -66,7 +87,12 @@ export async function changeQueueLimits(
   by?: string,
 ): Promise<{ changed: boolean } | undefined> {
   const values = [name, JSON.stringify(limits), isLimited(limits), turnsOf(limits), now, by ?? null]
-  return (await db.run<{ changed: boolean }>(changeLimits, values))[0]
+  return db.transaction(async client => {
+    const run = runOn(client)
+    const [row] = await run<{ changed: boolean }>(changeLimits, values)
+    if (row?.changed) await countRunning(run, now)
+    return row
+  })
 }
 
 // The index shows the wrong jobs: a limited queue must have no job in the open index, an open queue none in the limited
@@ -99,7 +125,8 @@ const relimit = {
 }
 
 // Jobs under a key that the queue no longer has are found by the key. Jobs that miss a key, or have a key of another kind, are in no
-// index, so the statement looks for them only right after a change of the queue.
+// index: the statement reads every limited job of the queue, and only after a change of the source of the keys. A job that a transaction
+// enqueued before the change may be committed later, so the search ends with a search without a find one minute after the change.
 const rekey = {
   name: 'queue_update_limit_keys',
   text: `
@@ -109,20 +136,23 @@ const rekey = {
         cross join lateral (
           select id from retoma.job
           where queue = q.name and state = 'waiting' and limited and limit_key <> ${limitKeyOf('q', 'group_key', 'batch_id')}
-          limit $2
+          limit $1
           for update skip locked
         ) w
-      where q.limited and q.name = any ($1::text[])
+      where q.limited and q.keys_changed_at is not null
       union all
       select w.id
       from retoma.queue q cross join generate_series(0, 19) as r (claim_rank)
         cross join lateral (
           select id from retoma.job
           where queue = q.name and claim_rank = r.claim_rank::smallint and state = 'waiting' and limited and limit_key > ''
-          limit $2
+          limit $1
           for update skip locked
         ) w
       where q.limited and q.limit_key_from is null
+    ), done as (
+      update retoma.queue set keys_changed_at = null
+      where keys_changed_at <= coalesce($2::timestamptz, now()) - interval '1 minute' and not exists (select from wrong)
     )
     update retoma.job j set ${limitsOfItsQueue}
     where j.id = any (array(select id from wrong))
@@ -132,15 +162,10 @@ const rekey = {
 const chunkSize = 5000
 
 /** Updates waiting jobs to the current limits of their queues, in chunks; calls `moved` after each chunk with jobs. */
-export async function relimitJobs(
-  db: Db,
-  changed: readonly string[],
-  now: Date | null,
-  moved: () => void = () => {},
-): Promise<void> {
+export async function relimitJobs(db: Db, now: Date | null, moved: () => void = () => {}): Promise<void> {
   for (const [statement, values] of [
     [relimit, [chunkSize, now]],
-    [rekey, [changed, chunkSize]],
+    [rekey, [chunkSize, now]],
   ] as const) {
     let jobs: number
     do {
@@ -157,7 +182,9 @@ const pause = {
   text: `
     with known as (select name, paused from retoma.queue where name = $1),
     moved as (
-      update retoma.queue set paused = $2, unblock_seq = unblock_seq + (not $2)::int
+      update retoma.queue set paused = $2, unblock_seq = unblock_seq + (not $2)::int,
+        paused_at = case when $2 then ${nowParameter(3)} else paused_at end,
+        resumed_at = case when $2 then resumed_at else ${nowParameter(3)} end
       where name = $1 and paused <> $2
       returning name, paused
     ),
@@ -224,13 +251,8 @@ const depth = {
     )
     select (select most from q) as "maxDepth", (select admit from q) as admit, (
       select count(*)::int from (
-        (
-          select 1 from generate_series(0, 19) as r (claim_rank)
-            cross join lateral (select from retoma.job where ${inOpenLane('$1', 'r.claim_rank::smallint')} offset 0) j
-          limit (select coalesce(most, 0) from q)
-        )
-        union all
-        (select 1 from retoma.job where queue = $1 and state = 'waiting' and limited limit (select coalesce(most, 0) from q))
+        select 1 from generate_series(0, 19) as r (claim_rank) cross join lateral (${waitingJobs('$1', '')}) j
+        limit (select coalesce(most, 0) from q)
       ) w
     ) as waiting`,
 }
@@ -238,7 +260,7 @@ const depth = {
 export interface Depth {
   /** null: no bound, and `waiting` is not counted. */
   maxDepth: number | null
-  /** Number of waiting jobs, counted up to `maxDepth` or a little further. */
+  /** Number of waiting jobs, counted up to `maxDepth`. */
   waiting: number
   /** The rate at which a group may enqueue; null: no bound. */
   admit: QueueRate | null

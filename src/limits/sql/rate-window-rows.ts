@@ -12,8 +12,36 @@ import { mostInstants } from '../model/rate-window.ts'
 export const tooLate = (per: string, now: string): string => `${now} + ${per} / ${mostInstants} + interval '15 seconds'`
 
 /** The hits of a row that still count, as h (at, n). */
-export const countedHits = (row: string, per: string, now: string): string =>
+const countedHits = (row: string, per: string, now: string): string =>
   `unnest(${row}.hit_at, ${row}.hit_n) as h (at, n) where h.at > ${now} - ${per} and h.at < ${tooLate(per, now)}`
+
+/** The number of hits of a row that still count. */
+export const usedHits = (row: string, per: string, now: string): string =>
+  `(select coalesce(sum(h.n), 0) from ${countedHits(row, per, now)})`
+
+/** The instant at which the first of these hits expires. */
+export const freesAt = (row: string, per: string, now: string): string =>
+  `coalesce((select min(h.at) from ${countedHits(row, per, now)}), ${now}) + ${per}`
+
+/**
+ * Selects the new hits (at, n) of a limit counter with a rate: `limits` has (rate, per), `starts` has the number of started jobs and their
+ * instant (n, at). The instant is read behind the lock, which the claim may have waited for, and never goes back.
+ */
+export const hitsWithStarts = (of: { counter: string; limits: string; starts: string; now: string }): string => {
+  const { counter, limits, starts, now } = of
+  const counts = countedHits(counter, `${limits}.per`, now)
+  return `
+  select u.at, sum(u.n)::int as n
+  from (
+    select h.at, h.n from ${counts}
+    union all
+    select greatest(${notedAt('t.at', `${limits}.rate`, `${limits}.per`)},
+        (select max(h.at) from ${counts})
+      ), ${starts}.n
+    from (select ${starts}.at) t
+  ) u
+  group by u.at`
+}
 
 /**
  * The instant stored for a hit: its own instant, or, with a limit above 256, the end of the current 256th part of the

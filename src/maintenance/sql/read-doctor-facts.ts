@@ -6,7 +6,7 @@
 import type { Db, Statement } from '../../database/db.ts'
 import { grantOnTables, installedIn, readMigrations, type SystemMigrations } from '../../database/migrate.ts'
 import { defaultPolicy } from '../../jobs/model/policy.ts'
-import { inOpenLane } from '../../jobs/sql/job-floor.ts'
+import { waitingJobs } from '../../jobs/sql/job-floor.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { randomName } from '../../lib/random.ts'
 import { withDeadline } from '../../lib/with-deadline.ts'
@@ -162,22 +162,9 @@ const starved = unnamed(`
   select o.name as queue, j.kind, coalesce(j.version, 1) as version, count(*)::int as jobs, o.nobody as "noWorker",
     extract(epoch from coalesce($1::timestamptz, now()) - min(j.run_at))::float8 as "oldestSeconds"
   from open o cross join lateral (
-    (
-      select w.kind, w.version, w.run_at from generate_series(0, 19) as r (claim_rank)
-        cross join lateral (
-          select kind, version, run_at from retoma.job
-          where ${inOpenLane('o.name', 'r.claim_rank::smallint')} and run_at <= coalesce($1::timestamptz, now()) and ${notTaken}
-          limit $3
-        ) w
-      limit $3
-    )
-    union all
-    (
-      select kind, version, run_at from retoma.job
-      where queue = o.name and state = 'waiting' and limited
-        and run_at <= coalesce($1::timestamptz, now()) and ${notTaken}
-      limit $3
-    )
+    select w.kind, w.version, w.run_at from generate_series(0, 19) as r (claim_rank)
+      cross join lateral (${waitingJobs('o.name', 'kind, version, run_at', `and run_at <= coalesce($1::timestamptz, now()) and ${notTaken} limit $3`)}) w
+    limit $3
   ) j
   group by o.name, j.kind, j.version, o.nobody
   order by o.name, j.kind, j.version
@@ -213,13 +200,9 @@ const work = unnamed(`
       select jsonb_agg(jsonb_build_object('queue', name, 'jobs', jobs) order by name)
       from (
         select q.name, (select count(*)::int from (
-            (
-              select 1 from generate_series(0, 19) as r (claim_rank)
-                cross join lateral (select from retoma.job where ${inOpenLane('q.name', 'r.claim_rank::smallint')} limit $3) w
-              limit $3
-            )
-            union all
-            (select 1 from retoma.job where queue = q.name and state = 'waiting' and limited limit $3)
+            select 1 from generate_series(0, 19) as r (claim_rank)
+              cross join lateral (${waitingJobs('q.name', '', 'limit $3')}) w
+            limit $3
           ) j) as jobs
         from retoma.queue q
         where q.paused

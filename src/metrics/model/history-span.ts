@@ -11,6 +11,8 @@ import { localized, RetomaError } from '../../errors/errors.ts'
 export interface HistoryOptions {
   /** Only this queue. Default: every queue. */
   queue?: string | undefined
+  /** Leaves out these queues, in `total` too. Default: none. */
+  exceptQueues?: readonly string[] | undefined
   /** Start of the span. Default: an hour before `to`. */
   from?: Date | undefined
   /** End of the span; not included. Default: now. */

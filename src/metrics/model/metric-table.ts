@@ -71,7 +71,10 @@ export const systemMetrics = {
     'How long the oldest outcome of a worker has waited for the database',
   ),
   providerWaiting: gauge('retoma_provider_waiting', '1: the provider has asked all workers to wait, and they do'),
-  providerStopped: gauge('retoma_provider_stopped', '1: the provider has stopped, and is asked once a minute'),
+  providerStopped: gauge(
+    'retoma_provider_stopped',
+    '1: the provider has stopped; one job asks the provider once a minute',
+  ),
   watchdogLag: gauge(
     'retoma_watchdog_lag_seconds',
     'Seconds since the last check of any watchdog; a check is due every 5 s',

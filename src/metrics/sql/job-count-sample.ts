@@ -9,7 +9,7 @@
 
 import type { Db } from '../../database/db.ts'
 import { nowParameter } from '../../database/now-parameter.ts'
-import { inOpenLane, leasedByWorker, someRun, someWaitOpen } from '../../jobs/sql/job-floor.ts'
+import { leasedByWorker, someRun, someWait, waitingJobs } from '../../jobs/sql/job-floor.ts'
 
 /** A million waiting jobs take 0.5 s. A count that exceeds the deadline is repeated after 20 times the deadline. */
 const sampleDeadlineMs = 30_000
@@ -36,8 +36,7 @@ export const isToBeSampled = `(
           exists (select from retoma.job_count_sample)
           or ${leftByTheDead}
           or $6 and (
-            ${someWaitOpen}
-            or exists (select from retoma.job where state = 'waiting' and limited)
+            ${someWait}
             or ${someRun}
             or exists (select from retoma.job where state = 'stalled')
           )
@@ -58,10 +57,8 @@ const take = {
       from (
       select j.*
       from retoma.queue q cross join generate_series(0, 19) as r (claim_rank)
-        cross join lateral (select ${waiting} from retoma.job where ${inOpenLane('q.name', 'r.claim_rank::smallint')} offset 0) j
+        cross join lateral (${waitingJobs('q.name', waiting)}) j
       where (select true from won)
-      union all
-      select ${waiting} from retoma.job where state = 'waiting' and limited and (select true from won)
       union all
       select j.queue, j.kind, 'running', null
       from retoma.worker w cross join lateral (select queue, kind from retoma.job where ${leasedByWorker('w.id')} offset 0) j

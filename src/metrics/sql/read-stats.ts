@@ -29,6 +29,7 @@ const read = {
         select jsonb_agg(jsonb_build_object('queue', queue, 'kind', kind, 'state', state, 'jobs', jobs,
           'oldestSeconds', ${since('oldest_at')}) order by queue, kind, state)
         from retoma.job_count_sample
+        where kind <> all ($2::text[])
       ), '[]') as counts,
       coalesce((
         select jsonb_agg(jsonb_build_object('queue', name, 'paused', paused) order by name) from retoma.queue
@@ -40,13 +41,18 @@ const read = {
         from (select * from retoma.worker where dead_at is null order by started_at, id limit 1000) w
       ), '[]') as workers,
       coalesce((
-        select jsonb_object_agg(verdict, n) from (select verdict, count(*) as n from retoma.finding group by 1) f
+        select jsonb_object_agg(verdict, n)
+        from (
+          select verdict, count(*) as n from retoma.finding
+          where coalesce(facts ->> 'kind', '') <> all ($2::text[])
+          group by 1
+        ) f
       ), '{}') as findings,
       coalesce((
         select jsonb_object_agg(state, n)
         from (
           select state, count(*) as n from retoma.batch
-          where (finished_at is null or cascade is not null) and finished_at is null
+          where (finished_at is null or cascade is not null) and finished_at is null and kind <> all ($2::text[])
           group by 1
         ) b
       ), '{}') as batches,
@@ -95,8 +101,13 @@ export interface Readings {
   sampleAgeSeconds: number | null
 }
 
-export async function readStats(db: Db, now: Date | null, deadlineMs?: number): Promise<Readings> {
-  const [row] = await db.run<Readings>(read, [now], deadlineMs)
+/** `except`: counts no jobs, batches and findings of these kinds. */
+export async function readStats(
+  db: Db,
+  { except, now }: { except: readonly string[]; now: Date | null },
+  deadlineMs?: number,
+): Promise<Readings> {
+  const [row] = await db.run<Readings>(read, [now, except], deadlineMs)
   return row!
 }
 

@@ -49,8 +49,8 @@ export type ProblemMeaning = 'retry' | 'wait' | 'stop' | 'item'
 /** A problem with an answer. `why`: the error, with a sentence for people. */
 export type ProviderProblem =
   | { is: 'retry'; why: RetomaError }
-  /** `retryAfter`: the wait that the provider asks for; null: the provider names no wait. */
-  | { is: 'wait'; why: RetomaError; retryAfter: Duration | null }
+  /** `retryAfter`: the wait that the provider asks for; null: the provider names no wait. `neverStops`: see `providerWait`. */
+  | { is: 'wait'; why: RetomaError; retryAfter: Duration | null; neverStops?: boolean }
   | { is: 'stop'; why: RetomaError }
   | { is: 'item'; why: RetomaError }
 
@@ -172,6 +172,7 @@ export function unwrapVerdict<T>(verdict: ProviderVerdict<T>, language: Language
         code,
         message,
         ...(verdict.retryAfter === null ? {} : { retryAfter: verdict.retryAfter }),
+        ...(verdict.neverStops === undefined ? {} : { neverStops: verdict.neverStops }),
       })
     case 'stop':
       throw providerStop({ code, message })

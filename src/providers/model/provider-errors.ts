@@ -15,6 +15,11 @@ export interface ProviderWait {
   code?: string
   /** The message of the provider, for people. Default: `wait`. */
   message?: string
+  /**
+   * True: waits of any sum never count as a stop, so no batch is paused, and the jobs that ask other providers go on. For a provider with a
+   * limit of a day that few jobs of a batch ask. Default false: after 30 minutes of waits without an answer the provider counts as stopped.
+   */
+  neverStops?: boolean
 }
 
 /** Options of `providerStop`. */
@@ -28,16 +33,23 @@ const longestWait = hours(24)
 
 /** `throw providerWait({ retryAfter })` inside `ctx.provider`: no worker calls the provider until then. */
 export function providerWait(options: ProviderWait = {}): Error {
-  refuseUnknownOptions(Object(options), ['retryAfter', 'code', 'message'])
-  const { retryAfter, code, message } = options
+  refuseUnknownOptions(Object(options), ['retryAfter', 'code', 'message', 'neverStops'])
+  const { retryAfter, code, message, neverStops } = options
   if (retryAfter !== undefined && !(retryAfter >= 0))
     refuseOption(
       'retryAfter',
       `it is a duration, such as seconds(30), not ${shownValue(retryAfter)}`,
       `é uma duração, como seconds(30), não ${shownValue(retryAfter)}`,
     )
+  if (neverStops !== undefined && typeof neverStops !== 'boolean')
+    refuseOption(
+      'neverStops',
+      `it is true or false, not ${shownValue(neverStops)}`,
+      `é true ou false, não ${shownValue(neverStops)}`,
+    )
   const retryAfterMs = retryAfter === undefined ? null : Math.min(Math.max(retryAfter, shortestWait), longestWait)
-  return defer({ ...noDeferralFacts, why: 'wait', code: codeText(code), message: message ?? 'wait', retryAfterMs })
+  const facts = { ...noDeferralFacts, retryAfterMs, neverStops: neverStops ?? null }
+  return defer({ ...facts, why: 'wait', code: codeText(code), message: message ?? 'wait' })
 }
 
 /**

@@ -5,12 +5,19 @@ export type ProviderWord =
   /** Asks for permission to call the provider. */
   | { how: 'ask' }
   | { how: 'answered'; owed: string }
-  | { how: 'wait'; asked: string; retryAfterMs: number | null; code: string | null; message: string }
+  | {
+      how: 'wait'
+      asked: string
+      retryAfterMs: number | null
+      neverStops: boolean
+      code: string | null
+      message: string
+    }
   | { how: 'stop'; asked: string; code: string | null; message: string }
   /** The probe of a stopped provider got no answer. */
   | { how: 'silent'; message: string }
 
-export type ProviderStand =
+export type ProviderPermission =
   /**
    * `owed`: token of the wait or stop that an answer of the provider ends; null: none. `probe`: the provider has stopped, and
    * this request is the probe.

@@ -9,6 +9,7 @@
 
 import type { Db } from '../../database/db.ts'
 import { nowParameter } from '../../database/now-parameter.ts'
+import { waitingJobs } from '../../jobs/sql/job-floor.ts'
 import { queuesOfKinds } from '../../jobs/sql/kind-queues.ts'
 import { noteEvents } from '../../jobs/sql/transition.ts'
 import { clearedProvider } from './provider-state.ts'
@@ -52,8 +53,8 @@ export async function clearProvider(
 }
 
 const now = nowParameter(1)
-// A job of the provider `d`: of its kinds, deferred before, and due at the end of the wait.
-const isOfIt = `kind = any (d.kinds) and uncounted_attempts > 0 and run_at > ${now} and run_at between d.waited_until and d.waited_until + ${spread}`
+// A job that the provider `d` deferred, due at the end of the wait.
+const isOfIt = `deferred_by = d.name and run_at > ${now} and run_at between d.waited_until and d.waited_until + ${spread}`
 
 const recall = {
   name: 'provider_recall_jobs',
@@ -66,16 +67,9 @@ const recall = {
       from due d
         cross join lateral (${queuesOfKinds('d.kinds')}) q
         cross join lateral (
-          select r.id
-          from generate_series(0, 19) as l (claim_rank)
-            cross join lateral (
-              select id from retoma.job
-              where queue = q.queue and claim_rank = l.claim_rank::smallint and state = 'waiting' and not limited and ${isOfIt}
-              limit ${chunkSize}
-            ) r
-          union all
-          select id from retoma.job
-          where queue = q.queue and state = 'waiting' and limited and ${isOfIt}
+          select w.id
+          from generate_series(0, 19) as r (claim_rank)
+            cross join lateral (${waitingJobs('q.queue', 'id', `and ${isOfIt} limit ${chunkSize}`)}) w
         ) j
       limit ${chunkSize}
     ), free as materialized (

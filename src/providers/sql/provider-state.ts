@@ -5,15 +5,17 @@
  * already under way still reach the provider. All answers of a storm count once: an answer to a request older than the
  * last answer of the same kind belongs to the same storm. A stopped provider gets at most one probe per minute, permitted
  * by the statement that stores the probe. A provider that has demanded waits for 30 minutes without an answer counts as
- * stopped. No statement here has a fence: an answer of a provider is valid even if the worker has lost the lease.
+ * stopped, unless its last wait says `neverStops`. The batch of a deferred job has the name of the provider: a wait of one provider says nothing about batches that use
+ * another provider of the same kind. No statement here has a fence: an answer of a provider is valid even if the worker has lost the lease.
  */
 
 import type { Db } from '../../database/db.ts'
 import { nowParameter } from '../../database/now-parameter.ts'
 import { shortestWait } from '../../jobs/model/deferral.ts'
-import type { ProviderStand, ProviderView, ProviderWord } from '../model/provider.ts'
+import type { ProviderPermission, ProviderView, ProviderWord } from '../model/provider.ts'
 import {
   given,
+  isExhausted,
   isNews,
   limit,
   met,
@@ -45,10 +47,13 @@ const read = {
   name: 'provider_read',
   text: `
     select ${exactly(now)} as asked, case when p.wait_until > ${now} then ${waitLeft} end as "waitMs",
-      p.stopped_at is null and p.wait_until > ${now} and p.waits_since <= ${now} - ${limit} as exhausted,
+      p.stopped_at is null and p.wait_until > ${now} and ${isExhausted} as exhausted,
       case when p.stopped_at is not null then greatest(${ms('p.probe_at')}, 0) end as "probeMs",
       p.stopped_at is not null and p.wait_until <= ${now} and (p.probe_job = $3 or p.probe_at <= ${now}) as "mayProbe",
-      p.consecutive_waits as "consecutiveWaits", ${exactly('p.at')} as at, p.code, p.message, $4 = any (p.kinds) as known
+      p.consecutive_waits as "consecutiveWaits", ${exactly('p.at')} as at, p.code, p.message,
+      case when p.wait_until > ${now} or p.stopped_at is not null then
+        $4 = any (p.kinds) and not coalesce((select b.deferred_by is distinct from p.name from retoma.batch b where b.id = $5), false)
+      end as known
     from (select $1::text as name) n left join retoma.provider p on p.name = n.name`,
 }
 
@@ -62,9 +67,14 @@ const take = {
     returning p.name`,
 }
 
+// Usually writes nothing: the kind and the batch have met the provider before.
 const meet = {
-  name: 'provider_add_kind',
-  text: `update retoma.provider set kinds = array_append(kinds, $2::text) where name = $1 and $2 <> all (kinds)`,
+  name: 'provider_met',
+  text: `
+    with known as (
+      update retoma.provider set kinds = array_append(kinds, $2::text) where name = $1 and $2 <> all (kinds)
+    )
+    update retoma.batch set deferred_by = $1 where id = $3 and deferred_by is distinct from $1`,
 }
 
 // A request older than the last clear says nothing about the provider's state since the clear.
@@ -102,7 +112,7 @@ const silent = {
  * ready.
  */
 export const clearedProvider = (now: string) => `
-  waited_until = case when wait_until > ${now} then least(wait_until, waits_since + ${limit}) else waited_until end,
+  waited_until = case when wait_until > ${now} then case when never_stops then wait_until else least(wait_until, waits_since + ${limit}) end else waited_until end,
   wait_until = '-infinity', consecutive_waits = 0, waits_since = null, backoff_step = 0, stopped_at = null, probe_at = null, probe_job = null, probe_error = null, probe_error_at = null,
   cleared_at = ${now}`
 
@@ -124,35 +134,41 @@ const answer = {
     select stopped from home where same`,
 }
 
-/** The job that asks or answers, and its kind. */
+/** The job that asks or answers, its kind and its batch. */
 export interface ProviderAsker {
   job: string
   kind: string
+  batch: string | null
 }
 
-/** `goesOn`: the provider was stopped and is now open. */
-export type ProviderAnswer = ProviderStand & { goesOn?: boolean }
+/** `stopEnded`: the provider was stopped and is now open. */
+export type RecordedPermission = ProviderPermission & { stopEnded?: boolean }
 
 export async function recordProviderWord(
   db: Db,
   name: string,
-  { job, kind }: ProviderAsker,
+  asker: ProviderAsker,
   word: ProviderWord,
   at: Date | null,
-): Promise<ProviderAnswer> {
+): Promise<RecordedPermission> {
+  const { job, kind, batch } = asker
   switch (word.how) {
     case 'ask':
-      return mayAsk(db, name, { job, kind }, at)
+      return mayAsk(db, name, asker, at)
     case 'answered': {
       const [seen, waits] = word.owed.split('/')
       const [row] = await db.run<{ stopped: boolean }>(answer, [name, at, seen, waits])
-      return { how: 'open', asked: '', owed: null, goesOn: row?.stopped ?? false }
+      return { how: 'open', asked: '', owed: null, stopEnded: row?.stopped ?? false }
     }
-    case 'wait':
-      return recordProviderWait(db, name, kind, word, at)
+    case 'wait': {
+      const answered = await recordProviderWait(db, name, kind, word, at)
+      if (batch !== null) await db.run(meet, [name, kind, batch])
+      return answered
+    }
     case 'stop': {
       const { asked, code, message } = word
       const [row] = await db.run<Row>(stop, [name, at, kind, asked, code, message])
+      if (batch !== null) await db.run(meet, [name, kind, batch])
       const { probeMs } = row!
       return probeMs === null
         ? { how: 'waiting', ms: shortestWait, code, message }
@@ -167,27 +183,32 @@ export async function recordProviderWord(
   }
 }
 
-async function mayAsk(db: Db, name: string, { job, kind }: ProviderAsker, at: Date | null): Promise<ProviderStand> {
-  const [row] = await db.run<Row>(read, [name, at, job, kind])
+async function mayAsk(
+  db: Db,
+  name: string,
+  { job, kind, batch }: ProviderAsker,
+  at: Date | null,
+): Promise<ProviderPermission> {
+  const [row] = await db.run<Row>(read, [name, at, job, kind, batch])
   const { asked, waitMs, probeMs, mayProbe, exhausted, consecutiveWaits, at: last, code, message, known } = row!
   const isOpen = waitMs === null && probeMs === null
   const isProbe = mayProbe === true && (await db.run(take, [name, at, job])).length > 0
   const owes = isProbe || (consecutiveWaits ?? 0) > 0
   if (isOpen || isProbe)
     return { how: 'open', asked, owed: owes ? `${last}/${consecutiveWaits}` : null, probe: isProbe }
-  if (known === false) await db.run(meet, [name, kind])
+  if (known === false) await db.run(meet, [name, kind, batch])
   const words = { code, message: message ?? '' }
   if (exhausted === true) return stopExhausted(db, name, words, at)
   return probeMs === null ? { how: 'waiting', ms: waitMs!, ...words } : { how: 'stopped', ms: probeMs, ...words }
 }
 
 /** The state of a row `p` of retoma.provider. */
-const stateOf = (now: string) => `
+export const providerState = (now: string) => `
   case when p.stopped_at is not null then 'stopped' when p.wait_until > ${now} then 'waiting' else 'open' end`
 
 /** A row `p` of retoma.provider as ProviderView. */
 const providerColumns = (now: string) => `
-  p.name, ${stateOf(now)} as state, p.kinds, case when p.wait_until > ${now} then p.wait_until end as "waitUntil", p.consecutive_waits as "consecutiveWaits", p.waits_since as "waitsSince",
+  p.name, ${providerState(now)} as state, p.kinds, case when p.wait_until > ${now} then p.wait_until end as "waitUntil", p.consecutive_waits as "consecutiveWaits", p.waits_since as "waitsSince",
   p.stopped_at as "stoppedAt", p.probe_at as "probeAt", p.code, p.message, p.at,
   p.probe_error as "probeError", p.probe_error_at as "probeErrorAt"`
 

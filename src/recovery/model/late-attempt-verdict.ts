@@ -1,6 +1,6 @@
 /**
  * Judges a running attempt that takes long: a pure function from facts to a verdict with an action. recovery/late-attempts.ts collects
- * the facts and applies the action. Other verdicts: dead workers in recovery/sql/dead-workers.ts, jobs over their `maxAge` in
+ * the facts and applies the action. Other verdicts: dead workers in recovery/sql/dead-workers.ts, jobs past `maxAge` or `maxWait` in
  * recovery/sql/expired-jobs.ts, jobs that no worker takes in recovery/sql/unclaimed-jobs.ts, batches in
  * batches/model/batch-stall-verdict.ts.
  *

@@ -10,7 +10,7 @@
 
 import type { Db } from '../../database/db.ts'
 import { nowParameter } from '../../database/now-parameter.ts'
-import { leasedByWorker, someWaitOpen } from '../../jobs/sql/job-floor.ts'
+import { leasedByWorker, someWait } from '../../jobs/sql/job-floor.ts'
 import { isToBeSampled } from '../../metrics/sql/job-count-sample.ts'
 import { isLate, kindClocks } from './late-attempts.ts'
 
@@ -156,8 +156,7 @@ const check = {
         where ${isLate(nowParameter(1))}
       ) as late,
       exists (select from retoma.worker where dead_at is null and blocked_since is not null) as hung,
-      case when $6 then ${someWaitOpen}
-        or exists (select from retoma.job where state = 'waiting' and limited) end as waiting,
+      case when $6 then ${someWait} end as waiting,
       exists (select from retoma.finding) as findings,
       ${isToBeSampled} as sample`,
 }

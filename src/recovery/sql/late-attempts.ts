@@ -189,10 +189,10 @@ const end = (
         error = jsonb_build_object('type', '${type}', 'stack', null) || ${error}
       from held h
       where j.id = any (array[h.id])
-      returning j.id, j.queue, j.kind, j.attempt, j.state, 'running' as was, h.worker_id as worker, j.limited, j.limit_key, j.batch_id, j.ref, j.failures, j.error
+      returning j.id, j.queue, j.kind, j.attempt, j.state, 'running' as was, h.worker_id as worker, j.limited, j.limit_key, j.batch_id, j.ref, j.failures, j.started_at, j.error
     ), noted as (
-      insert into retoma.failure (job_id, attempt, failure_type, code, message, worker, at)
-      select id, attempt, '${type}', error ->> 'code', error ->> 'message', worker, ${now} from moved
+      insert into retoma.failure (job_id, attempt, failure_type, code, message, worker, started_at, at)
+      select id, attempt, '${type}', error ->> 'code', error ->> 'message', worker, started_at, ${now} from moved
       on conflict do nothing
     ), ${releaseLimits('moved', now)},
     ${parts}

@@ -14,7 +14,10 @@
  * - crash: named as the suspected job, or the only attempt in flight. The crash is charged to the job.
  * - suspect: one of several attempts in flight at a crash without a known suspected job.
  * - restart: not caused by this job. Waits again at once.
- * - later: as restart, but the kind asks for more (`onOrphan`, `orphanAfter`); the job stays for the watchdog.
+ * - released: the worker stopped by itself (`left_at`), or a stop was requested and the kind would stall or fail its orphans. Waits again
+ *   at once; nothing is noted.
+ * - later: as restart, but the kind asks for more (`onOrphan`, `orphanAfter`); the job stays for the watchdog. Also the suspected job of
+ *   a kind with `onOrphan: 'fail'`, except after a timeout: the job fails as every orphan of its kind, at the same time with the same words.
  */
 
 import type { Db } from '../../database/db.ts'
@@ -42,7 +45,7 @@ import type { CrashReport } from '../../supervisor/model/crash-report.ts'
 import type { Recovered } from './recover-jobs-of-dead-worker.ts'
 
 export interface RecoveredWorker extends Recovered {
-  fate: 'unstarted' | 'crash' | 'suspect' | 'restart'
+  effect: 'unstarted' | 'released' | 'crash' | 'suspect' | 'restart'
 }
 
 const now = nowParameter(1)
@@ -53,11 +56,12 @@ const chunkSize = 1000
 /** Placeholder for the number of crashes, which is known once the row is locked. */
 const crashes = '<crashes>'
 
-// The exponent is bounded, because the power for a thousand crashes is not finite.
+// The exponent is bounded, because the power for a thousand crashes is not finite. So are the factors of the jitter: PostgreSQL rejects a
+// product that is too small for a float8.
 const backoff = (spent: string, policy: string): string => {
   const part = (name: string) => `(${policy} #>> '{backoff,${name}}')::float8`
   const power = `least(${part('first')} * exp(least((${spent} - 1) * ln(${part('factor')}), 500)), ${part('max')})`
-  return `make_interval(secs => ${power} * (1 + ${part('jitter')} * $13::float8) / 1000)`
+  return `make_interval(secs => ${power} * (1 + greatest(${part('jitter')}, 1e-100) * greatest($13::float8, 1e-100)) / 1000)`
 }
 
 // The in-flight attempts are looked up by a hash, built once: with a join each job would scan all of them, because the planner expects
@@ -95,39 +99,41 @@ const recoverCrashed = {
       select t.*, p.policy, ${restartsWithoutProgress('t')} as restarts_without_progress,
         case
           when not t.begun then 'unstarted'
-          when $3 = 'named' and t.id = $7 and t.attempt = $8 then 'crash'
+          when (select left_at from retoma.worker where id = $2) is not null then 'released'
+          when $3 = 'named' and t.id = $7 and t.attempt = $8 and (p.policy ->> 'onOrphan' <> 'fail' or $17) then 'crash'
+          when p.policy ->> 'onOrphan' <> 'retry' and $18 then 'released'
           when p.policy ->> 'onOrphan' <> 'retry' then 'later'
           when $3 = 'unexplained' and (select begun from known) = 1 then 'crash'
           when $3 = 'unexplained' and ${keptSuspicion('t', 'level')} < 2 then 'suspect'
           when (p.policy ->> 'orphanAfter')::float8 > ${orphanAfter} then 'later'
           else 'restart'
-        end as fate
+        end as effect
       from taken t
         left join retoma.kind k on k.name = any (array[t.kind])
         cross join lateral (select $14::jsonb || ${policyInForce('k', 't')} as policy) p
     ), costed as materialized (
       select j.*,
-        j.crashes + case when fate = 'crash' then 1 + ${keptSuspicion('j', 'unexplainedCrashes')} else 0 end as crashed,
-        fate = 'suspect' or fate = 'restart' and $3 <> 'named' as unknown
+        j.crashes + case when effect = 'crash' then 1 + ${keptSuspicion('j', 'unexplainedCrashes')} else 0 end as crashed,
+        effect = 'suspect' or effect = 'restart' and $3 <> 'named' as unknown
       from judged j
-      where fate <> 'later'
+      where effect <> 'later'
     ), decided as materialized (
       select c.*,
         case
-          when fate = 'crash' and (poison or failures + crashed >= (policy ->> 'maxAttempts')::int) then 'failed'
+          when effect = 'crash' and (poison or failures + crashed >= (policy ->> 'maxAttempts')::int) then 'failed'
           when unknown and ${tooMany('restarts_without_progress')} then 'stalled'
           else 'waiting'
         end as state,
         case
-          when fate = 'crash' and poison then $10::jsonb || jsonb_build_object('message', replace($10::jsonb ->> 'message', '${crashes}', crashed::text))
-          when fate = 'crash' then $9::jsonb
+          when effect = 'crash' and poison then $10::jsonb || jsonb_build_object('message', replace($10::jsonb ->> 'message', '${crashes}', crashed::text))
+          when effect = 'crash' then $9::jsonb
           when unknown and ${tooMany('restarts_without_progress')} then $12::jsonb
           else ${inPolicyWords('$11::jsonb', 'policy')}
         end as error,
         case
-          when fate = 'crash'
+          when effect = 'crash'
           then ${suspicionWith(`case when $3 = 'unexplained' then 2 else ${keptSuspicion('c', 'level')} end`, 'null::text', '0', keptSuspicion('c', 'restartsWithoutProgress'))}
-          when fate = 'suspect'
+          when effect = 'suspect'
           then ${suspicionWith(`case when restarts_without_progress >= ${aloneAfter} then 2 else ${keptSuspicion('c', 'level')} + 1 end`, '$2::text', `${keptSuspicion('c', 'unexplainedCrashes')} + 1`, 'restarts_without_progress')}
           when unknown then ${suspicionAfterRestart('c', 'restarts_without_progress')}
           else c.crash_suspicion
@@ -139,21 +145,21 @@ const recoverCrashed = {
         worker_id = null,
         last_worker = $2,
         crashes = d.crashed,
-        restarts = j.restarts + (d.fate in ('suspect', 'restart'))::int,
-        uncounted_attempts = j.uncounted_attempts + (d.fate = 'unstarted')::int,
+        restarts = j.restarts + (d.effect in ('suspect', 'restart'))::int,
+        uncounted_attempts = j.uncounted_attempts + (d.effect = 'unstarted')::int,
         crash_suspicion = d.next_suspicion,
         claim_rank = case when d.state = 'waiting' then j.claim_rank & ~1 else j.claim_rank end,
         run_at = case
           when d.state <> 'waiting' then j.run_at
-          when d.fate = 'crash' then ${now} + ${backoff('d.failures + d.crashed', 'd.policy')}
+          when d.effect = 'crash' then ${now} + ${backoff('d.failures + d.crashed', 'd.policy')}
           else ${now}
         end,
         finished_at = case when d.state = 'failed' then ${now} end,
         unique_until = case when d.state = 'failed' then nullif(j.unique_until, 'final') else j.unique_until end,
-        error = case when d.fate = 'unstarted' then j.error else d.error end
+        error = case when d.effect in ('unstarted', 'released') then j.error else d.error end
       from decided d
       where j.id = any (array[d.id])
-      returning j.id, j.queue, j.kind, j.attempt, d.state, 'running' as was, d.fate, j.limited, j.limit_key, j.batch_id, j.ref, j.failures, j.error
+      returning j.id, j.queue, j.kind, j.attempt, d.state, 'running' as was, d.effect, j.limited, j.limit_key, j.batch_id, j.ref, j.failures, j.started_at, j.error
     ), closed_worker as (
       update retoma.worker
       set dead_at = case when exists (select from rest) then dead_at else coalesce(dead_at, ${now}) end,
@@ -161,14 +167,14 @@ const recoverCrashed = {
           (select coalesce(jsonb_agg(b.id || '/' || b.attempt order by b.id), '[]') from begun b)))
       where id = $2
     ), noted as (
-      insert into retoma.failure (job_id, attempt, failure_type, code, message, stack, evidence, worker, at)
-      select id, attempt, error ->> 'type', error ->> 'code', error ->> 'message', error ->> 'stack', error -> 'evidence', $2, ${now}
-      from moved where fate <> 'unstarted'
+      insert into retoma.failure (job_id, attempt, failure_type, code, message, stack, evidence, worker, started_at, at)
+      select id, attempt, error ->> 'type', error ->> 'code', error ->> 'message', error ->> 'stack', error -> 'evidence', $2, started_at, ${now}
+      from moved where effect not in ('unstarted', 'released')
       on conflict do nothing
-    ), ${noteJobStates('moved', now, { where: `m.fate <> 'unstarted'` })},
+    ), ${noteJobStates('moved', now, { where: `m.effect not in ('unstarted', 'released')` })},
     ${releaseLimits('moved', now)},
     ${countMoves('moved')}
-    select n.next, k.begun, m.id, m.queue, m.kind, m.state, $2 as worker, m.fate
+    select n.next, k.begun, m.id, m.queue, m.kind, m.state, $2 as worker, m.effect
     from known k
       cross join (select max(id) as next from chunk where exists (select from rest)) n
       left join moved m on true`,
@@ -201,14 +207,15 @@ export async function recoverCrashedWorker(
     errorText(crash), errorText(poisonFailure(crashes, crash)), orphanError, tooManyError,
     random(), JSON.stringify(defaultPolicy),
   ] // biome-ignore format: the columns in their order
+  const ending = [suspectedJob?.how === 'timeout', crashReport.stopRequested === true]
   const recovered: RecoveredWorker[] = []
   let next: string | null = '0'
   let known = 0
   while (next !== null) {
-    const rows: Row[] = await db.run<Row>(recoverCrashed, [...values, next, known], deadlineMs)
+    const rows: Row[] = await db.run<Row>(recoverCrashed, [...values, next, known, ...ending], deadlineMs)
     const [{ next: from, begun }] = rows as [Row]
-    for (const { id, queue, kind, state, worker, fate } of rows)
-      if (id !== null) recovered.push({ id, queue, kind, state, worker, fate })
+    for (const { id, queue, kind, state, worker, effect } of rows)
+      if (id !== null) recovered.push({ id, queue, kind, state, worker, effect })
     next = from
     known = begun
   }

@@ -9,7 +9,7 @@ import type { Db } from '../../database/db.ts'
 import { nowParameter } from '../../database/now-parameter.ts'
 import { defaultPolicy } from '../../jobs/model/policy.ts'
 import { takesVersion } from '../../jobs/sql/claimable-kinds.ts'
-import { inOpenLane } from '../../jobs/sql/job-floor.ts'
+import { inLimitedLane, inOpenLane } from '../../jobs/sql/job-floor.ts'
 import { seconds } from '../../lib/values/duration.ts'
 
 /** A job without a capable worker for so long is starved. */
@@ -31,30 +31,13 @@ export interface StarvedLane {
   watchedMs: number
 }
 
-// Reads lane by lane, from the first live index entry on. Limited jobs have their own index with a lane per group: a
-// loose index scan.
+// Reads lane by lane, from the first live index entry on; limited jobs by their claim rank, whatever their limit key.
 const starved = {
   name: 'unclaimed_find',
   text: `
-    with recursive live as materialized (
+    with live as materialized (
       select queues, kinds, versions from retoma.worker
       where dead_at is null and heartbeat_at > ${now} - make_interval(secs => ${defaultPolicy.orphanAfter / 1000})
-    ), gated_lane as (
-      (
-        select queue, claim_rank, limit_key, 1 as n from retoma.job
-        where state = 'waiting' and limited
-        order by queue, claim_rank, limit_key
-        limit 1
-      )
-      union all
-      select next.*, l.n + 1
-      from gated_lane l cross join lateral (
-        select j.queue, j.claim_rank, j.limit_key from retoma.job j
-        where j.state = 'waiting' and j.limited and (j.queue, j.claim_rank, j.limit_key) > (l.queue, l.claim_rank, l.limit_key)
-        order by j.queue, j.claim_rank, j.limit_key
-        limit 1
-      ) next
-      where l.n < 1000
     ), open_queue as materialized (
       select q.name,
         case when exists (
@@ -74,12 +57,12 @@ const starved = {
         ) j
       union all
       select j.*
-      from gated_lane l join open_queue q on q.name = l.queue
+      from open_queue q cross join generate_series(0, 19) as r (claim_rank)
         cross join lateral (
           select queue, kind, version, run_at, batch_id from retoma.job
-          where queue = l.queue and limit_key = l.limit_key and claim_rank = l.claim_rank and state = 'waiting' and limited and run_at <= ${now}
-          order by run_at, id
-          limit ${few}
+          where ${inLimitedLane('q.name', 'r.claim_rank::smallint')} and run_at <= ${now}
+          order by run_at
+          limit q.depth
         ) j
     ), lane as (
       select queue, kind, coalesce(version, 1) as version, count(*)::int as jobs, min(run_at) as run_at

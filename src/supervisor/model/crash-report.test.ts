@@ -76,3 +76,13 @@ test('a crash report keeps the evidence', () => {
     suspectedJob,
   })
 })
+
+test.each([
+  ['a stop signal', { exitCode: 0, askedToStop: true }, true],
+  ['a stop signal and the kill after it', { signal: 'SIGKILL', askedToStop: true }, true],
+  ['a request for a restart', { exitCode: 75 }, true],
+  ['a kill from outside', { signal: 'SIGKILL' }, false],
+  ['a stop signal, and a job that ended the process', { exitCode: 1, askedToStop: true, suspectedJob }, false],
+] as const)('%s: a stop was requested, or not', (_, given, stopRequested) => {
+  expect(makeCrashReport({ ...seen, ...given })).toMatchObject({ stopRequested })
+})

@@ -5,6 +5,11 @@
  */
 export interface CrashReport {
   how: 'asked' | 'named' | 'unexplained'
+  /**
+   * The process received a stop signal or asked for its restart, and no job ended it: every job of the process is released, whatever its
+   * `onOrphan` says. Absent: false.
+   */
+  stopRequested?: boolean
   /** In words: SIGSEGV, exit code 1, memory over 512 MB … */
   why: string
   signal: string | null
@@ -64,8 +69,10 @@ export function makeCrashReport(seen: CrashObservation): CrashReport {
   const { signal, exitCode, memoryBytes, started, suspectedJob, stderr } = seen
   // A kill from outside uses SIGKILL, and so does an out-of-memory kill of the kernel.
   const oom = signal === 'SIGKILL' && (seen.oomAfter ?? 0) > (seen.oomBefore ?? seen.oomAfter ?? 0)
+  const how = howOf(seen, oom)
   return {
-    how: howOf(seen, oom),
+    how,
+    stopRequested: how === 'asked' && (seen.askedToStop || exitCode === restartCode),
     why: whyOf(seen, oom),
     signal,
     exitCode,

@@ -22,9 +22,12 @@ test('a process that keeps dying is started again after 0.2 s, then twice as lon
 })
 
 test('one that was ready for a minute is started again at once, as if it were the first time', () => {
-  const worn = series(firstStanding, worked, 9).at(-1)!.standing
-  expect(afterEnd(worn, { ...worked, readyMs: 59_999 })).toMatchObject({ afterMs: 30_000 })
-  expect(afterEnd(worn, { ...worked, readyMs: 60_000 })).toMatchObject({ afterMs: 200, standing: { pause: 400 } })
+  const failedOften = series(firstStanding, worked, 9).at(-1)!.standing
+  expect(afterEnd(failedOften, { ...worked, readyMs: 59_999 })).toMatchObject({ afterMs: 30_000 })
+  expect(afterEnd(failedOften, { ...worked, readyMs: 60_000 })).toMatchObject({
+    afterMs: 200,
+    standing: { pause: 400 },
+  })
 })
 
 test('what refuses to start before any has worked is not started again', () => {
@@ -42,8 +45,8 @@ test('boots that fail one after the other are reported each time the pause grows
 })
 
 test('one boot that gets ready ends the series', () => {
-  const worn = series(ready, refused, 7).at(-1)!.standing
-  expect(afterEnd(worn, worked)).toMatchObject({ standing: { bootFailures: 0 }, loud: false })
+  const failedOften = series(ready, refused, 7).at(-1)!.standing
+  expect(afterEnd(failedOften, worked)).toMatchObject({ standing: { bootFailures: 0 }, loud: false })
 })
 
 test('who asks to be started again is, at once, and waits no longer for it the next time', () => {

@@ -101,23 +101,23 @@ export const heartbeat = {
 }
 
 export function heartbeatValues(id: string, given: Partial<HeartbeatPayload>, now: Date | null): unknown[] {
-  const vitals = { ...well, ...given }
-  const { blocked } = vitals
+  const measurements = { ...well, ...given }
+  const { blocked } = measurements
   return [
     id,
     now,
-    vitals.memoryBytes,
-    Math.round(vitals.loopLagMs),
-    vitals.inFlightCount,
-    vitals.abandoned,
-    JSON.stringify(vitals.freeSlots),
-    Math.round(vitals.writeLagMs),
-    vitals.supervised,
+    measurements.memoryBytes,
+    Math.round(measurements.loopLagMs),
+    measurements.inFlightCount,
+    measurements.abandoned,
+    JSON.stringify(measurements.freeSlots),
+    Math.round(measurements.writeLagMs),
+    measurements.supervised,
     blocked?.ms ?? null,
     blocked?.job ?? null,
     blocked?.attempt ?? null,
     blocked?.stack ?? null,
-    vitals.unblockedMs,
+    measurements.unblockedMs,
   ]
 }
 
@@ -170,8 +170,8 @@ export async function writeHeartbeat(
   deadlineMs: number,
   now: Date | null,
 ): Promise<HeartbeatResult> {
-  const { id, inFlight, ...vitals } = worker
-  const rows = await db.run(heartbeat, heartbeatValues(id, vitals, now), deadlineMs)
+  const { id, inFlight, ...measurements } = worker
+  const rows = await db.run(heartbeat, heartbeatValues(id, measurements, now), deadlineMs)
   return { alive: rows.length > 0, lost: await lostBy(db, id, inFlight, deadlineMs) }
 }
 
@@ -183,19 +183,27 @@ const held = {
 /** Returns all attempts of the worker according to the database. */
 export const attemptsHeldBy = (db: Db, id: string): Promise<HeldAttempt[]> => db.run<HeldAttempt>(held, [id], 8000)
 
-// If jobs of the worker still run, the worker is declared dead, and the watchdog recovers the jobs at its next check.
+// If jobs of the worker still run, or a claim may still be committed, the row stays as dead with `left_at`, and the watchdog releases
+// the jobs at its next check.
 const leave = {
   name: 'worker_end',
   text: `
     with runs as materialized (
-      select exists (select from retoma.job where worker_id = $1 and state = 'running') as busy
+      select $3 or exists (select from retoma.job where worker_id = $1 and state = 'running') as busy
     ), gone as (
       delete from retoma.worker where id = $1 and not (select busy from runs)
     )
-    update retoma.worker set dead_at = coalesce(dead_at, coalesce($2::timestamptz, now()))
+    update retoma.worker set dead_at = coalesce(dead_at, coalesce($2::timestamptz, now())), left_at = coalesce($2::timestamptz, now())
     where id = $1 and (select busy from runs)`,
 }
 
-export async function leaveWorker(db: Db, id: string, deadlineMs: number, now: Date | null): Promise<void> {
-  await db.run(leave, [id, now], deadlineMs)
+/** Removes the row of a worker that stops. `claims`: whether the database has answered all claims of the worker. */
+export async function leaveWorker(
+  db: Db,
+  id: string,
+  deadlineMs: number,
+  now: Date | null,
+  claims: 'claims answered' | 'claims in doubt' = 'claims answered',
+): Promise<void> {
+  await db.run(leave, [id, now, claims === 'claims in doubt'], deadlineMs)
 }

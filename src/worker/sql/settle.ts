@@ -40,8 +40,8 @@ const settle = {
       select *
       from unnest(
           (select $1::bigint[]), (select $2::int[]), (select $3::text[]), (select $4::jsonb[]), (select $5::jsonb[]),
-          (select $6::float8[]), (select $7::int[]))
-        as g (id, attempt, state, result, error, delay_ms, charge)
+          (select $6::float8[]), (select $7::int[]), (select $11::text[]))
+        as g (id, attempt, state, result, error, delay_ms, charge, deferred_by)
     ), moved as (
       update retoma.job j
       set state = g.state,
@@ -53,16 +53,17 @@ const settle = {
         crashes = j.crashes + case when g.charge = ${crash} then 1 + ${keptSuspicion('j', 'unexplainedCrashes')} else 0 end,
         crash_suspicion = case when g.charge = ${crash} then j.crash_suspicion || '{"crashedWorker": null, "unexplainedCrashes": 0}' when g.charge < 0 then j.crash_suspicion end,
         uncounted_attempts = j.uncounted_attempts + (g.charge = ${deferredCharge})::int,
+        deferred_by = g.deferred_by,
         claim_rank = case when g.state = 'waiting' then j.claim_rank & ~1 else j.claim_rank end,
         run_at = case when g.state = 'waiting' then coalesce($9::timestamptz, now()) + make_interval(secs => g.delay_ms / 1000) else j.run_at end,
         finished_at = case when g.state <> 'waiting' then coalesce($9::timestamptz, now()) end,
         unique_until = case when g.state = 'waiting' then j.unique_until else nullif(j.unique_until, 'final') end
       from given g
       where j.id = any (array[g.id]) and j.attempt = g.attempt and j.worker_id = $8
-      returning j.id, g.attempt, g.error, g.charge, g.state, j.queue, j.limited, j.limit_key, j.batch_id, case when g.charge <> ${deferredCharge} then j.ref end as ref, j.failures
+      returning j.id, g.attempt, g.error, g.charge, g.state, j.queue, j.limited, j.limit_key, j.batch_id, case when g.charge <> ${deferredCharge} then j.ref end as ref, j.failures, j.started_at
     ), failed as (
-      insert into retoma.failure (job_id, attempt, failure_type, code, message, stack, evidence, worker, at)
-      select id, attempt, error ->> 'type', error ->> 'code', error ->> 'message', error ->> 'stack', error -> 'evidence', $8, coalesce($9::timestamptz, now())
+      insert into retoma.failure (job_id, attempt, failure_type, code, message, stack, evidence, worker, started_at, at)
+      select id, attempt, error ->> 'type', error ->> 'code', error ->> 'message', error ->> 'stack', error -> 'evidence', $8, started_at, coalesce($9::timestamptz, now())
       from moved where charge > 0
       on conflict do nothing
     ), ${noteJobStates('moved', nowParameter(9), { where: `m.state = 'failed'` })},
@@ -104,7 +105,7 @@ export async function settleJobs(
   const column = <K extends keyof Row>(name: K, of = rows) => of.map(row => row[name])
   const unmoved = await db.run<HeldAttempt>(settle, [
     column('id'), column('attempt'), column('state'), column('result'), column('error'), column('delayMs'), column('charge'), worker, now,
-    shardOf(worker),
+    shardOf(worker), column('deferredBy'),
   ]) // biome-ignore format: the columns in their order
   if (unmoved.length === 0) return new Set(settles)
   const names = new Set(unmoved.map(nameOf))
@@ -139,6 +140,8 @@ interface Row {
   error: string | null
   delayMs: number
   charge: number
+  /** The provider that deferred the attempt. */
+  deferredBy: string | null
   /** Type of the charged failure. */
   failureType: string | null
 }
@@ -152,6 +155,7 @@ function toRow({ id, attempt, outcome }: SettleRow): Row {
     error: null,
     delayMs: 0,
     charge: nothing,
+    deferredBy: null,
     failureType: null,
   }
   switch (outcome.state) {
@@ -176,6 +180,7 @@ function toRow({ id, attempt, outcome }: SettleRow): Row {
       row.state = 'waiting'
       row.delayMs = outcome.delay
       row.charge = deferredCharge
+      row.deferredBy = outcome.provider
       break
     case 'refused':
       // Contains no value of the job or of an error, and writes no failure row.

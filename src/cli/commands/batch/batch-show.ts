@@ -89,6 +89,7 @@ function batchFields(batch: BatchView, output: Output): string[] {
     pace: rateText(batch, output),
     left: batch.etaSeconds === null ? '' : word.batch.about(spanText(batch.etaSeconds)),
     last: lastText(batch, now, output),
+    cost: batch.cost.map(({ currency, amount }) => `${currency} ${amount}`).join(', '),
     resumes: word.batch.ofMost(batch.resumes, batch.maxResumes),
     kind: word.batch.inQueue(batch.kind, batch.queue),
     priority: String(batch.priority),

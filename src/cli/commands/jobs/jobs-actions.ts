@@ -59,7 +59,7 @@ export function eraseCommand(jobs: Command, cli: Cli): void {
 async function eraseJob(engine: Engine, id: string): Promise<JobActionResult> {
   const job = await engine.job(id)
   if (job === null) throw new RetomaError('not_found', { what: 'job', id })
-  const { erased } = await engine.jobs.erase(id)
+  const { erased } = await engine.jobs.erase(id, osUser())
   return { id, state: job.state, changed: erased }
 }
 

@@ -10,7 +10,7 @@ import { jobDetailWire } from '../../../json-views.ts'
 import type { Duration } from '../../../lib/values/duration.ts'
 import { duration, instant, json, wholeNumber, wrongUse } from '../../arguments.ts'
 import type { Context } from '../../command-context.ts'
-import { withEngine } from '../../command-database.ts'
+import { isOwnDatabase, withEngine } from '../../command-database.ts'
 import { type LoadedApps, loadApps } from '../../load-apps.ts'
 import { whyNoJobs } from '../../load-config.ts'
 import { both } from '../../messages/index.ts'
@@ -60,14 +60,14 @@ async function enqueue(
   given: string | undefined,
   flags: EnqueueFlags,
 ): Promise<number> {
-  const { output, settings } = context
+  const { output } = context
   const { group, wait, backoff, ...options } = flags
   if (options.delay !== undefined && options.runAt !== undefined) throw wrongUse(word => word.wrong.runAtAndDelay)
   const loaded = await loadApps(context)
   const job = findJob(kind, loaded)
   const input = await readInput(given)
   // The embedded database belongs to this folder; a shared database is migrated only on request.
-  const own = settings.DATABASE_URL === undefined
+  const own = await isOwnDatabase(context)
   return withEngine(context, { jobs: loaded.jobs, migrate: own }, async (engine, asked) => {
     const { kind } = job
     const { queue = job.queue } = options
@@ -89,7 +89,7 @@ async function enqueue(
 /** True if a live worker claims jobs of the kind. */
 export async function isTaken({ kind, queue }: Pick<AnyJob, 'kind' | 'queue'>, engine: Engine): Promise<boolean> {
   const workers = await engine.workers.list()
-  return workers.some(worker => !worker.dead && queue in worker.queues && worker.kinds.includes(kind))
+  return workers.some(worker => !worker.dead && Object.hasOwn(worker.queues, queue) && worker.kinds.includes(kind))
 }
 
 async function waitFor({ output }: Context, engine: Engine, id: string, asked: AbortSignal): Promise<number> {

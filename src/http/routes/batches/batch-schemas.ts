@@ -1,7 +1,7 @@
 /** Schemas of batches and of failed items in responses. An item is a job. */
 import { z } from 'zod'
 import { batchStates } from '../../../batches/model/batch-state.ts'
-import { instant } from '../../shared-schemas.ts'
+import { cost, instant } from '../../shared-schemas.ts'
 import { error, omitted } from '../jobs/job-schemas.ts'
 
 export const batchState = z.enum(batchStates)
@@ -43,6 +43,7 @@ export const batch = z
     eta_seconds: z.number().nullable(),
     progress_at: instant.nullable().meta({ description: 'when the last attempt of an item ended' }),
     last_ref: z.string().nullable(),
+    cost: cost.meta({ description: 'what all attempts of the items have cost (`ctx.cost`), by currency; empty: none' }),
     resumes: count,
     max_resumes: count,
     items_received: count.meta({ description: 'items that the submit has sent so far' }),

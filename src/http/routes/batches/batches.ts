@@ -14,6 +14,7 @@ import { refuseWideInput } from '../../request/input-width.ts'
 import { refuseInternal } from '../../request/internal-kinds.ts'
 import { omitUndefined } from '../../request/omit-undefined.ts'
 import { type Route, route } from '../../route.ts'
+import { hiddenKinds } from '../../security/private-kinds.ts'
 import { anyInstant, idParams, pageOf, pageQuery } from '../../shared-schemas.ts'
 import { explainRoutes } from '../explain.ts'
 import { batch, batchState } from './batch-schemas.ts'
@@ -150,8 +151,10 @@ export const batchRoutes: readonly Route[] = [
     }),
     answer: pageOf(batch),
     errors: ['bad_option'],
-    async run({ engine, query }) {
-      const { items, next } = await engine.batches.list(omitUndefined(query))
+    async run({ engine, query, who }) {
+      const { items, next } = await engine.batches.list(
+        omitUndefined({ ...query, except: await hiddenKinds(engine, who) }),
+      )
       return { items: items.map(batchWire), next }
     },
   }),

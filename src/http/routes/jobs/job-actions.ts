@@ -2,14 +2,15 @@
 import { z } from 'zod'
 import type { Engine } from '../../../engine/create-engine.ts'
 import type { ErrorCode } from '../../../errors/errors.ts'
+import { notifyKind } from '../../../incidents/model/notice.ts'
 import type { ActedBy, JobActionResult, JobState } from '../../../index.ts'
 import { finalStates } from '../../../jobs/model/state.ts'
 import { longestDuration, seconds } from '../../../lib/values/duration.ts'
 import { refuseWideInput } from '../../request/input-width.ts'
 import { refuseInternalKind } from '../../request/internal-kinds.ts'
 import { omitUndefined } from '../../request/omit-undefined.ts'
-import { type Route, route } from '../../route.ts'
-import { hiddenKinds } from '../../security/private-kinds.ts'
+import { type Principal, type Route, route } from '../../route.ts'
+import { hiddenKinds, refuseHiddenBatch } from '../../security/private-kinds.ts'
 import { anyInstant, idParams } from '../../shared-schemas.ts'
 import { jobActionResult, noReason, skipBody } from './job-schemas.ts'
 import { jobOf } from './jobs.ts'
@@ -61,9 +62,9 @@ const bulkActionResult = z
       .number()
       .int()
       .meta({ description: 'of a retry: jobs left unchanged, because another job has their key' }),
-    done: z
-      .boolean()
-      .meta({ description: 'false: more jobs may match; repeat the request, for a retry with `next` as `after`' }),
+    done: z.boolean().meta({
+      description: 'false: more jobs may match; repeat the request, for a retry or a resume with `next` as `after`',
+    }),
     next: z.string().nullable(),
   })
   .meta({ id: 'BulkActionResult' })
@@ -81,6 +82,12 @@ const asFilter = (body: z.output<z.ZodObject<typeof filter>> & { state?: JobStat
     ids: body.ids,
   })
 
+/** The kinds that the action leaves out. Throws 404 for a batch that the principal does not see. */
+async function kindsLeftOut(engine: Engine, who: Principal, batch: string | undefined): Promise<readonly string[]> {
+  if (batch !== undefined) await refuseHiddenBatch(engine, who, batch)
+  return hiddenKinds(engine, who)
+}
+
 export const jobActionRoutes: readonly Route[] = [
   route({
     method: 'post',
@@ -97,9 +104,12 @@ export const jobActionRoutes: readonly Route[] = [
     }),
     answer: bulkActionResult,
     errors: ['not_found', 'bad_option'],
-    run: ({ engine, body, who }) =>
+    run: async ({ engine, body, who }) =>
       engine.jobs.cancelMany(
-        { ...asFilter(body), except: hiddenKinds(engine, who) },
+        {
+          ...asFilter(body),
+          except: [...(await kindsLeftOut(engine, who, body.batch_id)), ...(who.role === 'admin' ? [] : [notifyKind])],
+        },
         { by: who.user, dryRun: body.dry_run },
       ),
   }),
@@ -118,9 +128,30 @@ export const jobActionRoutes: readonly Route[] = [
     }),
     answer: bulkActionResult,
     errors: ['not_found', 'bad_option'],
-    run: ({ engine, body, who }) =>
+    run: async ({ engine, body, who }) =>
       engine.jobs.retryMany(
-        { ...asFilter(body), except: hiddenKinds(engine, who) },
+        { ...asFilter(body), except: await kindsLeftOut(engine, who, body.batch_id) },
+        { by: who.user, after: body.after, dryRun: body.dry_run },
+      ),
+  }),
+  route({
+    method: 'post',
+    path: '/api/v1/jobs/resume',
+    name: 'resumeJobs',
+    tag: 'jobs',
+    summary: 'Resumes the stalled jobs of a filter; items of a stalled batch stay `stalled` until the batch is resumed',
+    role: 'operator',
+    body: z.strictObject({
+      state: z.enum(['stalled']).optional(),
+      ...filter,
+      after: z.string().max(200).optional().meta({ description: 'the `next` of the request before' }),
+      dry_run: dryRun,
+    }),
+    answer: bulkActionResult,
+    errors: ['not_found', 'bad_option'],
+    run: async ({ engine, body, who }) =>
+      engine.jobs.resumeMany(
+        { ...asFilter(body), except: await kindsLeftOut(engine, who, body.batch_id) },
         { by: who.user, after: body.after, dryRun: body.dry_run },
       ),
   }),
@@ -140,7 +171,8 @@ export const jobActionRoutes: readonly Route[] = [
     }),
     answer: bulkActionResult,
     errors: ['not_found', 'bad_option'],
-    run: ({ engine, body }) => engine.jobs.eraseMany(asFilter(body), { after: body.after, dryRun: body.dry_run }),
+    run: ({ engine, body, who }) =>
+      engine.jobs.eraseMany(asFilter(body), { by: who.user, after: body.after, dryRun: body.dry_run }),
   }),
   route({
     method: 'patch',
@@ -171,7 +203,7 @@ export const jobActionRoutes: readonly Route[] = [
     async run({ engine, params, body, who }) {
       const { run_at: runAt, delay_seconds: delay, priority, input } = body
       if (input !== undefined) {
-        refuseInternalKind(engine, (await jobOf(engine, params.id)).kind)
+        await refuseInternalKind(engine, (await jobOf(engine, params.id)).kind)
         refuseWideInput(input)
       }
       const changes = omitUndefined({
@@ -199,7 +231,7 @@ export const jobActionRoutes: readonly Route[] = [
     'rerunJob',
     'Runs a final job again from the start, without its saved steps',
     async (engine, id, by) => {
-      refuseInternalKind(engine, (await jobOf(engine, id)).kind)
+      await refuseInternalKind(engine, (await jobOf(engine, id)).kind)
       return engine.jobs.rerun(id, by)
     },
     [...runsAgain, 'internal_kind'],

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { localized } from '../../../errors/errors.ts'
 import { finalStates, states } from '../../../jobs/model/state.ts'
-import { instant } from '../../shared-schemas.ts'
+import { cost, instant } from '../../shared-schemas.ts'
 
 export const jobState = z.enum(states)
 
@@ -91,7 +91,9 @@ const attempt = z.object({
   code: z.string().nullable(),
   message: z.string().nullable(),
   worker: z.string().nullable(),
-  started_at: instant.nullable().meta({ description: 'kept for the last attempt only' }),
+  started_at: instant
+    .nullable()
+    .meta({ description: 'null: an earlier attempt that was released, and is not counted' }),
   ended_at: instant.nullable(),
 })
 
@@ -103,6 +105,7 @@ const failure = z.object({
   stack,
   evidence: z.record(z.string(), z.unknown()).nullable(),
   worker: z.string().nullable(),
+  started_at: instant.nullable().meta({ description: 'start of the attempt' }),
   at: instant,
 })
 
@@ -137,6 +140,7 @@ export const jobDetail = job
     attempts: z.array(attempt).meta({ description: 'the last thousand' }),
     history: z.array(failure).meta({ description: 'the last thousand failures, the last hundred with their stacks' }),
     checkpoints: z.array(checkpoint),
+    cost: cost.meta({ description: 'what all attempts have cost (`ctx.cost`), by currency; empty: none' }),
     events: z.array(z.object({ type: z.string(), at: instant, data: z.record(z.string(), z.unknown()) })),
     timeline: z.array(z.looseObject({ at: instant, attempt: z.number().int().nullable(), type: z.string() })),
   })

@@ -8,7 +8,7 @@ import type { JobDetail, JobView, ListPage } from '../../../index.ts'
 import { jobDetailWire, jobWire, logLineWire, omittedWire } from '../../../json-views.ts'
 import { jsonText } from '../../response/json-response.ts'
 import { type Principal, type Route, route } from '../../route.ts'
-import { hiddenKinds } from '../../security/private-kinds.ts'
+import { hiddenKinds, refuseHiddenBatch } from '../../security/private-kinds.ts'
 import { redactForRole } from '../../security/redact-for-role.ts'
 import { anyInstant, idParams, pageOf, pageQuery } from '../../shared-schemas.ts'
 import { explainRoutes } from '../explain.ts'
@@ -52,14 +52,11 @@ function detailText(who: Principal, { input, result, progress, ...job }: JobDeta
   return `${JSON.stringify(redactForRole(who, others)).slice(0, -1)}${fields.join('')}}`
 }
 
-function list(
-  engine: Engine,
-  query: z.output<typeof listQuery>,
-  except: readonly string[],
-): Promise<ListPage<JobView>> {
+async function list(engine: Engine, query: z.output<typeof listQuery>, who: Principal): Promise<ListPage<JobView>> {
   const { limit, after, state, batch_id: batch, ...others } = query
   const page = { limit, ...(after === undefined ? {} : { after }) }
   if (batch === undefined) {
+    const except = await hiddenKinds(engine, who)
     const { kind, queue, group_key: groupKey, ref, key, created_before: before, created_after: from } = others
     const { error, worker } = others
     const createdBefore = before === undefined ? undefined : new Date(before)
@@ -74,6 +71,7 @@ function list(
         problem: localized('with batch_id there is only state', 'com batch_id só existe state'),
       })
   }
+  await refuseHiddenBatch(engine, who, batch)
   return engine.batches.items(batch, { ...page, ...(state === undefined ? {} : { state }) })
 }
 
@@ -90,7 +88,7 @@ export const jobRoutes: readonly Route[] = [
     answer: pageOf(job),
     errors: ['not_found', 'bad_option'],
     async run({ engine, query, who }) {
-      const { items, next } = await list(engine, query, hiddenKinds(engine, who))
+      const { items, next } = await list(engine, query, who)
       return { items: redactForRole(who, items.map(jobWire)), next }
     },
   }),

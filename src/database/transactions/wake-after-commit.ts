@@ -4,7 +4,7 @@
  *
  * Invariant: no wake after the engine closes. A rolled-back transaction costs empty claims and nothing else.
  */
-import type { Clock } from '../lib/clock.ts'
+import type { Clock } from '../../lib/clock.ts'
 
 const delaysMs = [10, 100, 500]
 
