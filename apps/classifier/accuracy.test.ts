@@ -26,8 +26,10 @@ test('the script sends a folder, reviews every document with the truth, and prin
   const { fetch, run } = await realDoor({ key: undefined })
   const folder = mkdtempSync(join(tmpdir(), 'measure-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
-  for (const category of corpusCategories) mkdirSync(join(folder, category))
-  for (const [n, { text, category }] of corpus.entries()) writeFileSync(join(folder, category, `${n}.txt`), text)
+  // Every second document is in a folder of its own.
+  for (const category of corpusCategories) mkdirSync(join(folder, category, 'mais'), { recursive: true })
+  for (const [n, { text, category }] of corpus.entries())
+    writeFileSync(join(folder, category, n % 2 === 0 ? '.' : 'mais', `${n}.txt`), text)
   const found = await measure({
     async ask(method: string, path: string, body?: unknown) {
       const isForm = body instanceof FormData

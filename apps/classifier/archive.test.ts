@@ -1,6 +1,12 @@
 /** A ZIP of documents over HTTP: each file is a document with its path, within the limits of an execution. */
-import { expect, test } from 'vitest'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Part } from 'retoma/http'
+import { expect, onTestFinished, test } from 'vitest'
 import { deflatedBomb, type ZipEntry, zipOf } from '../planner/test/zips.ts'
+import { sweepFolders } from './archive.ts'
+import { receiveFiles } from './documents.ts'
 import { classifierDoor } from './test/door.ts'
 
 type Door = Awaited<ReturnType<typeof classifierDoor>>
@@ -112,6 +118,42 @@ test.each([
   expect({ status, body }).toMatchObject({ status: 201, body: { total: 1 } })
   expect(await codesOf(door, body.id)).toEqual(['lote.zip'])
   expect((await door.engine.query('select from retoma.file')).rows).toHaveLength(1)
+})
+
+test('all ZIPs of a request share one budget of unpacked bytes, and a request beyond the budget leaves nothing', async () => {
+  const { engine } = await classifierDoor()
+  const receive = (zips: readonly Buffer[], unpackedBytes: number) => {
+    async function* parts() {
+      for (const [n, zip] of zips.entries())
+        yield {
+          field: 'arquivos',
+          file: { name: `${n}.zip`, path: `${n}.zip`, type: 'application/zip', bytes: bytesOf(zip) },
+        }
+    }
+    return receiveFiles(engine, parts() as AsyncIterable<Part>, async () => {}, { unpackedBytes })
+  }
+  async function* bytesOf(zip: Buffer) {
+    yield new Uint8Array(zip)
+  }
+  const zip = zipOf([text('a.txt', 'x'.repeat(600))])
+  // A ZIP may declare smaller sizes than it has, and the bytes count also if the ZIP is damaged.
+  const silent = zipOf([text('b.txt', 'y'.repeat(300)), { name: 'c.txt', bytes: 'z'.repeat(300), declared: 10 }])
+  expect((await receive([zip, zip], 1200)).documents).toHaveLength(2)
+  const left = (await engine.query('select from retoma.file')).rows.length
+  const refused = { code: 'archives_too_large', status: 413 }
+  await expect(receive([zip, zip], 1199)).rejects.toMatchObject(refused)
+  await expect(receive([silent, zip], 899)).rejects.toMatchObject(refused)
+  expect((await engine.query('select from retoma.file')).rows).toHaveLength(left)
+})
+
+test('folders of processes that died are removed after a day, and others stay', async () => {
+  const parent = mkdtempSync(join(tmpdir(), 'retoma-sweep-'))
+  onTestFinished(() => rmSync(parent, { recursive: true, force: true }))
+  for (const name of ['retoma-zip-old', 'retoma-zip-new', 'other']) mkdirSync(join(parent, name))
+  const before = new Date(Date.now() - 25 * 3600 * 1000)
+  for (const name of ['retoma-zip-old', 'other']) utimesSync(join(parent, name), before, before)
+  await sweepFolders(join(parent, 'retoma-zip-new'))
+  expect(readdirSync(parent).sort()).toEqual(['other', 'retoma-zip-new'])
 })
 
 test('a file of a ZIP that is too large is refused by its name', async () => {

@@ -25,7 +25,14 @@ import { type Answer, type Bought, judge } from './providers/answer.ts'
 import { classifyLocally, localModel } from './providers/local.ts'
 import { askOpenRouter, defaultModel, type OpenRouter } from './providers/openrouter.ts'
 import type { Reply } from './providers/reply.ts'
-import { type Document, findReusable, type Reusable, reserveCost, takeTurnOfQuestion } from './store/answers.ts'
+import {
+  type Document,
+  findReusable,
+  type Reusable,
+  reserveCost,
+  savePurchase,
+  takeTurnOfQuestion,
+} from './store/answers.ts'
 
 export const providerName = 'openrouter'
 /** The name for people. */
@@ -101,7 +108,9 @@ export async function answerFor(ctx: JobContext, question: Question, signal: Abo
   if (document.limited) await reserve(ctx, home, document)
   const model = document.settings.model ?? paid.model ?? defaultModel
   return ctx.provider(providerOf(model), async () => {
-    const answer = await ctx.provider(providerName, () => askPaid(paid, document, { model, excerpt, asked }, signal))
+    const answer = await ctx.provider(providerName, () =>
+      askPaid(paid, document, { model, excerpt, asked, home }, signal),
+    )
     if (answer.is === 'busy') throw providerWait(answer.said)
     return answer
   })
@@ -166,13 +175,25 @@ interface Busy {
   said: ProviderWait
 }
 
+interface Asked {
+  model: string
+  excerpt: Excerpt
+  asked: Pick<Kept, 'attempt' | 'settingsHash'>
+  home: Engine
+}
+
+/** A provider may charge for a question and then ask to wait, or stop: no step saves such a purchase, because the attempt does not count. */
+const saveUnanswered = (home: Engine, document: Document, paid: Asked['asked'] & { bought: Bought }): Promise<void> =>
+  patiently(() => home.transaction(tx => savePurchase(tx, document, providerName, { ...paid, usable: false })))
+
 /** `signal`: the signal of the step, aborted with the attempt and when the call takes too long. */
 async function askPaid(
   paid: NonNullable<Paid>,
-  { settings, hash }: Document,
-  { model, excerpt, asked }: { model: string; excerpt: Excerpt; asked: Pick<Kept, 'attempt' | 'settingsHash'> },
+  document: Document,
+  { model, excerpt, asked, home }: Asked,
   signal: AbortSignal,
 ): Promise<Kept | Busy> {
+  const { settings, hash } = document
   const received = await askOpenRouter(paid, { model, messages: promptOf(settings, excerpt.text, hash) }, signal)
   const answer = judge(received, {
     provider: providerShown,
@@ -180,6 +201,8 @@ async function askPaid(
     several: settings.several,
     key: paid.key,
   })
+  if ((answer.is === 'wait' || answer.is === 'stop') && answer.bought !== null)
+    await saveUnanswered(home, document, { ...asked, bought: answer.bought })
   switch (answer.is) {
     case 'ok': {
       const { reply, bought, written } = answer

@@ -36,13 +36,13 @@ const result: Result = {
 
 test('a table begins with its mark and its names', () => {
   expect(csvHead()).toBe(
-    '\uFEFFcodigo;categoria;confianca;justificativa;status;modelo;tokens_entrada;tokens_saida;custo_usd;simulado;moeda;custo_usd_exato;erro_mensagem;categoria_ia;revisao;revisado_por;revisado_em;categorias\r\n',
+    '\uFEFFcodigo;categoria;confianca;justificativa;status;modelo;tokens_entrada;tokens_saida;custo_usd;simulado;moeda;custo_usd_exato;erro_mensagem;categoria_ia;revisao;revisado_por;revisado_em;categorias;ocr;ocr_paginas;ocr_confianca;ocr_segundos\r\n',
   )
 })
 
 test('numbers have a decimal comma, quotes are doubled, nothing is an empty field', () => {
   expect(csvRow(result, true)).toBe(
-    '"a.pdf";"Contrato";"0,95";"diz ""contrato""; e é";"CONCLUIDO";"m";"1200";"30";"0,13";"false";"USD";"0,125001";"";"Contrato";"";"";"";"Contrato"\r\n',
+    '"a.pdf";"Contrato";"0,95";"diz ""contrato""; e é";"CONCLUIDO";"m";"1200";"30";"0,13";"false";"USD";"0,125001";"";"Contrato";"";"";"";"Contrato";"false";"";"";""\r\n',
   )
   const none = {
     categoria: null,
@@ -55,7 +55,7 @@ test('numbers have a decimal comma, quotes are doubled, nothing is an empty fiel
   }
   const pending = { ...result, ...none, tokens_saida: null, custo_usd: null, simulado: null, status: 'ERRO' as const }
   expect(csvRow({ ...pending, erro_mensagem: 'o PDF "a" falhou' }, true)).toBe(
-    '"a.pdf";"";"";"";"ERRO";"";"";"";"";"true";"USD";"";"o PDF ""a"" falhou";"";"";"";"";""\r\n',
+    '"a.pdf";"";"";"";"ERRO";"";"";"";"";"true";"USD";"";"o PDF ""a"" falhou";"";"";"";"";"";"false";"";"";""\r\n',
   )
 })
 

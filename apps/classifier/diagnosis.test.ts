@@ -1,12 +1,27 @@
 /** Prints test/sentences.md: every sentence about an execution, in every situation, for reading. */
-import type { Explanation } from 'retoma'
+import { type Explanation, RetomaError } from 'retoma'
 import { expect, test } from 'vitest'
 import { type Cause, diagnose, type Situation } from './diagnosis.ts'
-import { errors } from './errors.ts'
+import { errors, fileErrors } from './errors.ts'
 import type { Status } from './status.ts'
 import type { Execution } from './store/executions.ts'
 
 const now = new Date('2026-11-16T17:30:00Z')
+
+/** Facts of the errors of a file, as the readers give them. */
+const factsOf: Record<string, ConstructorParameters<typeof RetomaError>[1]> = {
+  not_a_pdf: { likeness: { en: 'it seems to be an image', pt: 'parece ser uma imagem' } },
+  pdf_corrupt: { problem: 'Invalid PDF structure.' },
+  pdf_timeout: { seconds: 30 },
+  pdf_memory: { megabytes: 512 },
+  pdf_crash: { how: { en: 'it was ended by SIGSEGV', pt: 'foi encerrado por SIGSEGV' } },
+  file_timeout: { seconds: 30 },
+  file_memory: { megabytes: 512 },
+  file_crash: { how: { en: 'it was ended by SIGSEGV', pt: 'foi encerrado por SIGSEGV' } },
+  file_bomb: { megabytes: 900, most: 200 },
+  image_too_large: { megapixels: 400 },
+  file_beyond_limits: { problem: { en: 'it has more than 1,000 sheets', pt: 'tem mais de 1.000 planilhas' } },
+}
 
 const execution = (status: Status, more: Partial<Execution> = {}): Execution => ({
   id: '7',
@@ -39,6 +54,7 @@ const execution = (status: Status, more: Partial<Execution> = {}): Execution => 
   concluido_em: null,
   simulado: false,
   ocr_segundos: 0,
+  paginas: null,
   segundos_sem_progresso: 420,
   ...more,
 })
@@ -149,13 +165,31 @@ const situations: [string, Status, Partial<Execution>, Partial<Situation>][] = [
     'travada em documentos',
     'TRAVADO',
     { motivo: { code: 'stalled', stallAfterMs: 300_000 }, tentativas_retry: 2 },
-    { stuck: [{ code: 'a.pdf', step: 'text', worker: 'w-1' }] },
+    { stuck: [{ code: 'a.pdf', step: 'read', worker: 'w-1' }] },
+  ],
+  [
+    'travada no OCR, e depois de trocar um arquivo',
+    'TRAVADO',
+    { motivo: { code: 'stalled', stallAfterMs: 300_000 } },
+    {
+      stuck: [
+        { code: 'a.pdf', step: 'text', worker: 'w-1' },
+        { code: 'b.pdf', step: 'v2 answer 1', worker: 'w-1' },
+        { code: 'c.tif', step: 'v12 save ocr', worker: null },
+      ],
+    },
   ],
   ['concluída', 'CONCLUIDO', { concluidos: 1200, erros: 0 }, {}],
   ['concluída, um documento', 'CONCLUIDO', { ...one, concluidos: 1 }, {}],
   ['concluída, pulados', 'CONCLUIDO', { total: 3, concluidos: 2, erros: 0, pulados: 1 }, {}],
   ['só PDFs com senha', 'CONCLUIDO', { total: 5, concluidos: 3, erros: 2 }, { causes: [password] }],
   ['um PDF com senha', 'CONCLUIDO', { total: 1, concluidos: 0, erros: 1 }, { causes: [{ ...password, count: 1 }] }],
+  ...Object.entries(fileErrors).map(([code, error]): (typeof situations)[number] => [
+    `arquivo ruim, ${code}`,
+    'CONCLUIDO',
+    { total: 3, concluidos: 2, erros: 1 },
+    { causes: [{ count: 1, code, message: new RetomaError(error, factsOf[code] ?? {}).in('pt') }] },
+  ]),
   ['a IA não respondeu', 'CONCLUIDO', { total: 100, concluidos: 60, erros: 40 }, { causes: [silent] }],
   ['causas misturadas', 'CONCLUIDO', { total: 100, concluidos: 58, erros: 42 }, { causes: [silent, password] }],
   ['erro após retomadas', 'ERRO', { total: 45, concluidos: 2, erros: 43 }, { causes: [silent, unread] }],
@@ -178,6 +212,7 @@ const diagnosed = ([, status, more, given]: (typeof situations)[number]) =>
 
 test('every sentence of an execution in every situation is the one that was read and found good', async () => {
   const lines = situations.map(each => `- ${each[0]} (${each[1]}): ${diagnosed(each).sentence.pt}`)
+  for (const line of lines) expect(line).not.toMatch(/\{\w+\}/)
   await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot('./test/sentences.md')
 })
 

@@ -3,6 +3,7 @@
  * The sentence follows only from the engine's explanation and the application's facts; nothing is read here.
  */
 import { type Explanation, type LocalizedText, localized } from 'retoma'
+import { fileErrors } from './errors.ts'
 import { money } from './money.ts'
 import { clock, count, number, plural, short, span } from './sentence.ts'
 import type { Execution } from './store/executions.ts'
@@ -331,15 +332,21 @@ function hung(stuck: readonly Stuck[]): LocalizedText {
   )
 }
 
-/** The next work by the first word of the last saved step. */
+/** The next work by the first word of the last saved step (jobs.ts). A document without scanned pages leaves `text` at once. */
 const doing: Readonly<Record<string, LocalizedText>> = {
-  text: localized('waiting for the AI', 'esperando a IA'),
+  text: localized('reading scanned pages', 'lendo páginas digitalizadas'),
+  ocr: localized('waiting for the AI', 'esperando a IA'),
+  read: localized('waiting for the AI', 'esperando a IA'),
   answer: localized('saving the result', 'gravando o resultado'),
   save: localized('waiting for the AI', 'esperando a IA'),
 }
 const reading = localized('reading the document', 'lendo o documento')
 
-function nameOf({ code, step, worker }: Stuck): LocalizedText {
+/** A replaced file has steps with the number of its version in front. */
+const withoutVersion = (step: string): string => step.replace(/^v\d+ /, '')
+
+function nameOf({ code, step: saved, worker }: Stuck): LocalizedText {
+  const step = saved === null ? null : withoutVersion(saved)
   const what =
     step === null ? reading : (doing[step.split(' ')[0]!] ?? localized(`after step ${step}`, `depois da etapa ${step}`))
   const where = worker === null ? '' : `, worker ${worker}`
@@ -386,30 +393,19 @@ function failed({ execution, causes }: Situation): LocalizedText {
 }
 
 /** Errors that another attempt with the same bytes cannot fix. */
-const ofTheFile = new Set([
-  'not_a_pdf',
-  'pdf_truncated',
-  'pdf_corrupt',
-  'pdf_encrypted',
-  'pdf_without_pages',
-  'pdf_timeout',
-  'pdf_memory',
-  'pdf_crash',
-  'text_binary',
-  'document_gone',
-])
+const ofTheFile: ReadonlySet<string> = new Set([...Object.keys(fileErrors), 'document_gone'])
 
 function afterErrors({ erros }: Execution, causes: readonly Cause[]): LocalizedText {
   const hopeless = causes.reduce((sum, { code, count }) => sum + (ofTheFile.has(code ?? '') ? count : 0), 0)
   const [one, those] = [erros === 1, erros - hopeless]
   const mend = localized(
-    'mend the files and send them in another execution',
-    'corrija os arquivos e envie-os em outra execução',
+    'mend the files and replace each of them in its document',
+    'corrija os arquivos e troque cada um no seu documento',
   )
   if (hopeless >= erros)
     return localized(
-      `trying again would not help: ${one ? 'mend the file and send it in another execution' : mend.en}`,
-      `tentar de novo não resolveria: ${one ? 'corrija o arquivo e envie-o em outra execução' : mend.pt}`,
+      `trying again would not help: ${one ? 'mend the file and replace it in its document' : mend.en}`,
+      `tentar de novo não resolveria: ${one ? 'corrija o arquivo e troque-o no documento' : mend.pt}`,
     )
   if (hopeless === 0)
     return localized(

@@ -19,6 +19,9 @@ async function put({ fetch }: Door, path: string, bytes: string, name = 'novo.tx
   return { status: response.status, body: (await response.json()) as any }
 }
 
+/** A multipart body begins with its boundary. */
+const boundaryOf = (bytes: Uint8Array): string => new TextDecoder().decode(bytes).split('\r\n')[0]!.slice(2)
+
 test('a document in detail has what the AI wrote, for those who act', async () => {
   const { ask, engine, execution, run, server } = await realDoor()
   server.behave(({ document }) => (document === 'D-2' ? content('não sei') : ok()))
@@ -96,6 +99,75 @@ test('another file in place of the one sent: its text is read and asked anew, an
   expect((await put(door, at(id, 'nada', '/arquivo'), 'x')).status).toBe(404)
 })
 
+test('a refused replacement of a file keeps the answer, the review and the file', async () => {
+  const door = await realDoor()
+  const { act, ask, execution, run, sql } = door
+  const id = await execution(2)
+  await run()
+  await ask('PATCH', at(id, 'doc-1'), { body: { categoria: 'Outros' } })
+  await ask('POST', at(id, 'doc-2', '/pular'))
+  const before = (await ask('GET', at(id, 'doc-1'))).body
+  // The job cannot run again: nothing of the replacement stays.
+  await sql(
+    `create function public.refused() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$`,
+  )
+  await sql(`create trigger refused before update on retoma.job for each row execute function public.refused()`)
+  expect((await put(door, at(id, 'doc-1', '/arquivo'), 'D-9 novo')).status).toBe(500)
+  await sql('drop trigger refused on retoma.job')
+  expect((await ask('GET', at(id, 'doc-1'))).body).toEqual(before)
+  expect((await ask('GET', at(id, 'doc-1', '/arquivo'))).body).toBe('D-1 é um contrato de locação.')
+  // Another person cancels the execution while the file is on its way.
+  await sql(`update retoma.job set state = 'waiting', finished_at = null where ref = 'doc-2'`)
+  await sql(`update retoma.batch set state = 'running', finished_at = null`)
+  const sent = gate()
+  const form = new FormData()
+  form.append('arquivo', new Blob(['D-9 novo']), 'novo.txt')
+  const whole = new Response(form)
+  const bytes = new Uint8Array(await whole.arrayBuffer())
+  const slowly = new ReadableStream<Uint8Array>({
+    start: flow => flow.enqueue(bytes.subarray(0, 40)),
+    async pull(flow) {
+      await sent.passed
+      flow.enqueue(bytes.subarray(40))
+      flow.close()
+    },
+  })
+  const putting = door.fetch(
+    new Request(`http://127.0.0.1:3000${at(id, 'doc-1', '/arquivo')}`, {
+      method: 'PUT',
+      body: slowly,
+      headers: {
+        'content-type': new Response(form).headers
+          .get('content-type')!
+          .replace(/boundary=.*/, `boundary=${boundaryOf(bytes)}`),
+      },
+      duplex: 'half',
+    } as RequestInit),
+  )
+  expect((await act(id, 'cancelar')).body.status).toBe('CANCELADO')
+  sent.open()
+  expect((await putting).status).toBe(409)
+  expect((await ask('GET', at(id, 'doc-1'))).body).toEqual(before)
+  expect(await put(door, at(id, 'doc-1', '/arquivo'), 'D-9 novo')).toMatchObject({
+    status: 409,
+    body: { error: { code: 'execution_state', status: 'CANCELADO' } },
+  })
+  // The file of the failed request is left to the janitor, because that request may have been committed.
+  expect(await sql('select from retoma.file_chunk')).toHaveLength(1)
+})
+
+test('a refused reprocessar leaves a document outside the sample', async () => {
+  const { act, ask, project, run, sql } = await realDoor()
+  const documentos = [1, 2].map(n => ({ codigo: `doc-${n}`, texto: `D-${n} é um contrato.` }))
+  const { id } = (await ask('POST', '/execucoes', { body: { projeto_id: await project(), documentos, amostra: 1 } }))
+    .body
+  await run()
+  const [left] = await sql<{ code: string }>('select code from classifier.document where not sampled')
+  await sql(`update retoma.batch set state = 'cancelled'`)
+  expect((await act(id, `documentos/${left!.code}/reprocessar`)).status).toBe(409)
+  expect(await sql('select code from classifier.document where not sampled')).toEqual([left])
+})
+
 test('an answer that comes after its file was replaced is paid but not taken, and the new file is asked about', async () => {
   const { clock, execution, run, server, sql, status } = await realDoor()
   const released = gate()
@@ -123,7 +195,13 @@ test('an answer that comes after its file was replaced is paid but not taken, an
 
 test('each category has its counts, and a search finds text without case and accents', async () => {
   const { ask, execution, run } = await realDoor()
-  const texts = ['D-1 é um contrato de LOCAÇÃO', 'D-2 petição inicial, 100% locacao', 'D-3 nada', 'D-4 contrato']
+  // A name or a text of macOS has each accent behind its letter.
+  const texts = [
+    'D-1 é um contrato de LOCAÇÃO'.normalize('NFD'),
+    'D-2 petição inicial, 100% locacao',
+    'D-3 nada',
+    'D-4 contrato',
+  ]
   const id = await execution(texts, { revisar_abaixo_de: 0.95 })
   await run()
   await ask('PATCH', at(id, 'doc-4'), { body: { categoria: 'Outros' } })
@@ -139,10 +217,24 @@ test('each category has its counts, and a search finds text without case and acc
       (each: { codigo: string }) => each.codigo,
     )
   expect(await found('Locação')).toEqual(['doc-1', 'doc-2'])
+  expect(await found('Locação'.normalize('NFD'))).toEqual(['doc-1', 'doc-2'])
   expect(await found('100%')).toEqual(['doc-2'])
   expect(await found('DOC-3')).toEqual(['doc-3'])
   expect(await found('_%')).toEqual([])
   expect((await ask('GET', `/execucoes/${id}/resultados?busca=x`)).status).toBe(400)
+})
+
+test('the tables take the filters of the list', async () => {
+  const { ask, execution, fetch, run } = await realDoor()
+  const id = await execution(['D-1 contrato', 'D-2 petição inicial', 'D-3 contrato'])
+  await run()
+  const csv = await ask('GET', `/execucoes/${id}/resultados.csv?categoria=contrato&busca=D-3`)
+  expect(csv.body.trim().split('\r\n').slice(1)).toEqual([expect.stringMatching(/^"doc-3";"Contrato"/)])
+  const xlsx = await fetch(new Request(`http://127.0.0.1:3000/execucoes/${id}/resultados.xlsx?categoria=Contrato`))
+  const sheet = [...filesIn(new Uint8Array(await xlsx.arrayBuffer())).values()].join('\n')
+  expect(sheet).toContain('doc-1')
+  expect(sheet).not.toContain('doc-2')
+  expect((await ask('GET', `/execucoes/${id}/resultados.csv?categorias=x`)).status).toBe(400)
 })
 
 test('a workbook has every result, typed, and no formula', async () => {

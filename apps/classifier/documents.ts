@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto'
 import { type Engine, isRetomaError, localized, RetomaError } from 'retoma'
 import { cleanFileName, type Part, type UploadedFile } from 'retoma/http'
-import { isArchive, largestArchive, receiveArchive } from './archive.ts'
+import { isArchive, largestArchive, mostUnpackedInAll, receiveArchive } from './archive.ts'
 import { codeOfFile, createCodes } from './codigo.ts'
 import { errors } from './errors.ts'
 import type { Sent } from './runs.ts'
@@ -26,14 +26,15 @@ export interface Received {
 
 /**
  * `came` gets each text field on arrival; if `came` throws, the rest need not be sent. `unpack`: the files of a ZIP are documents; otherwise
- * a ZIP is a file like any other.
+ * a ZIP is a file like any other. `unpackedBytes`: of all ZIPs together.
  */
 export async function receiveFiles(
   engine: Engine,
   parts: AsyncIterable<Part>,
   came: (field: string, value: string) => Promise<void>,
-  { unpack = true } = {},
+  { unpack = true, unpackedBytes = mostUnpackedInAll } = {},
 ): Promise<Received> {
+  const budget = { left: unpackedBytes }
   const codeOf = createCodes()
   const documents: Sent[] = []
   const fields = new Map<string, string>()
@@ -43,7 +44,8 @@ export async function receiveFiles(
         if (fields.has(part.field)) throw givenTwice(part.field)
         await came(part.field, part.value)
         fields.set(part.field, part.value)
-      } else if (unpack && isArchive(part.file)) await receiveZip(engine, part.file, codeOf, documents)
+      } else if (unpack && isArchive(part.file))
+        await receiveZip(engine, part.file, codeOf, documents, { budget, most: unpackedBytes })
       else addDocument(documents, await receiveFile(engine, part.file, codeOf))
     }
     if (documents.length === 0) throw noDocuments('arquivos')
@@ -73,6 +75,7 @@ async function receiveZip(
   file: UploadedFile,
   codeOf: (name: string) => string,
   documents: Sent[],
+  { budget, most }: { budget: { left: number }; most: number },
 ): Promise<void> {
   const before = documents.length
   const receive = async (one: Pick<UploadedFile, 'name' | 'path' | 'type' | 'bytes'>) =>
@@ -84,10 +87,12 @@ async function receiveZip(
     undo: () => leave(engine, documents.splice(before)),
     keep: async bytes => addDocument(documents, await receiveFile(engine, { ...file, bytes }, codeOf, largestArchive)),
     tooLarge: () => tooLarge(file.name, largestArchive),
+    budget,
+    tooMuch: () => new RetomaError(errors.archives_too_large, { megabytes: most / 1024 / 1024 }),
   })
 }
 
-const tooLarge = (name: string, most: number) =>
+export const tooLarge = (name: string, most: number) =>
   new RetomaError(errors.document_too_large, { name, megabytes: most / 1024 / 1024 })
 
 async function receiveFile(

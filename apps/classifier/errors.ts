@@ -6,7 +6,7 @@
  */
 import { defineErrors } from 'retoma'
 
-export const errors = defineErrors({
+const general = defineErrors({
   // Executions
   execution_paused: {
     status: 409,
@@ -28,6 +28,11 @@ export const errors = defineErrors({
     en: 'the document "{name}" is larger than {megabytes} MB',
     pt: 'o documento "{name}" tem mais de {megabytes} MB',
   },
+  archives_too_large: {
+    status: 413,
+    en: 'the ZIP files of a request unpack to at most {megabytes} MB together; send the rest in another execution',
+    pt: 'os ZIPs de um envio têm no máximo {megabytes} MB descompactados, somados; envie os demais em outra execução',
+  },
   no_documents_chosen: {
     status: 409,
     en: 'no document of execution {id} fits the choice; nothing is run again',
@@ -38,9 +43,14 @@ export const errors = defineErrors({
     en: 'document "{codigo}" is {status}; {action} is not possible then',
     pt: 'o documento "{codigo}" está em {status}; {action} não é possível nesse estado',
   },
+  webhook_refused: {
+    status: 422,
+    en: 'the webhook of execution {id} leads to a link-local address; no message is sent there',
+    pt: 'o webhook da execução {id} leva a um endereço link-local; nenhuma mensagem é enviada para lá',
+  },
   file_replaced: {
     status: 409,
-    en: 'the file of the document was replaced while the AI answered; the new file is asked about',
+    en: 'the file of the document was replaced while the AI answered; the AI reads the new file next',
     pt: 'o arquivo do documento foi trocado enquanto a IA respondia; a pergunta é feita com o novo',
   },
   // Answers of the AI, and outcomes of a document
@@ -69,7 +79,10 @@ export const errors = defineErrors({
     en: 'document {id} is not there any more',
     pt: 'o documento {id} não existe mais',
   },
-  // Problems of a file
+})
+
+/** Problems of a file: another attempt with the same bytes cannot help. */
+export const fileErrors = defineErrors({
   not_a_pdf: {
     status: 422,
     en: 'the file is no PDF: {likeness}',
@@ -151,3 +164,5 @@ export const errors = defineErrors({
     pt: 'o arquivo de texto não contém texto, e sim dados binários',
   },
 })
+
+export const errors = { ...general, ...fileErrors }

@@ -37,6 +37,7 @@ test('an execution is followed in its own words, and goes on from where it was h
     )
   const stream = await follow()
   expect(stream.headers.get('content-type')).toBe('text/event-stream')
+  await ask('PATCH', `/execucoes/${id}`, { body: { prioridade: 0 } })
   await act(id, 'pausar')
   await act(id, 'continuar')
   await run()
@@ -48,7 +49,11 @@ test('an execution is followed in its own words, and goes on from where it was h
     ['PAUSADO', 'EM_ANDAMENTO'],
     ['EM_ANDAMENTO', 'CONCLUIDO'],
   ])
-  expect(all.filter(each => each.event === 'action').map(({ data }) => data.what)).toEqual(['pausar', 'continuar'])
+  expect(all.filter(each => each.event === 'action').map(({ data }) => data.what)).toEqual([
+    'prioridade',
+    'pausar',
+    'continuar',
+  ])
   expect(all.find(each => each.event === 'item')?.data).toMatchObject({ ref: 'falha', codigo: 'falha', state: 'ERRO' })
   const progress = all.filter(each => each.event === 'progress').at(-1)!
   expect(progress.data).toMatchObject({ total: 2, concluidos: 1, erros: 1, percentual: 100, pendentes: 0 })

@@ -19,7 +19,7 @@ const migrations = new URL(import.meta.url.endsWith('.ts') ? './sql/' : '../sql/
 
 export function classifier({ openRouter = readOpenRouter() }: ClassifierOptions = {}): System {
   const isSimulated = openRouter.key === undefined
-  const { classify, notice, classification, jobs, limits, queues, attach } = createJobs({ openRouter })
+  const { classify, notice, watch, classification, jobs, limits, queues, attach } = createJobs({ openRouter })
   const runs = createRuns({
     classification,
     model: openRouter.model,
@@ -32,7 +32,7 @@ export function classifier({ openRouter = readOpenRouter() }: ClassifierOptions 
     migrations,
     jobs: [...jobs, runs.openRun],
     batches: [classification],
-    schedules: [runs.tidy],
+    schedules: [runs.tidy, watch],
     limits,
     queues,
     routes: routesOf(runs).map(route => ({ ...route, language: 'pt' as const })),
@@ -42,6 +42,6 @@ export function classifier({ openRouter = readOpenRouter() }: ClassifierOptions 
       attach(engine)
       runs.attach(engine)
     },
-    attached: [classify, notice, runs.openRun, runs.tidy.job],
+    attached: [classify, notice, watch.job, runs.openRun, runs.tidy.job],
   }
 }

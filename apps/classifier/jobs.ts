@@ -26,7 +26,7 @@ import { answerFor, type Kept, type Paid, providerName, providerShown } from './
 import { errors } from './errors.ts'
 import { type Extracted, extractText, readBefore, type Saved } from './extract/index.ts'
 import { failed } from './failed.ts'
-import { noticeJob } from './notice.ts'
+import { createNotices, type Notices, noticeQueue } from './notice.ts'
 import { outsideSample } from './sample.ts'
 import {
   type Document,
@@ -53,8 +53,10 @@ export interface OpenRouterOptions {
 
 export interface Jobs {
   classify: Job<{ document: string }>
-  /** Posts the end of an execution to its webhook. */
-  notice: Job<{ batch: string }>
+  /** Posts the state of an execution to its webhook. */
+  notice: Notices['notice']
+  /** Finds executions whose state goes to a webhook. */
+  watch: Notices['watch']
   classification: Batch<{ document: string }>
   limits: LimitsByQueue
   queues: Record<string, number>
@@ -65,6 +67,7 @@ export interface Jobs {
 
 const queue = 'classifier'
 const defaultConcurrency = 20
+const noticesAtOnce = 5
 /** A short answer takes seconds. A document has two minutes: one minute for the answer, the other for the text. */
 const longestAnswer = seconds(60)
 
@@ -88,7 +91,7 @@ export function createJobs({ openRouter }: { openRouter: OpenRouterOptions }): J
     maxCrashes: 3,
     run: (ctx, input) => classifyDocument(ctx, input.document, paid, engine()),
   })
-  const notice = noticeJob(queue, engine)
+  const { notice, watch } = createNotices(engine)
   const classification = defineBatch({
     name: 'classification',
     job: classify,
@@ -102,10 +105,11 @@ export function createJobs({ openRouter }: { openRouter: OpenRouterOptions }): J
   return {
     classify,
     notice,
+    watch,
     classification,
     // Executions take turns: the first documents of a small execution do not wait for the last of a large one.
     limits: { [queue]: { concurrency, fair: 'batch' } },
-    queues: { [queue]: concurrency },
+    queues: { [queue]: concurrency, [noticeQueue]: noticesAtOnce },
     jobs: [classify],
     attach: given => {
       home = given
@@ -120,7 +124,7 @@ async function classifyDocument(attempt: JobContext, id: string, paid: Paid, hom
   const ctx = ofVersion(attempt, document.version)
   const excerpt = await textOf(ctx, document)
   const { ocr } = excerpt
-  if (ocr !== null) await ctx.transaction('save ocr', tx => saveOcr(tx, id, ocr))
+  if (ocr !== null) await ctx.transaction('save ocr', tx => saveOcr(tx, document, ocr))
   if ('skip' in excerpt) return skip(excerpt.skip)
   // An unpaid answer has no step; if this write is lost, only the operator's view of the answer is lost.
   const keepWritten = async (error: unknown): Promise<never> => {
@@ -145,7 +149,7 @@ async function classifyDocument(attempt: JobContext, id: string, paid: Paid, hom
       const { attempt, bought, settingsHash } = kept
       const usable = kept.is === 'ok'
       if (bought !== null) await savePurchase(tx, document, providerName, { attempt, bought, usable, settingsHash })
-      const isTaken = kept.is === 'ok' ? await saveAnswer(tx, id, answerOf(kept)) : true
+      const isTaken = kept.is === 'ok' ? await saveAnswer(tx, document, answerOf(kept)) : true
       if (kept.is !== 'ok') await saveUseless(tx, id, kept.written)
       if (document.reuse) await endTurnOfQuestion(tx, document, settingsHash)
       return !isTaken
@@ -203,13 +207,14 @@ function uselessError({ code, message, final }: Extract<Kept, { is: 'useless' }>
 
 async function textOf(ctx: JobContext, { id, code, text, file, settings }: Document): Promise<Extracted> {
   if (text !== null) return extractText(ctx, { text, name: code })
-  const options = { ocrPages: settings.ocr_pages ?? 0 }
-  if (typeof ctx.resumeData === 'string') return readBefore(ctx, ctx.resumeData as Saved, options)
+  const options = { ocrPages: settings.ocr_pages ?? 0, pages: settings.pages ?? null }
+  const before = ctx.resumeData as Saved | null | undefined
+  if (before?.kind !== undefined) return readBefore(ctx, before, options)
   const [about, path] = file === null ? [null, null] : [await ctx.files.open(file), await ctx.files.path(file)]
   if (about === null || path === null) throw gone(id)
   const read = await extractText(ctx, { path, name: about.name, type: about.type }, options)
   // A provider wait may defer the document many times: only the first attempt fetches the file.
-  if ('text' in read && read.saved !== null) await ctx.checkpoint('text', read.saved)
+  if ('text' in read && read.saved !== null) await ctx.checkpoint('read', read.saved)
   return read
 }
 

@@ -13,11 +13,7 @@ test.each([
   [written(['outros', 'CONTRATO']), 'Outros', ['Contrato', 'Outros']],
   [written('Contrato'), 'Contrato', ['Contrato']],
   [written(['Contrato', 'Contrato']), 'Contrato', ['Contrato']],
-  [
-    `talvez ${written(['Outros'])}, não: ${written(['Contrato', 'Petição Inicial'])}`,
-    'Contrato',
-    ['Contrato', 'Petição Inicial'],
-  ],
+  [`${written(['Contrato', 'Outros'])} ou seja ${written(['outros', 'contrato'])}`, 'Outros', ['Contrato', 'Outros']],
 ])('%s is read as %s, %j', (text, category, labels) => {
   expect(readReply(text, categories, true)).toMatchObject({ is: 'reply', reply: { category, labels, confidence: 0.8 } })
 })
@@ -26,6 +22,11 @@ test('a category outside the list, or none at all, is no answer', () => {
   expect(readReply(written(['Contrato', 'Recibo']), categories, true)).toEqual({ is: 'strange', category: 'Recibo' })
   expect(readReply(written([]), categories, true)).toEqual({ is: 'garbage' })
   expect(readReply('nada', categories, true)).toEqual({ is: 'garbage' })
+})
+
+test('two objects with different sets of categories are no answer', () => {
+  const text = `talvez ${written(['Outros'])}, não: ${written(['Contrato', 'Outros'])}`
+  expect(readReply(text, categories, true)).toEqual({ is: 'several' })
 })
 
 test('without a key every category with its words in the text is one', () => {
@@ -68,10 +69,38 @@ test('several categories are asked for, kept, counted, found, corrected and comp
   })
 })
 
+test('the order of the categories in the settings makes no difference between two executions', async () => {
+  const { act, ask, execution, run, server } = await realDoor()
+  server.behave(() => content(written(['Outros', 'Contrato'])))
+  const id = await execution(1, several)
+  await run()
+  const other = (await act(id, 'nova', { body: { categorias: ['Outros', 'Petição Inicial', 'Contrato'] } })).body.id
+  await run()
+  expect((await ask('GET', `/execucoes/${id}/comparar/${other}`)).body).toMatchObject({
+    iguais: 1,
+    diferentes: 0,
+    mudancas: [],
+    confusao: [{ categoria_a: 'Contrato + Outros', categoria_b: 'Contrato + Outros', documentos: 1 }],
+  })
+})
+
 test('where a document has one category, several are refused, as is neither or both', async () => {
   const { ask, execution, run } = await realDoor()
   const id = await execution(1)
   await run()
   for (const body of [{}, { categorias: ['Contrato', 'Outros'] }, { categoria: 'Outros', categorias: ['Outros'] }])
     expect(await ask('PATCH', `/execucoes/${id}/documentos/doc-1`, { body })).toMatchObject({ status: 400 })
+})
+
+test('an example has only categories that the execution has', async () => {
+  const { act, ask, execution, run, server } = await realDoor()
+  const id = await execution(2, { varias_categorias: true, exemplos: 5 })
+  server.behave(() => content(written(['Contrato'])))
+  await run()
+  await ask('PATCH', `/execucoes/${id}/documentos/doc-1`, { body: { categorias: ['Petição Inicial', 'Outros'] } })
+  const other = (await act(id, 'nova', { body: { categorias: ['Contrato', 'Petição Inicial'], codigos: ['doc-2'] } }))
+    .body.id
+  const { mensagens } = (await ask('GET', `/execucoes/${other}/prompt`)).body
+  expect(mensagens[0].conteudo).toContain('"categorias":["Petição Inicial"]')
+  expect(mensagens[0].conteudo).not.toContain('Outros')
 })

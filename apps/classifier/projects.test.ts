@@ -24,6 +24,7 @@ test('a project is made with the limits of the seed, listed, changed and removed
     varias_categorias: false,
     ocr: true,
     ocr_max_paginas: 10,
+    paginas: null,
     moeda: 'USD',
     simulado: false,
     criado_em: instant,
@@ -43,6 +44,27 @@ test('a project is made with the limits of the seed, listed, changed and removed
   expect((await ask('DELETE', `/projetos/${made.id}`)).status).toBe(204)
   for (const method of ['GET', 'DELETE']) expect((await ask(method, `/projetos/${made.id}`)).status).toBe(404)
   expect((await ask('PATCH', `/projetos/${made.id}`, { body: {} })).status).toBe(404)
+})
+
+test('a page of large projects is bounded in bytes, and the pages together list every project once', async () => {
+  const { ask, engine } = await classifierDoor()
+  const large = { ...given, instrucoes: 'ç'.repeat(20_000) }
+  const { body: made } = await ask('POST', '/projetos', { body: large })
+  await engine.query(`
+    insert into classifier.project
+    select p.* from generate_series(1, 99) n, classifier.project q,
+      jsonb_populate_record(q, jsonb_build_object('id', q.id + n)) p`)
+  const ids: string[] = []
+  let pages = 0
+  for (let next: string | null = ''; next !== null; pages++) {
+    const { body } = await ask('GET', `/projetos?limit=500${next === '' ? '' : `&after=${next}`}`)
+    expect(Buffer.byteLength(JSON.stringify(body))).toBeLessThan(1_200_000)
+    expect(body.items[0].instrucoes).toBe(large.instrucoes)
+    ids.push(...body.items.map((each: { id: string }) => each.id))
+    next = body.next
+  }
+  expect(pages).toBe(4)
+  expect(ids).toEqual(Array.from({ length: 100 }, (_, n) => String(Number(made.id) + 99 - n)))
 })
 
 const bad = [

@@ -12,6 +12,8 @@ export interface Asking {
   examples?: readonly Example[]
   /** Pages of a document that OCR reads; absent or 0: no OCR. */
   ocr_pages?: number
+  /** The choice of pages (page-selection.ts); absent or null: all pages. */
+  pages?: string | null
 }
 
 /** A document that a person corrected. `hash`: of the bytes, in hex. */
@@ -32,17 +34,19 @@ export const mostExamples = 20
 /** Characters of an example: twenty examples have a quarter of the largest document. */
 const longestExample = 600
 
-/**
- * `text`: for a long document the beginning and the end (extract/excerpt.ts). `hash`: of the document; an example with the same bytes is
- * left out, because such an example would contain the answer.
- */
+/** An example with the bytes of the document is left out, because such an example would contain the answer. */
+export function examplesBeside(hash: Uint8Array, examples: readonly Example[]): readonly Example[] {
+  const own = Buffer.from(hash).toString('hex')
+  return examples.filter(each => each.hash !== own)
+}
+
+/** `text`: for a long document the beginning and the end (extract/excerpt.ts). `hash`: of the document. */
 export function promptOf(
   { categories, instructions, several = false, examples = [] }: Asking,
   text: string,
   hash: Uint8Array = new Uint8Array(),
 ): Message[] {
-  const own = Buffer.from(hash).toString('hex')
-  const shown = examples.filter(each => each.hash !== own)
+  const shown = examplesBeside(hash, examples)
   const rules = [
     'Você classifica documentos em português do Brasil.',
     `Responda somente com um objeto JSON, sem texto em volta: {${several ? '"categorias": [string]' : '"categoria": string'}, "confianca": número de 0 a 1, "justificativa": string}.`,

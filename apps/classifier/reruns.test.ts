@@ -1,5 +1,6 @@
 /** Documents run again without an upload, with other settings, and two executions are compared. */
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
+import { until } from '../../test/support/engine.ts'
 import { ok } from './test/behaviours.ts'
 import { expectBooksToAdd } from './test/executions.ts'
 import { realDoor } from './test/real-door.ts'
@@ -183,6 +184,33 @@ test('the bytes of a file stay while one of the executions exists, in either ord
   await erase(fourth)
   expect(await filesIn(door)).toEqual({ files: 0, chunks: 0 })
   expect(await sql('select from classifier.document')).toEqual([])
+})
+
+test('a file that a person replaces meanwhile does not stop the execution that runs the documents again', async () => {
+  const door = await realDoor()
+  const { act, engine, fetch, run, sql } = door
+  const first = await sendFiles(door, 2)
+  await run()
+  const addressIn = (id: string) => `http://127.0.0.1:3000/execucoes/${id}/documentos/D-1.txt/arquivo`
+  const textIn = async (id: string) => (await fetch(new Request(addressIn(id)))).text()
+  const share = engine.files.share
+  let replaced: Promise<Response> | undefined
+  vi.spyOn(engine.files, 'share').mockImplementation(async (...given) => {
+    const body = new FormData()
+    body.append('arquivo', new Blob(['D-1 é outra coisa.']), 'D-1.txt')
+    let isReplaced = false
+    replaced = fetch(new Request(addressIn(first), { method: 'PUT', body })).finally(() => {
+      isReplaced = true
+    })
+    const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    await until(async () => isReplaced || (await sql(waiting)).length > 0)
+    return share(...given)
+  })
+  const made = await act(first, 'nova')
+  expect(made).toMatchObject({ status: 201, body: { total: 2 } })
+  expect((await replaced!).status).toBe(200)
+  expect(await textIn(first)).toBe('D-1 é outra coisa.')
+  expect(await textIn(made.body.id)).toBe('D-1 é um contrato de locação.')
 })
 
 test('the same Idempotency-Key makes one execution, and after its erasure none', async () => {

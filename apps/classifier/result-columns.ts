@@ -30,4 +30,8 @@ export const resultColumns: readonly [name: string, of: (row: Result, isSimulate
   ['revisado_por', row => row.revisado_por],
   ['revisado_em', row => row.revisado_em?.toISOString() ?? null],
   ['categorias', row => row.categorias.filter(each => each !== null).join(' | ') || null],
+  ['ocr', row => row.ocr],
+  ['ocr_paginas', row => row.ocr_paginas],
+  ['ocr_confianca', row => row.ocr_confianca],
+  ['ocr_segundos', row => row.ocr_segundos],
 ]

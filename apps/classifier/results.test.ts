@@ -48,7 +48,7 @@ test('results are read a page at a time, and as one table', async () => {
   const lines = table.body.split('\r\n')
   expect(lines).toHaveLength(6)
   expect(lines[2]).toBe(
-    `"'=cmd()";"Contrato";"0,9";"porque sim";"CONCLUIDO";"m";"10";"2";"0,01";"false";"USD";"0,012300";"";"Contrato";"";"";"";"Contrato"`,
+    `"'=cmd()";"Contrato";"0,9";"porque sim";"CONCLUIDO";"m";"10";"2";"0,01";"false";"USD";"0,012300";"";"Contrato";"";"";"";"Contrato";"false";"";"";""`,
   )
   // A column says why a document is ERRO or PULADO.
   expect(lines.slice(3, 5).map((line: string) => line.split(';')[12])).toEqual([

@@ -41,7 +41,9 @@ test('a correction has its person and its time, and the answer of the AI stays b
   const { items } = (await ask('GET', `/execucoes/${id}/resultados?limit=1`, { token })).body
   expect(items).toMatchObject([corrected])
   const lines = (await ask('GET', `/execucoes/${id}/resultados.csv`, { token })).body.split('\r\n')
-  expect(lines[0]).toMatch(/;erro_mensagem;categoria_ia;revisao;revisado_por;revisado_em;categorias$/)
+  expect(lines[0]).toMatch(
+    /;erro_mensagem;categoria_ia;revisao;revisado_por;revisado_em;categorias;ocr;ocr_paginas;ocr_confianca;ocr_segundos$/,
+  )
   expect(lines[1]).toContain('"Petição Inicial"')
   expect(lines[1]).toContain('"Contrato";"CORRIGIDO";"ana"')
   expect(await review('doc-1', null, { token })).toMatchObject({
@@ -150,7 +152,10 @@ test('corrections are examples in the next question, as many as the project says
   const shown = (content: string) => [...content.matchAll(/^\{"texto":"(D-\d+) /gm)].map(([, code]) => code)
   expect(shown(question!.asked[0]!.content)).toEqual(['D-3', 'D-2'])
   await ask('PATCH', `/execucoes/${file}/documentos/D-77.txt`, { body: { categoria: 'Petição Inicial' } })
-  await act(id, 'nova', { body: { codigos: ['doc-3', 'doc-4'] } })
+  const more = (await act(id, 'nova', { body: { codigos: ['doc-3', 'doc-4'] } })).body.id
+  const questionOf = async (code: string) => (await ask('GET', `/execucoes/${more}/prompt?codigo=${code}`)).body
+  expect(await questionOf('doc-3')).toMatchObject({ exemplos: 1 })
+  expect(await questionOf('doc-4')).toMatchObject({ exemplos: 2 })
   await run()
   const again = server.calls.slice(before + 1).map(call => [call.document, shown(call.asked[0]!.content)])
   expect(Object.fromEntries(again)).toEqual({ 'D-3': ['D-77'], 'D-4': ['D-77', 'D-3'] })

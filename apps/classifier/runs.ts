@@ -29,7 +29,7 @@ import { errors } from './errors.ts'
 import { chooseExamples, type Example } from './prompt.ts'
 import { sampleOf } from './sample.ts'
 import { type ProjectRow, readProject } from './store/projects.ts'
-import { type Choice, chooseDocuments, insertAgain, lockSource } from './store/reruns.ts'
+import { type Choice, insertAgain, lockDocuments, lockSource } from './store/reruns.ts'
 import { readCorrections } from './store/reviews.ts'
 import {
   hideOldRuns,
@@ -81,6 +81,8 @@ export interface Asked {
   webhook: Webhook | null
   /** The number of documents to classify, chosen evenly; null: all. */
   sample: number | null
+  /** The choice of pages; null: all pages; undefined: the choice of the project. */
+  pages: string | null | undefined
 }
 
 const defaultPriority = 4
@@ -136,6 +138,7 @@ export async function makeRun(engine: Engine, tx: JobTransaction, runs: Runs, as
     cost_limit_usd: costLimitUsd,
     priority: asked.priority ?? defaultPriority,
     several,
+    pages: asked.pages === undefined ? project.pages : asked.pages,
     ...beyondQuestion(project),
     examples: await examplesFor(tx, project, categories),
   }
@@ -174,7 +177,13 @@ export async function examplesFor(
   categories: readonly string[],
 ): Promise<Example[]> {
   if (project.examples === 0) return []
-  return chooseExamples(await readCorrections(tx, project.id, categories), project.examples)
+  const corrections = await readCorrections(tx, project.id, categories)
+  // A correction may have further categories that this execution does not have.
+  const known = corrections.map(each => ({
+    ...each,
+    labels: each.labels?.filter(label => categories.includes(label)) ?? null,
+  }))
+  return chooseExamples(known, project.examples)
 }
 
 /** Inserts the execution, the documents and the job that submits the execution; the job keeps the files until the batch does. */
@@ -196,7 +205,7 @@ async function openedRun(
 
 /** Changes of the settings for an execution that runs documents again; an absent field keeps the setting. */
 export type SettingsChange = Partial<
-  Pick<Settings, 'categories' | 'instructions' | 'model' | 'cost_limit_usd' | 'priority'>
+  Pick<Settings, 'categories' | 'instructions' | 'model' | 'cost_limit_usd' | 'priority' | 'pages'>
 >
 
 /**
@@ -220,7 +229,7 @@ export async function remakeRun(
 ): Promise<{ id: string; total: number }> {
   const source = await lockSource(tx, asked.source)
   if (source === undefined) throw noExecution(asked.source)
-  const chosen = await chooseDocuments(tx, asked.source, asked.choice)
+  const chosen = await lockDocuments(tx, asked.source, asked.choice)
   if (chosen.length === 0) throw new RetomaError(errors.no_documents_chosen, { id: asked.source })
   const project = await readProject(tx, source.project)
   if (project === undefined) throw noProject(source.project)
@@ -276,9 +285,9 @@ export async function changeModel(
 }
 
 const hashOf = (
-  { categories, instructions, model, several, examples, ocr_pages: ocrPages }: Settings,
+  { categories, instructions, model, several, examples, ocr_pages: ocrPages, pages }: Settings,
   { isSimulated }: Runs,
-) => digest([categories, instructions, model, isSimulated, several, examples, ocrPages])
+) => digest([categories, instructions, model, isSimulated, several, examples, ocrPages, pages])
 
 /** Hashes the settings that determine an answer. */
 const digest = (of: readonly unknown[]) => createHash('sha256').update(JSON.stringify(of)).digest()

@@ -30,7 +30,7 @@ test('without a key the local classifier answers, and every answer says that it 
   expect(items.map((each: { categoria: string }) => each.categoria)).toEqual(['Contrato', 'Petição', null])
   expect(items.map((each: { simulado: boolean }) => each.simulado)).toEqual([true, true, true])
   expect((await at('/resultados.csv')).body).toMatch(
-    /;"true";"USD";"0,000000";"";.*\r\n.*;"true";"USD";"";"documento sem texto";[";]*\r\n$/s,
+    /;"true";"USD";"0,000000";"";.*\r\n.*;"true";"USD";"";"documento sem texto";[";]*"false";[";]*\r\n$/s,
   )
   const other = (await ask('POST', '/execucoes', { body: { projeto_id, documentos } })).body.id
   const asked: [method: string, path: string][] = [

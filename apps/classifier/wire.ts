@@ -27,6 +27,11 @@ export const limitUsd = z.string().nullable().meta({ description: 'dollars, with
 export const moeda = z.string().meta({ description: 'ISO 4217' })
 export const simulado = z.boolean().meta({ description: 'answered without the AI, because it has no key' })
 
+export const paginasShown = z
+  .string()
+  .nullable()
+  .meta({ description: 'the pages of a PDF or TIFF that count; null: all' })
+
 const ocrSeconds = z.number().meta({ description: 'processor time of OCR, in seconds' })
 
 export const modelNow = z
@@ -66,6 +71,7 @@ export const execution = z
     moeda,
     simulado,
     ocr_segundos: ocrSeconds,
+    paginas: paginasShown,
     criado_por: z.string(),
     criado_em: instant,
     concluido_em: instant.nullable(),
@@ -238,6 +244,7 @@ export const executionWire = (from: Execution, isSimulated: boolean) => ({
   ...costOf(from),
   simulado: from.simulado ?? isSimulated,
   ocr_segundos: from.ocr_segundos,
+  paginas: from.paginas,
   criado_por: from.criado_por,
   criado_em: from.criado_em,
   concluido_em: from.concluido_em,

@@ -8,6 +8,7 @@ const pdf: PdfParts = {
   omitted: 0,
   pages: 3000,
   leftOut: null,
+  chosen: null,
   unreadable: [],
   unfinished: [],
   scans: [],

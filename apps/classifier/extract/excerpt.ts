@@ -19,13 +19,15 @@ export interface Parts {
 
 export interface PdfParts extends Parts {
   pages: number
+  /** The pages that the execution chooses; null: all. */
+  chosen: number[] | null
   /** The first and the last unread page between the two. */
   leftOut: [from: number, to: number] | null
   /** Pages that could not be read. */
   unreadable: number[]
   /** Long pages not read to the end. */
   unfinished: number[]
-  /** Read pages that are scans: OCR may find more text (ocr.ts). */
+  /** Read pages that are scans, or probably scans: OCR may find more text (ocr.ts). */
   scans: number[]
 }
 
@@ -45,10 +47,36 @@ export function partsOf(text: string): Parts {
 export function excerptOf(parts: Parts | PdfParts): Excerpt {
   const { head, tail, omitted } = parts
   const pages = 'pages' in parts ? parts : null
-  const note = [tail === null ? '' : longNote(omitted, pages), pages === null ? '' : troubleNote(pages)]
+  const isCut = tail !== null || (pages !== null && pages.leftOut !== null)
+  const note = [
+    pages === null ? '' : chosenNote(pages),
+    isCut ? longNote(omitted, pages) : '',
+    pages === null ? '' : troubleNote(pages),
+  ]
   const text =
     tail === null ? head : `${head.toWellFormed()}\n\n[… ${gapOf(omitted, pages)} …]\n\n${tail.toWellFormed()}`
   return { text, note: note.filter(Boolean).join(' ') || null }
+}
+
+/** The remark for a document of which only chosen pages count. */
+export function chosenNote({ chosen, pages }: Pick<PdfParts, 'chosen' | 'pages'>): string {
+  if (chosen === null || chosen.length >= pages) return ''
+  const one = chosen.length === 1
+  return `${one ? 'Só a página' : 'Só as páginas'} ${rangesOf(chosen)}, de ${number(pages)}, ${one ? 'conta' : 'contam'}, pela escolha de páginas.`
+}
+
+/** `1 a 3 e 7`, `1, 4, 6 a 9 e mais 3`. */
+function rangesOf(pages: readonly number[]): string {
+  const ranges: [number, number][] = []
+  for (const page of pages) {
+    const last = ranges.at(-1)
+    if (last !== undefined && last[1] === page - 1) last[1] = page
+    else ranges.push([page, page])
+  }
+  return joined(
+    ranges.map(([from, to]) => (from === to ? number(from) : `${number(from)} a ${number(to)}`)),
+    ranges.length,
+  )
 }
 
 const gapOf = (omitted: number, pages: PdfParts | null): string =>
@@ -90,19 +118,30 @@ export function ocrNote(
 ): string {
   const sure = confidence === null ? '' : `, com confiança de ${number(Math.round(confidence * 100))} %`
   const read = `Texto lido por OCR em ${pages === 1 ? '1 página' : `${number(pages)} páginas`}${sure}.`
-  if (left.length === 0) return read
-  const several = left.length > 1
-  return `${read} ${several ? 'As páginas' : 'A página'} ${listOf(left)} ${several ? 'são digitalizadas e não foram lidas' : 'é digitalizada e não foi lida'}.`
+  return left.length === 0 ? read : `${read} ${unreadScans(left)}.`
 }
+
+const unreadScans = (left: readonly number[]): string => {
+  const several = left.length > 1
+  return `${several ? 'As páginas' : 'A página'} ${listOf(left)} ${several ? 'são digitalizadas e não foram lidas' : 'é digitalizada e não foi lida'}`
+}
+
+/** The remark for scanned pages beside a text, if OCR failed. */
+export const ocrFailureNote = (scans: readonly number[], reason: string): string =>
+  `${unreadScans(scans)}: ${reason.replace(/\.$/, '')}.`
 
 const mostListed = 10
 
 /** `7`, `7 e 9`, `7, 9 e 12`, `1, 2, …, 10 e mais 3`. */
 function listOf(pages: readonly number[]): string {
   const shown = [...pages].sort((one, other) => one - other).slice(0, mostListed)
-  const more = pages.length - shown.length
-  const words = shown.map(number)
-  if (more > 0) return `${words.join(', ')} e mais ${more}`
+  return joined(shown.map(number), pages.length)
+}
+
+function joined(all: readonly string[], count: number): string {
+  const words = all.slice(0, mostListed)
+  const more = count - words.length
+  if (more > 0) return `${words.join(', ')} e mais ${number(more)}`
   return words.length === 1 ? words[0]! : `${words.slice(0, -1).join(', ')} e ${words.at(-1)}`
 }
 

@@ -7,13 +7,15 @@
  * ("text"), and so is the text by OCR ("ocr"): a document is not read twice.
  */
 import { type FileHandle, open } from 'node:fs/promises'
-import { type Duration, isRetomaError, type JobContext, megabytes, seconds } from 'retoma'
+import { type Duration, isNonRetryable, isRetomaError, type JobContext, megabytes, seconds } from 'retoma'
 import { errors } from '../errors.ts'
 import { failed } from '../failed.ts'
 import {
+  chosenNote,
   type Excerpt,
   excerptOf,
   headLength,
+  ocrFailureNote,
   ocrNote,
   type Parts,
   type PdfParts,
@@ -35,8 +37,12 @@ export type Extracted = ((Excerpt & { pages: number | null; saved: Saved | null 
   ocr: OcrCost | null
 }
 
-/** The kind of a file with a text that steps have saved. */
-export type Saved = Exclude<Kind, 'plain'>
+/** A file with a text that steps have saved. */
+export interface Saved {
+  kind: Exclude<Kind, 'plain'>
+  /** Why OCR failed beside the text, which counts without OCR; null: OCR did not fail. */
+  ocrProblem: string | null
+}
 
 /** `confidence`: 0 to 1; null: no text was found. `seconds`: processor time. */
 interface OcrCost {
@@ -49,6 +55,8 @@ export interface ExtractOptions {
   timeout?: Duration
   /** Pages of a document that OCR reads; 0: no OCR. Default 0. */
   ocrPages?: number
+  /** The choice of pages of a PDF or a TIFF (page-selection.ts). Default: all. */
+  pages?: string | null
 }
 
 /** An ordinary PDF takes 0.1 s, and 1,000 pages some seconds; a document has two minutes in all. */
@@ -76,21 +84,48 @@ export async function extractText(ctx: JobContext, source: Source, options: Extr
 }
 
 /** The text saved by an earlier attempt; the file is not needed again. */
-export const readBefore = (ctx: JobContext, kind: Saved, options: ExtractOptions = {}): Promise<Extracted> =>
-  readFile(ctx, '', kind, options)
+export const readBefore = (ctx: JobContext, saved: Saved, options: ExtractOptions = {}): Promise<Extracted> =>
+  readFile(ctx, '', saved.kind, options, saved)
 
-async function readFile(ctx: JobContext, path: string, kind: Saved, options: ExtractOptions): Promise<Extracted> {
-  const { timeout = readWithin, ocrPages: most = 0 } = options
+async function readFile(
+  ctx: JobContext,
+  path: string,
+  kind: Saved['kind'],
+  options: ExtractOptions,
+  before?: Saved,
+): Promise<Extracted> {
+  const { timeout = readWithin, ocrPages: most = 0, pages = null } = options
   if (kind === 'image') {
     if (most === 0) return skipped('imagem, e o OCR está desligado no projeto')
-    return ofImage(await ocrAway(ctx, kind, { path, scans: null, most }))
+    return ofImage(await ocrAway(ctx, kind, { path, scans: null, most, pages }), pages)
   }
-  const read = await readAway(ctx, { path, kind, findScans: most > 0 }, timeout)
+  const read = await readAway(ctx, { path, kind, findScans: most > 0, pages }, timeout)
+  if ('noPageOf' in read) return skipped(noPage(read.noPageOf, pages))
   // A document with a long text needs no more.
   const hasScans = 'scans' in read && (read.tail ?? '').trim() === '' && read.scans.length > 0
-  const ocr = hasScans ? await ocrAway(ctx, kind, { path, scans: read.scans, most }) : null
-  return whatCameOf(kind, read, ocr !== null && 'pages' in ocr ? ocr : null)
+  if (!hasScans) return whatCameOf(kind, read, null)
+  const ocr = before?.ocrProblem ?? (await ocrBeside(ctx, kind, { path, scans: read.scans, most }, hasText(read)))
+  return whatCameOf(kind, read, ocr)
 }
+
+/** Without a text the failure of OCR is the failure of the document. Beside a text the failure is a remark: the text counts. */
+async function ocrBeside(
+  ctx: JobContext,
+  kind: Kind,
+  input: OcrInput,
+  besideText: boolean,
+): Promise<OcrPages | string> {
+  try {
+    const read = await ocrAway(ctx, kind, input)
+    return 'pages' in read ? read : 'o OCR não leu nenhuma página'
+  } catch (error) {
+    if (!besideText || !isNonRetryable(error)) throw error
+    return (error as Error).message
+  }
+}
+
+const noPage = (pages: number, selection: string | null): string =>
+  `nenhuma página da escolha "${selection}" existe: o documento tem ${pages === 1 ? '1 página' : `${pages.toLocaleString('pt-BR')} páginas`}`
 
 const skipped = (skip: string, ocr: OcrCost | null = null): Extracted => ({ skip, ocr })
 
@@ -149,7 +184,8 @@ async function ocrAway(ctx: JobContext, kind: Kind, input: OcrInput): Promise<Oc
   }
 }
 
-function ofImage(read: OcrRead): Extracted {
+function ofImage(read: OcrRead, pages: string | null): Extracted {
+  if ('noPageOf' in read) return skipped(noPage(read.noPageOf, pages))
   if ('trouble' in read) {
     if (read.trouble === 'image_too_large') throw trouble(errors.image_too_large, { megapixels: read.megapixels })
     return skipped(`imagem que não pôde ser lida: ${read.problem}`)
@@ -158,19 +194,32 @@ function ofImage(read: OcrRead): Extracted {
   const parts = partsOf(textOf(read))
   if (!hasText(parts)) return skipped('imagem em que o OCR não encontrou texto', ocr)
   const { text, note } = excerptOf(parts)
-  return { text, note: [note, ocrNote(ocr, read.left)].filter(Boolean).join(' '), pages: null, saved: 'image', ocr }
+  const chosen = read.tiff === undefined ? '' : chosenNote(read.tiff)
+  const notes = [chosen, note, ocrNote(ocr, read.left)].filter(Boolean).join(' ')
+  return { text, note: notes, pages: null, saved: { kind: 'image', ocrProblem: null }, ocr }
 }
 
-function whatCameOf(kind: ReadKind, read: ReadFile, recognised: OcrPages | null): Extracted {
+/** `recognised`: the text by OCR, or why OCR failed; null: no OCR was needed. */
+function whatCameOf(
+  kind: ReadKind,
+  read: Exclude<ReadFile, { noPageOf: number }>,
+  recognised: OcrPages | string | null,
+): Extracted {
   if ('foreign' in read) return skipped(foreign(read.foreign))
   if ('trouble' in read) throw troubleOf(read)
   const pages = 'pages' in read ? read.pages : null
-  const ocr = recognised === null || recognised.pages.length === 0 ? null : costOf(recognised)
-  const parts = recognised === null ? read : { ...read, ...partsOf(joined(read.head, recognised)) }
+  const found = recognised === null || typeof recognised === 'string' ? null : recognised
+  const ocrProblem = typeof recognised === 'string' ? recognised : null
+  const ocr = found === null || found.pages.length === 0 ? null : costOf(found)
+  const parts = found === null ? read : { ...read, ...partsOf(joined(read.head, found)) }
   if (!hasText(parts)) return skipped(pages === null ? 'documento sem texto' : withoutText(pages, ocr !== null), ocr)
   const { text, note } = excerptOf(parts)
-  const notes = ocr === null ? note : [note, ocrNote(ocr, recognised!.left)].filter(Boolean).join(' ')
-  return { text, note: notes, pages, saved: kind, ocr }
+  const notes = [note]
+  if (ocr !== null) notes.push(ocrNote(ocr, found!.left))
+  else if (found !== null && found.left.length > 0)
+    notes.push(ocrFailureNote(found.left, 'o OCR não conseguiu desenhar a página'))
+  if (ocrProblem !== null && 'scans' in read) notes.push(ocrFailureNote(read.scans, ocrProblem))
+  return { text, note: notes.filter(Boolean).join(' ') || null, pages, saved: { kind, ocrProblem }, ocr }
 }
 
 /** The text of the pages, then the text by OCR with its page. */

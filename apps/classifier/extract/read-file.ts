@@ -15,6 +15,8 @@ export interface ReadInput {
   kind: ReadKind
   /** The scanned pages of a PDF are wanted. Default false. */
   findScans?: boolean
+  /** The choice of pages of a PDF (page-selection.ts). Default: all. */
+  pages?: string | null
 }
 
 export type ReadFile =
@@ -26,14 +28,15 @@ export type ReadFile =
   | { trouble: 'file_bomb'; megabytes: number; most: number }
   | { trouble: 'file_beyond_limits'; en: string; pt: string }
 
-export async function readFileAs({ path, kind, findScans = false }: ReadInput): Promise<ReadFile> {
-  const read = await readers[kind](path, findScans)
+export async function readFileAs({ path, kind, ...options }: ReadInput): Promise<ReadFile> {
+  const read = await readers[kind](path, options)
   return 'head' in read ? { ...read, head: tidy(read.head), tail: read.tail === null ? null : tidy(read.tail) } : read
 }
 
-const readers: Readonly<Record<ReadKind, (path: string, findScans: boolean) => Promise<ReadFile>>> = {
-  pdf: async (path, findScans) =>
-    (await import('./pdf.ts')).readPdf(new Uint8Array(await readFile(path)), { findScans }),
+type PdfOptions = Omit<ReadInput, 'path' | 'kind'>
+
+const readers: Readonly<Record<ReadKind, (path: string, options: PdfOptions) => Promise<ReadFile>>> = {
+  pdf: async (path, options) => (await import('./pdf.ts')).readPdf(new Uint8Array(await readFile(path)), options),
   zip: readZip,
   ole: readOle,
   rtf: async path =>

@@ -39,8 +39,8 @@ export interface Bought {
 export type Answer =
   | { is: 'ok'; reply: Reply; bought: Bought; written: string | null }
   | { is: 'retry'; why: RetomaError; bought: Bought | null; written: string | null }
-  | { is: 'wait'; why: RetomaError; retryAfter: Duration | null }
-  | { is: 'stop'; why: RetomaError; of: 'provider' | 'batch' }
+  | { is: 'wait'; why: RetomaError; retryAfter: Duration | null; bought: Bought | null }
+  | { is: 'stop'; why: RetomaError; of: 'provider' | 'batch'; bought: Bought | null }
   | { is: 'item'; why: RetomaError; bought: Bought | null; written: string | null }
 
 interface About {
@@ -128,13 +128,18 @@ function refused(
   switch (meaning(status, error, words)) {
     case 'wait': {
       const { why } = judgeAnswer(received, facts, { ...read, meaning: 'wait' })
-      return { is: 'wait', why, retryAfter: waitOf(received, error) }
+      return { is: 'wait', why, retryAfter: waitOf(received, error), bought }
     }
     case 'key':
     case 'address':
-      return { is: 'stop', of: 'provider', why: judgeAnswer(received, facts, { ...read, meaning: 'stop' }).why }
+      return { is: 'stop', of: 'provider', why: judgeAnswer(received, facts, { ...read, meaning: 'stop' }).why, bought }
     case 'model':
-      return { is: 'stop', of: 'batch', why: new RetomaError(errors.ai_model, { provider: about.provider, ...read }) }
+      return {
+        is: 'stop',
+        of: 'batch',
+        why: new RetomaError(errors.ai_model, { provider: about.provider, ...read }),
+        bought,
+      }
     case 'document': {
       const why = new RetomaError(errors.document_refused, { provider: about.provider, ...read })
       return { is: 'item', why, bought, written: null }

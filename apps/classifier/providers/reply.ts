@@ -2,7 +2,8 @@
  * Reads the text of a model as a category of the list: JSON, perhaps in a code fence, with reasoning or talk around it, inside another
  * object, in other letters, with a confidence in another format. Pure, never throws, and the work grows with the length of the text.
  *
- * Invariant: a text with two different categories is no answer, because the intended category is unknown.
+ * Invariant: a text with two different categories, or with two different sets of categories if a document may have several, is no answer,
+ * because the intended category is unknown.
  */
 import { fold, foldHard, plain } from '../fold.ts'
 import { isList, isObject, type JsonObject, type JsonValue, objectsIn } from './json-objects.ts'
@@ -28,7 +29,7 @@ const longestJustification = 1000
 /** An answer has 800 tokens at most; of a longer text the end is read, because the answer follows the reasoning. */
 const longestContent = 200_000
 
-/** `several`: a document may have several categories; then the last object with categories is the answer. */
+/** `several`: a document may have several categories; then every object with categories must name the same categories. */
 export function readReply(written: string, categories: readonly string[], several = false): Read {
   const content = written.slice(-longestContent)
   const objects = objectsIn(isJson(content) ? content : withoutReasoning(content))
@@ -57,8 +58,10 @@ export function readReply(written: string, categories: readonly string[], severa
 }
 
 function readSeveral(groups: readonly Named[][], categories: readonly string[]): Read {
-  const named = groups.findLast(each => each.length > 0)
+  const answers = groups.filter(each => each.length > 0)
+  const named = answers.at(-1)
   if (named === undefined) return { is: 'garbage' }
+  if (new Set(answers.map(each => setOf(each, categories))).size > 1) return { is: 'several' }
   const meant = named.map(({ category }) => categoryLike(category, categories))
   const unknown = meant.indexOf(undefined)
   if (unknown >= 0) return { is: 'strange', category: plain(named[unknown]!.category, 100) }
@@ -73,6 +76,12 @@ function readSeveral(groups: readonly Named[][], categories: readonly string[]):
     },
   }
 }
+
+/** A text that is equal for equal sets of categories. */
+const setOf = (named: readonly Named[], categories: readonly string[]): string =>
+  [...new Set(named.map(({ category }) => categoryLike(category, categories) ?? `? ${fold(category)}`))]
+    .sort()
+    .join('\n')
 
 /** Compares exactly; then without case, accents and spaces; then without punctuation, if a single category matches. */
 function categoryLike(said: string, categories: readonly string[]): string | undefined {

@@ -39,6 +39,15 @@ async function wrongState({ engine, params }: Pick<On, 'engine' | 'params'>, act
   return new RetomaError(errors.document_state, { codigo: found.codigo, status: found.status, action })
 }
 
+/** Refuses a request before its file is read. The transaction decides: the document may change while the file is read. */
+async function refuseUnfinished(call: On, action: string): Promise<void> {
+  const { engine, params } = call
+  const { status } = await readHere(engine, params.id)
+  if (status === 'CANCELADO') throw new RetomaError(errors.execution_state, { id: params.id, status, action })
+  const found = await readResult(engine, params.id, params.codigo)
+  if (found?.status === 'PENDENTE' || found?.status === 'PROCESSANDO') throw await wrongState(call, action)
+}
+
 async function shown(call: On, runs: Runs) {
   const { engine, params } = call
   const execution = await executionOf(call, runs, params.id)
@@ -81,9 +90,14 @@ export const documentRoutes = (runs: Runs): readonly Route[] => [
     answer: document,
     errors: [...refusals, 'queue_full'],
     async run(call) {
+      const { engine, params, who } = call
       const { job } = await jobIn(call, runs)
-      await includeInSample(call.engine, call.params.id, call.params.codigo)
-      await call.engine.jobs.retry(job, { by: call.who.user }).catch(error => refused(error, call, 'reprocessar'))
+      await engine
+        .transaction(async tx => {
+          await engine.jobs.retry(job, { by: who.user, tx })
+          await includeInSample(tx, params.id, params.codigo)
+        })
+        .catch(error => refused(error, call, 'reprocessar'))
       return documentAfter(call, runs)
     },
   }),
@@ -119,25 +133,22 @@ export const documentRoutes = (runs: Runs): readonly Route[] => [
     async run(call) {
       const { engine, params, who } = call
       const { batch, job } = await jobIn(call, runs)
-      const before = await readResult(engine, params.id, params.codigo)
+      await refuseUnfinished(call, 'PUT')
       const { documents } = await receiveFiles(engine, call.upload!, async () => {}, { unpack: false })
       const [sent] = documents
-      let old: string | null | undefined
-      try {
-        if (before?.status === 'PENDENTE' || before?.status === 'PROCESSANDO') throw await wrongState(call, 'PUT')
-        const given = { file: sent!.file!, hash: sent!.hash }
-        old = await engine.transaction(async tx => {
-          await engine.files.keep([given.file], { batch, tx })
-          return replaceFile(tx, params.id, params.codigo, given)
-        })
-        if (old === undefined) throw noDocument(params.codigo)
-      } catch (error) {
-        await leave(engine, documents)
-        throw error
-      }
-      // A crash here leaves the new file and the old outcome: `reprocessar` then continues with the new file.
-      await engine.jobs.rerun(job, { by: who.user }).catch(error => refused(error, call, 'PUT'))
-      if (old !== null) await engine.files.remove([old]).catch(() => {})
+      // A single transaction: the document has the old file with the old answer, or the new file and runs again.
+      const replaced = engine.transaction(async tx => {
+        const { changed } = await engine.jobs.rerun(job, { by: who.user, tx })
+        if (!changed) throw await wrongState(call, 'PUT')
+        await engine.files.keep([sent!.file!], { batch, tx })
+        return replaceFile(tx, params.id, params.codigo, { file: sent!.file!, hash: sent!.hash })
+      })
+      const old = await replaced.catch(async error => {
+        // After a 5xx the transaction may be committed: the janitor removes a file that nothing keeps.
+        if (isRetomaError(error) && error.status < 500) await leave(engine, documents)
+        return refused(error, call, 'PUT')
+      })
+      if (old) await engine.files.remove([old]).catch(() => {})
       return documentAfter(call, runs)
     },
   }),

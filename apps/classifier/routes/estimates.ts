@@ -1,13 +1,16 @@
 /** Shows, before an execution starts, what it would cost and take, and the question that the AI would get. */
-import type { Engine } from 'retoma'
-import { type Route, route } from 'retoma/http'
+import { type Engine, localized, RetomaError } from 'retoma'
+import { type Route, route, tooLong } from 'retoma/http'
 import { z } from 'zod'
-import { largestFile, mostDocuments } from '../documents.ts'
-import { estimateOf } from '../estimate.ts'
+import { isArchive } from '../archive.ts'
+import { largestFile, mostDocuments, tooLarge } from '../documents.ts'
+import { errors } from '../errors.ts'
+import { estimateOf, type Size, sizeOfFile } from '../estimate.ts'
 import { cents, currency, exactly } from '../money.ts'
-import { promptOf } from '../prompt.ts'
+import { examplesBeside, promptOf } from '../prompt.ts'
 import { defaultModel } from '../providers/openrouter.ts'
 import { examplesFor, noExecution, noProject, type Runs } from '../runs.ts'
+import { sampleOf } from '../sample.ts'
 import { readBasis } from '../store/estimates.ts'
 import { type ProjectRow, readProject } from '../store/projects.ts'
 import { chooseDocuments } from '../store/reruns.ts'
@@ -15,7 +18,7 @@ import { readSource } from '../store/results.ts'
 import { readSettings } from '../store/runs.ts'
 import { count, exactUsd, moeda, simulado, usd } from '../wire.ts'
 import { modelo } from './projects.ts'
-import { choiceFields, choiceOf } from './reruns.ts'
+import { amostra, choiceFields, choiceOf } from './reruns.ts'
 import { noDocument } from './results.ts'
 import { executionOf, idParams, isId, isPlayed, tag } from './shared.ts'
 
@@ -45,8 +48,18 @@ const prompt = z
   })
   .meta({ id: 'Prompt' })
 
-/** The text of these files is as long as the file; of any other file the length is known only after reading. */
-const isText = (name: string): boolean => /\.(?:txt|md|csv)$/i.test(name)
+/** The limits of an upload. The number of documents in a ZIP is not known. */
+function refuseUnlikeUpload(nome: string, bytes: number, n: number): void {
+  if (isArchive({ name: nome, type: '' }))
+    throw new RetomaError('bad_request', {
+      field: `documentos.${n}.nome`,
+      problem: localized(
+        'the number of documents in a ZIP is not known: name the files in the ZIP, with the size of each',
+        'não se sabe quantos documentos há em um ZIP: informe os arquivos de dentro dele, com o tamanho de cada um',
+      ),
+    })
+  if (bytes > largestFile) throw tooLarge(nome, largestFile)
+}
 
 async function projectOf(engine: Engine, id: string): Promise<ProjectRow> {
   const found = isId(id) ? await readProject(engine, id) : undefined
@@ -57,13 +70,14 @@ async function projectOf(engine: Engine, id: string): Promise<ProjectRow> {
 async function estimated(
   engine: Engine,
   runs: Runs,
-  asked: { project: string; model: string | null; lengths: readonly (number | null)[] },
+  asked: { project: string; model: string | null; sizes: readonly Size[] },
 ) {
-  const { project, model, lengths } = asked
-  const basis = await readBasis(engine, { project, model, simulated: runs.isSimulated })
-  const { costUsd, highestUsd, seconds } = estimateOf(lengths, basis, runs.requestsPerMinute)
+  const { project, model, sizes } = asked
+  const endings = [...new Set(sizes.flatMap(each => ('ending' in each ? [each.ending] : [])))]
+  const basis = await readBasis(engine, { project, model, simulated: runs.isSimulated, endings })
+  const { costUsd, highestUsd, seconds } = estimateOf(sizes, basis, runs.requestsPerMinute)
   return {
-    documentos: lengths.length,
+    documentos: sizes.length,
     modelo: model,
     custo_usd: cents(costUsd),
     custo_usd_exato: exactly(costUsd),
@@ -77,13 +91,18 @@ async function estimated(
 
 const placeholder = '[o texto do documento]'
 
-function shown(asking: Parameters<typeof promptOf>[0], model: string, text: string, hash?: Uint8Array) {
+function shown(
+  asking: Parameters<typeof promptOf>[0],
+  model: string,
+  text: string,
+  hash: Uint8Array = new Uint8Array(),
+) {
   const messages = promptOf(asking, text, hash)
   return {
     modelo: model,
     mensagens: messages.map(({ role, content }) => ({ papel: role, conteudo: content })),
     caracteres: messages.reduce((sum, { content }) => sum + content.length, 0),
-    exemplos: (asking.examples ?? []).length,
+    exemplos: examplesBeside(hash, asking.examples ?? []).length,
   }
 }
 
@@ -98,21 +117,24 @@ export const estimateRoutes = (runs: Runs): readonly Route[] => [
     params: idParams,
     body: z.strictObject({
       documentos: z
-        .array(z.strictObject({ nome: z.string().max(1000).default(''), bytes: z.int().min(0).max(largestFile) }))
+        .array(z.strictObject({ nome: z.string().max(1000).default(''), bytes: z.int().min(0) }))
         .min(1)
-        .max(mostDocuments),
+        .max(mostDocuments)
+        .register(tooLong, { error: errors.too_many_documents }),
       modelo: modelo.optional(),
     }),
-    largest: 1024 * 1024,
+    largest: 4 * 1024 * 1024,
     mostValues: 10 * mostDocuments,
     answer: estimate,
-    errors: ['not_found'],
+    errors: ['not_found', errors.too_many_documents, errors.document_too_large],
+    heavy: true,
     async run({ engine, params, body }) {
+      for (const [n, { nome, bytes }] of body.documentos.entries()) refuseUnlikeUpload(nome, bytes, n)
       const project = await projectOf(engine, params.id)
       return estimated(engine, runs, {
         project: project.id,
         model: body.modelo ?? project.model ?? runs.model ?? null,
-        lengths: body.documentos.map(({ nome, bytes }) => (isText(nome) ? bytes : null)),
+        sizes: body.documentos.map(({ nome, bytes }) => sizeOfFile(nome, bytes)),
       })
     },
   }),
@@ -124,10 +146,11 @@ export const estimateRoutes = (runs: Runs): readonly Route[] => [
     summary: 'Estimates the cost and the time of another run of all or some documents',
     role: 'viewer',
     params: idParams,
-    body: z.strictObject({ modelo: modelo.optional(), ...choiceFields }).optional(),
+    body: z.strictObject({ modelo: modelo.optional(), amostra, ...choiceFields }).optional(),
     largest: 1024 * 1024,
     answer: estimate,
     errors: ['not_found'],
+    heavy: true,
     async run(call) {
       const { engine, params } = call
       const body = call.body ?? {}
@@ -136,7 +159,9 @@ export const estimateRoutes = (runs: Runs): readonly Route[] => [
       if (settings === undefined) throw noExecution(params.id)
       const chosen = await chooseDocuments(engine, params.id, choiceOf(body, settings))
       const model = body.modelo ?? settings.model
-      return estimated(engine, runs, { project, model, lengths: chosen.map(each => each.length) })
+      const sampled = sampleOf(chosen.length, body.amostra ?? null)
+      const sizes = chosen.filter((_, n) => sampled[n]).map(({ length: characters }) => ({ characters }))
+      return estimated(engine, runs, { project, model, sizes })
     },
   }),
   route({
@@ -168,6 +193,7 @@ export const estimateRoutes = (runs: Runs): readonly Route[] => [
     query: z.strictObject({ codigo: z.string().max(1000).optional() }),
     answer: prompt,
     errors: ['not_found'],
+    heavy: true,
     async run(call) {
       const { engine, params, query } = call
       const execution = await executionOf(call, runs, params.id)

@@ -14,6 +14,10 @@ const actionNames: Readonly<Record<string, string>> = {
   'retry failed': 'reprocessar-erros',
   cancel: 'cancelar',
   'change model': 'modelo',
+  priority: 'prioridade',
+  retry: 'reprocessar',
+  rerun: 'arquivo',
+  skip: 'pular',
 }
 
 const status = (state: unknown): unknown => statusOf[state as keyof typeof statusOf] ?? state

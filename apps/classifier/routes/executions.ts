@@ -9,6 +9,7 @@ import { eraseRun, makeRun, noProject, type Runs } from '../runs.ts'
 import { listExecutions } from '../store/executions.ts'
 import { readProject } from '../store/projects.ts'
 import { count, execution, executionWire, prioridade, simulado, status } from '../wire.ts'
+import { pagesOf, paginas } from './projects.ts'
 import { amostra } from './reruns.ts'
 import { executionOf, idParams, isId, mark, pageFrom, pageOf, pageQuery, placeOf, readHere, tag } from './shared.ts'
 import { webhookFields, webhookIn, webhookOf } from './webhooks.ts'
@@ -22,6 +23,7 @@ const texts = z.strictObject({
   prioridade: prioridade.optional(),
   ...webhookFields,
   amostra,
+  paginas: paginas.optional(),
   documentos: z
     .array(z.strictObject({ codigo: z.string().min(1).max(1000), texto: z.string().max(largestTexts) }))
     .max(mostDocuments)
@@ -66,6 +68,7 @@ async function received(call: Call<undefined, undefined, z.output<typeof texts>>
       priority: body.prioridade,
       webhook: webhookOf(body),
       sample: body.amostra ?? null,
+      pages: pagesOf(body.paginas),
       digest: '',
     }
   const { documents, fields } = await receiveFiles(engine, upload, async (field, value) => {
@@ -78,7 +81,8 @@ async function received(call: Call<undefined, undefined, z.output<typeof texts>>
     const priority = priorityOf(fields.get('prioridade')?.trim())
     const webhook = webhookIn(fields)
     const sample = sizeIn(fields.get('amostra')?.trim())
-    return { documents, project, reuse, priority, webhook, sample, digest: digestOf({ documents, fields }) }
+    const pages = pagesOf(fields.get('paginas')?.trim() || undefined)
+    return { documents, project, reuse, priority, webhook, sample, pages, digest: digestOf({ documents, fields }) }
   } catch (error) {
     await leave(engine, documents)
     throw error
@@ -100,7 +104,7 @@ export const executionRoutes = (runs: Runs): readonly Route[] => [
     largest: largestTexts,
     mostValues: 10 * mostDocuments,
     upload: {
-      fields: ['projeto_id', 'reaproveitar', 'prioridade', 'webhook_url', 'webhook_segredo', 'amostra'],
+      fields: ['projeto_id', 'reaproveitar', 'prioridade', 'webhook_url', 'webhook_segredo', 'amostra', 'paginas'],
       files: ['arquivos'],
       required: ['projeto_id', 'arquivos'],
       mostFiles: mostDocuments,
@@ -110,14 +114,15 @@ export const executionRoutes = (runs: Runs): readonly Route[] => [
     answer: z.object({ id: z.string(), status, total: count, simulado }),
     status: 201,
     makes: 'exactly',
-    errors: ['not_found', errors.too_many_documents, errors.document_too_large],
+    errors: ['not_found', errors.too_many_documents, errors.document_too_large, errors.archives_too_large],
     async run(call) {
       const { engine, who } = call
-      const { documents, project, reuse, priority, webhook, sample, digest } = await received(call)
+      const { documents, project, reuse, priority, webhook, sample, pages, digest } = await received(call)
       let made: string | undefined
       const make = async (tx: JobTransaction) => {
         if (!isId(project)) throw noProject(project)
-        made = await makeRun(engine, tx, runs, { project, reuse, documents, by: who.user, priority, webhook, sample })
+        const asked = { project, reuse, documents, by: who.user, priority, webhook, sample, pages }
+        made = await makeRun(engine, tx, runs, asked)
         const value = { id: made, status: 'PENDENTE', total: documents.length, simulado: runs.isSimulated }
         return { status: 201, value }
       }
@@ -142,6 +147,7 @@ export const executionRoutes = (runs: Runs): readonly Route[] => [
     role: 'viewer',
     query: z.strictObject({ projeto_id: z.string().max(10_000).optional(), status: status.optional(), ...pageQuery }),
     answer: pageOf(execution),
+    heavy: true,
     async run({ engine, query: { projeto_id, status = null, after, limit } }) {
       if (projeto_id !== undefined && !isId(projeto_id)) return { items: [], next: null, ...mark(runs.isSimulated) }
       const filter = { after: placeOf(after), project: projeto_id ?? null, status, limit: limit + 1 }

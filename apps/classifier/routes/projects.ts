@@ -6,6 +6,8 @@ import { clockOf, forgetResponses, once, type Route, route } from 'retoma/http'
 import { z } from 'zod'
 import { fold } from '../fold.ts'
 import { currency, dollars } from '../money.ts'
+import { mostOcrPages } from '../ocr-limits.ts'
+import { longestSelection, pageSelectionOf } from '../page-selection.ts'
 import { mostExamples } from '../prompt.ts'
 import { noProject, type Runs } from '../runs.ts'
 import {
@@ -18,7 +20,7 @@ import {
   updateProject,
 } from '../store/projects.ts'
 import { oneLine, storable } from '../text.ts'
-import { instant, limitUsd, moeda, simulado } from '../wire.ts'
+import { instant, limitUsd, moeda, paginasShown, simulado } from '../wire.ts'
 import { idParams, isId, mark, pageFrom, pageOf, pageQuery, placeOf, tag } from './shared.ts'
 
 const line = (most: number) => z.string().overwrite(oneLine).min(1).max(most)
@@ -54,6 +56,28 @@ export const modelo = line(200)
 
 export const instrucoes = z.string().overwrite(storable).max(20_000)
 
+const refusePages = () =>
+  new RetomaError('bad_request', {
+    field: 'paginas',
+    problem: localized(
+      `it is a list of pages such as "1-3,7,-1", where -1 is the last page, of at most ${longestSelection} characters`,
+      `é uma lista de páginas como "1-3,7,-1", em que -1 é a última, de até ${longestSelection} caracteres`,
+    ),
+  })
+
+export const paginas = z.string().max(10_000).nullable().meta({
+  description:
+    'the pages of a PDF or TIFF that count, such as "1-3,7,-1"; a negative number counts from the end; null: all pages',
+})
+
+/** The stored form of a choice. Throws bad_request. */
+export function pagesOf<T extends string | null | undefined>(given: T): T {
+  if (typeof given !== 'string') return given
+  const selection = pageSelectionOf(given)
+  if (selection === undefined) throw refusePages()
+  return selection as T
+}
+
 const fields = {
   nome: line(200),
   categorias,
@@ -76,7 +100,12 @@ const fields = {
     .max(mostExamples)
     .meta({ description: 'how many corrections of a person are shown to the AI as examples, at most' }),
   ocr: z.boolean().meta({ description: 'scanned pages and images are read by OCR' }),
-  ocr_max_paginas: z.int().min(1).max(20).meta({ description: 'pages of a document that OCR reads at most' }),
+  ocr_max_paginas: z
+    .int()
+    .min(1)
+    .max(mostOcrPages)
+    .meta({ description: 'pages of a document that OCR reads at most, within 30 s of processor time' }),
+  paginas,
 }
 
 const given = z.strictObject({
@@ -91,7 +120,8 @@ const given = z.strictObject({
   exemplos: fields.exemplos.default(0),
   varias_categorias: fields.varias_categorias.default(false),
   ocr: fields.ocr.default(true),
-  ocr_max_paginas: fields.ocr_max_paginas.default(10),
+  ocr_max_paginas: fields.ocr_max_paginas.default(mostOcrPages),
+  paginas: paginas.default(null),
 })
 
 const change = z.strictObject(fields).partial()
@@ -112,6 +142,7 @@ const project = z
     varias_categorias: z.boolean(),
     ocr: z.boolean(),
     ocr_max_paginas: z.number().int(),
+    paginas: paginasShown,
     moeda,
     simulado,
     criado_em: instant,
@@ -134,6 +165,7 @@ const projectWire = (row: ProjectRow, isSimulated: boolean) => ({
   varias_categorias: row.several,
   ocr: row.ocr,
   ocr_max_paginas: row.ocrPages,
+  paginas: row.pages,
   moeda: currency,
   simulado: isSimulated,
   criado_em: row.createdAt,
@@ -173,6 +205,7 @@ function fieldsOf(body: z.output<typeof change>): Partial<ProjectFields> {
     several: body.varias_categorias,
     ocr: body.ocr,
     ocrPages: body.ocr_max_paginas,
+    pages: pagesOf(body.paginas),
   }
   return Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined))
 }
@@ -209,13 +242,20 @@ export const projectRoutes = ({ isSimulated }: Runs): readonly Route[] => [
     path: '/projetos',
     name: 'listProjects',
     tag,
-    summary: 'Lists projects, the newest first',
+    summary:
+      'Lists projects, the newest first. A page of large projects may have fewer projects than its limit, although `next` is set',
     role: 'viewer',
     query: z.strictObject(pageQuery),
     answer: pageOf(project),
+    heavy: true,
     async run({ engine, query: { after, limit } }) {
-      const { items, next } = pageFrom(await listProjects(engine, placeOf(after), limit + 1), limit, each => each.id)
-      return { items: items.map(each => projectWire(each, isSimulated)), next, ...mark(isSimulated) }
+      const { rows, isCut } = await listProjects(engine, placeOf(after), limit + 1)
+      const { items, next } = pageFrom(rows, limit, each => each.id)
+      return {
+        items: items.map(each => projectWire(each, isSimulated)),
+        next: isCut ? items.at(-1)!.id : next,
+        ...mark(isSimulated),
+      }
     },
   }),
   route({

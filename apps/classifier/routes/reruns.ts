@@ -10,7 +10,7 @@ import { noExecution, type Runs, remakeRun, type SettingsChange } from '../runs.
 import { type Choice, compareRuns, listChanged } from '../store/reruns.ts'
 import { readSettings, type Settings } from '../store/runs.ts'
 import { count, exactUsd, modelNow, moeda, prioridade, simulado, status, usd } from '../wire.ts'
-import { categorias, instrucoes, limite, modelo, refuseAlike } from './projects.ts'
+import { categorias, instrucoes, limite, modelo, pagesOf, paginas, refuseAlike } from './projects.ts'
 import { executionOf, idParams, isId, isPlayed, pageFrom, pageQuery, placeOf, tag } from './shared.ts'
 import { webhookFields, webhookOf } from './webhooks.ts'
 
@@ -62,6 +62,7 @@ const rerun = z.strictObject({
   }),
   ...webhookFields,
   amostra,
+  paginas: paginas.optional(),
   ...choiceFields,
 })
 
@@ -83,6 +84,7 @@ function changeOf(body: z.output<typeof rerun>): SettingsChange {
     categories: body.categorias,
     cost_limit_usd: body.limite_custo_usd,
     priority: body.prioridade,
+    pages: pagesOf(body.paginas),
   }
   return Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined))
 }
@@ -182,6 +184,7 @@ export const rerunRoutes = (runs: Runs): readonly Route[] => [
     query: z.strictObject(pageQuery),
     answer: comparison,
     errors: ['not_found'],
+    heavy: true,
     async run(call) {
       const { engine, params, query } = call
       const [a, b] = [await executionOf(call, runs, params.a), await executionOf(call, runs, params.b)]

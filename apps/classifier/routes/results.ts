@@ -53,10 +53,12 @@ const filterQuery = {
 
 const rowsAtOnce = 500
 
-/** Reads all results a page at a time, so the whole list is never in memory. */
-async function* everyResult({ engine, params }: Call<{ id: string }>): AsyncGenerator<Result[]> {
+type Exported = Call<{ id: string }, ResultFilter>
+
+/** Reads all results that fit the filters a page at a time, so the whole list is never in memory. */
+async function* everyResult({ engine, params, query }: Exported): AsyncGenerator<Result[]> {
   for (let after = '0'; ; ) {
-    const rows = await listResults(engine, params.id, { after, limit: rowsAtOnce })
+    const rows = await listResults(engine, params.id, { ...query, after, limit: rowsAtOnce })
     if (rows.length > 0) yield rows
     if (rows.length < rowsAtOnce) return
     after = String(rows.at(-1)!.n)
@@ -64,7 +66,7 @@ async function* everyResult({ engine, params }: Call<{ id: string }>): AsyncGene
 }
 
 /** Reads as fast as the client takes the rows. */
-function csvOf(call: Call<{ id: string }>, isSimulated: boolean): ReadableStream<Uint8Array> {
+function csvOf(call: Exported, isSimulated: boolean): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   const rows = everyResult(call)
   return new ReadableStream({
@@ -80,7 +82,7 @@ function csvOf(call: Call<{ id: string }>, isSimulated: boolean): ReadableStream
   })
 }
 
-async function xlsxFor(call: Call<{ id: string }>, isSimulated: boolean): Promise<Buffer> {
+async function xlsxFor(call: Exported, isSimulated: boolean): Promise<Buffer> {
   const rows: Result[] = []
   for await (const some of everyResult(call)) rows.push(...some)
   return xlsxOf(rows, isSimulated)
@@ -105,6 +107,7 @@ export const resultRoutes = (runs: Runs): readonly Route[] => [
     query: z.strictObject({ ...filterQuery, ...pageQuery }),
     answer: pageOf(document),
     errors: ['not_found'],
+    heavy: true,
     async run(call) {
       const isSimulated = isPlayed(runs, await executionOf(call, runs, call.params.id))
       const { items, next } = await pageOfResults(call)
@@ -143,6 +146,7 @@ export const resultRoutes = (runs: Runs): readonly Route[] => [
     query: z.strictObject(pageQuery),
     answer: z.object({ total: count, documentos: z.array(documentError), next: z.string().nullable(), ...markOf }),
     errors: ['not_found'],
+    heavy: true,
     async run(call) {
       const found = await executionOf(call, runs, call.params.id)
       const { items, next } = await pageOfResults(call, { status: 'ERRO' })
@@ -161,6 +165,7 @@ export const resultRoutes = (runs: Runs): readonly Route[] => [
     query: z.strictObject({ ...filterQuery, ...pageQuery }),
     answer: pageOf(result),
     errors: ['not_found'],
+    heavy: true,
     async run(call) {
       const isSimulated = isPlayed(runs, await executionOf(call, runs, call.params.id))
       const { items, next } = await pageOfResults(call)
@@ -181,6 +186,7 @@ export const resultRoutes = (runs: Runs): readonly Route[] => [
       ...markOf,
     }),
     errors: ['not_found'],
+    heavy: true,
     async run(call) {
       const found = await executionOf(call, runs, call.params.id)
       const rows = await countByCategory(call.engine, found.id)
@@ -201,8 +207,10 @@ export const resultRoutes = (runs: Runs): readonly Route[] => [
     summary: 'Exports the results as CSV for a spreadsheet: UTF-8, semicolons, decimal commas, no formulas',
     role: 'viewer',
     params: idParams,
+    query: z.strictObject(filterQuery),
     answers: 'text/csv',
     errors: ['not_found'],
+    heavy: true,
     async run(call) {
       const found = await executionOf(call, runs, call.params.id)
       call.headers.set('content-type', 'text/csv; charset=utf-8')
@@ -218,8 +226,10 @@ export const resultRoutes = (runs: Runs): readonly Route[] => [
     summary: 'Exports the results as XLSX; no cell is a formula',
     role: 'viewer',
     params: idParams,
+    query: z.strictObject(filterQuery),
     answers: xlsxType,
     errors: ['not_found'],
+    heavy: true,
     async run(call) {
       const found = await executionOf(call, runs, call.params.id)
       const workbook = await xlsxFor(call, isPlayed(runs, found))

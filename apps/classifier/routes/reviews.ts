@@ -158,6 +158,7 @@ export const reviewRoutes = (runs: Runs): readonly Route[] => [
     }),
     answer: precision,
     errors: ['not_found'],
+    heavy: true,
     async run({ engine, params: { id }, query: { execucao_id: run } }) {
       if (!isId(id) || (await readProject(engine, id)) === undefined) throw noProject(id)
       const rows = run !== undefined && !isId(run) ? [] : await readPrecision(engine, id, run ?? null)

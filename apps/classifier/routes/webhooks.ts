@@ -2,6 +2,7 @@
 import { localized, RetomaError } from 'retoma'
 import { isWebhookAddress, type Webhook } from 'retoma/http'
 import { z } from 'zod'
+import { isLinkLocalHost } from '../link-local.ts'
 
 const longestUrl = 2000
 const longestSecret = 200
@@ -28,8 +29,23 @@ export function webhookOf(given: {
   const { webhook_url: url, webhook_segredo: secret } = given
   if (url === undefined) return null
   if (!isWebhookAddress(url) || url.length > longestUrl) throw notAnAddress
-  return { url, secret: secret?.slice(0, longestSecret) }
+  if (isLinkLocalHost(new URL(url).hostname)) throw linkLocal
+  if (secret !== undefined && secret.length > longestSecret) throw longSecret
+  return { url, secret }
 }
+
+const linkLocal = new RetomaError('bad_request', {
+  field: 'webhook_url',
+  problem: localized(
+    'it leads to the machine itself or to its cloud (a link-local address)',
+    'leva à própria máquina ou à nuvem dela (endereço link-local)',
+  ),
+})
+
+const longSecret = new RetomaError('bad_request', {
+  field: 'webhook_segredo',
+  problem: localized(`it has at most ${longestSecret} characters`, `tem no máximo ${longestSecret} caracteres`),
+})
 
 const notAnAddress = new RetomaError('bad_request', {
   field: 'webhook_url',

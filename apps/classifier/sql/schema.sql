@@ -59,6 +59,7 @@ create table classifier.project (
   examples integer not null default 0,
   ocr boolean not null default true,
   ocr_pages integer not null default 10,
+  pages text,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   deleted_at timestamp with time zone,
@@ -107,16 +108,21 @@ create table classifier.run (
   deleted_at timestamp with time zone,
   webhook_url text,
   webhook_secret text,
+  webhook_told text,
   open_job bigint,
   reserved jsonb not null default '{}'::jsonb,
   cost_expected_usd numeric(14,6),
   cost_needed_usd numeric(14,6),
+  simulated boolean,
+  ocr_seconds numeric(12,1) not null default 0,
   constraint run_project_id_fkey FOREIGN KEY (project_id) REFERENCES classifier.project(id),
   constraint run_pkey PRIMARY KEY (id),
   constraint run_batch_id_key UNIQUE (batch_id)
 );
 
 CREATE INDEX run_project ON classifier.run USING btree (project_id);
+
+CREATE INDEX run_webhook ON classifier.run USING btree (id) WHERE (webhook_url IS NOT NULL);
 
 CREATE OR REPLACE FUNCTION classifier.accepted(d classifier.document)
  RETURNS boolean
@@ -131,7 +137,8 @@ CREATE OR REPLACE FUNCTION classifier.folded(text)
  LANGUAGE sql
  IMMUTABLE
 AS $function$
-  select translate(lower($1), 'áàâãäéèêëíìîïóòôõöúùûüçñ', 'aaaaaeeeeiiiiooooouuuucn')
+  select translate(lower(case when $1 ~ '[\u0300-\u036f]' then normalize($1, nfc) else $1 end),
+    'áàâãäéèêëíìîïóòôõöúùûüçñ', 'aaaaaeeeeiiiiooooouuuucn')
 $function$;
 
 CREATE OR REPLACE FUNCTION classifier.reserved(reserved jsonb)
@@ -210,7 +217,10 @@ create view classifier.execucoes_classificacao as
     r.settings ->> 'model'::text AS modelo,
     COALESCE(b.priority::integer, (r.settings ->> 'priority'::text)::integer, 4) AS prioridade,
     COALESCE((r.settings ->> 'weight'::text)::integer, 1) AS peso,
-    r.source_id AS origem_id
+    r.source_id AS origem_id,
+    r.settings ->> 'pages'::text AS paginas,
+    r.simulated AS simulado,
+    r.ocr_seconds AS ocr_segundos
    FROM classifier.run r
      LEFT JOIN retoma.batch b ON b.id = ANY (ARRAY[r.batch_id])
      CROSS JOIN LATERAL ( SELECT COALESCE(sum(n.succeeded), 0::bigint)::integer AS succeeded,

@@ -44,17 +44,22 @@ export async function readDocument(reader: Reader, id: string): Promise<Document
   return (await reader.query<Document>(document, [id])).rows[0]
 }
 
+// First the execution, then the document: the order of a purchase.
 const ocr = `
-  update classifier.document set ocr_pages = $2, ocr_confidence = $3, ocr_seconds = $4
-  where id = $1`
+  with charged as (
+    update classifier.run r set ocr_seconds = r.ocr_seconds + $4::numeric where r.id = $5 returning r.id
+  )
+  update classifier.document d set ocr_pages = $2, ocr_confidence = $3, ocr_seconds = $4::numeric
+  from charged c
+  where d.id = $1`
 
 /** Stores the cost of OCR; the text itself is a step of the job. */
 export async function saveOcr(
   tx: JobTransaction,
-  id: string,
+  { id, run }: Document,
   { pages, confidence, seconds }: { pages: number; confidence: number | null; seconds: number },
 ): Promise<void> {
-  await tx.query(ocr, [id, pages, confidence, seconds])
+  await tx.query(ocr, [id, pages, confidence, seconds, run])
 }
 
 export interface Reusable extends Omit<Reply, 'labels'> {
@@ -196,16 +201,21 @@ export interface Answered extends Reply {
   version: number
 }
 
-// A late answer to a replaced file changes nothing.
+// A late answer to a replaced file changes nothing. The execution is changed once, and before the document, as in a purchase.
 const answer = `
+  with noted as (
+    update classifier.run r set simulated = $8::boolean or coalesce(r.simulated, false)
+    where r.id = $15 and (r.simulated is null or $8::boolean and not r.simulated)
+    returning r.id
+  )
   update classifier.document d
   set category = $2, confidence = $3, justification = $4, model = $5, tokens_in = $6, tokens_out = $7, simulated = $8,
     reused_from = $9, cost_usd = coalesce(d.cost_usd, 0), answered_at = now(), useless_answer = null, settings_hash = $10,
     content = $11, raw_answer = $12, labels = $14
-  where d.id = $1 and d.version = $13`
+  where d.id = $1 and d.version = $13 and (select count(*) from noted) >= 0`
 
 /** False: the file was replaced in the meantime. */
-export async function saveAnswer(tx: JobTransaction, id: string, given: Answered): Promise<boolean> {
+export async function saveAnswer(tx: JobTransaction, { id, run }: Document, given: Answered): Promise<boolean> {
   const {
     category,
     confidence,
@@ -233,6 +243,7 @@ export async function saveAnswer(tx: JobTransaction, id: string, given: Answered
     given.written,
     given.version,
     given.labels ?? null,
+    run,
   ]
   return (await tx.query(answer, values)).rowCount === 1
 }

@@ -47,6 +47,6 @@ export async function replaceFile(
 const include = `update classifier.document set sampled = true where run_id = $1 and code = $2 and not sampled`
 
 /** A document that a sample left out is classified by the next attempt. */
-export async function includeInSample(home: Pick<Engine, 'query'>, run: string, code: string): Promise<void> {
-  await home.query(include, [run, code])
+export async function includeInSample(tx: JobTransaction, run: string, code: string): Promise<void> {
+  await tx.query(include, [run, code])
 }

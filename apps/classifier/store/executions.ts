@@ -41,6 +41,8 @@ export interface Execution {
   simulado: boolean | null
   /** Processor time of OCR, of all documents. */
   ocr_segundos: number
+  /** The choice of pages; null: all pages. */
+  paginas: string | null
   segundos_sem_progresso: number
 }
 
@@ -53,8 +55,7 @@ const columns = (at: string) => `
   e.tentativas_retry, e.max_retries, e.motivo, e.custo_usd::text as custo_usd,
   e.custo_permitido_usd::text as custo_permitido_usd, e.reaproveitar, e.lote_id::text as lote_id, e.criado_por, e.criado_em,
   e.concluido_em, e.modelo, e.prioridade, e.peso, e.origem_id::text as origem_id,
-  (select bool_or(d.simulated) from classifier.document d where d.run_id = e.id) as simulado,
-  (select coalesce(sum(d.ocr_seconds), 0)::float8 from classifier.document d where d.run_id = e.id) as ocr_segundos,
+  e.simulado, e.ocr_segundos::float8 as ocr_segundos, e.paginas,
   greatest(0, floor(extract(epoch from
     coalesce(e.concluido_em, ${at}) - coalesce(e.ultimo_heartbeat, e.criado_em))))::int as segundos_sem_progresso`
 

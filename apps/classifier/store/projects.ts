@@ -25,6 +25,8 @@ export interface ProjectFields {
   examples: number
   ocr: boolean
   ocrPages: number
+  /** The choice of pages (page-selection.ts); null: all pages. */
+  pages: string | null
 }
 
 export interface ProjectRow extends ProjectFields {
@@ -38,7 +40,7 @@ type Home = Engine
 const columns = `
   id::text as id, name, categories, instructions, model, max_resumes as "maxResumes", max_retries as "maxRetries",
   cost_limit_usd::text as "costLimitUsd", weight, review_below::float8 as "reviewBelow", examples, several, ocr,
-  ocr_pages as "ocrPages", created_at as "createdAt", updated_at as "updatedAt"`
+  ocr_pages as "ocrPages", pages, created_at as "createdAt", updated_at as "updatedAt"`
 
 const valuesOf = ({
   name,
@@ -54,6 +56,7 @@ const valuesOf = ({
   several,
   ocr,
   ocrPages,
+  pages,
 }: ProjectFields): unknown[] => [
   name,
   categories,
@@ -68,14 +71,15 @@ const valuesOf = ({
   several,
   ocr,
   ocrPages,
+  pages,
 ]
 
 const insert = `
   insert into classifier.project
     (name, categories, instructions, model, max_resumes, max_retries, cost_limit_usd, weight, review_below, examples, several,
-      ocr, ocr_pages, created_at, updated_at)
-  values ($1, $2, $3, $4, $5, $6, $7::numeric, $8, $9::numeric, $10, $11, $12, $13, coalesce($14::timestamptz, now()),
-    coalesce($14::timestamptz, now()))
+      ocr, ocr_pages, pages, created_at, updated_at)
+  values ($1, $2, $3, $4, $5, $6, $7::numeric, $8, $9::numeric, $10, $11, $12, $13, $14, coalesce($15::timestamptz, now()),
+    coalesce($15::timestamptz, now()))
   returning ${columns}`
 
 export async function insertProject(tx: JobTransaction, fields: ProjectFields, now: Date | null): Promise<ProjectRow> {
@@ -88,15 +92,36 @@ export async function readProject(home: Pick<Home, 'query'>, id: string): Promis
   return (await home.query<ProjectRow>(one, [id])).rows[0]
 }
 
-const list = `
-  select ${columns} from classifier.project p
-  where p.deleted_at is null and p.id < $1
-  order by p.id desc
-  limit $2`
+/** Bytes of instructions and categories in a page of projects; the last project of a page may exceed the number. */
+const mostBytes = 1_000_000
 
-/** The newest first. */
-export async function listProjects(home: Pick<Home, 'query'>, after: string, limit: number): Promise<ProjectRow[]> {
-  return (await home.query<ProjectRow>(list, [after, limit])).rows
+const list = `
+  select ${columns}, shown < found as "isCut"
+  from (
+    select p.*, count(*) over () as shown
+    from (
+      select p.*, count(*) over () as found,
+        sum(octet_length(p.instructions) + octet_length(p.categories::text))
+          over (order by p.id desc rows between unbounded preceding and 1 preceding) as bytes_before
+      from (
+        select * from classifier.project
+        where deleted_at is null and id < $1
+        order by id desc
+        limit $2
+      ) p
+    ) p
+    where coalesce(p.bytes_before, 0) < ${mostBytes}
+  ) p
+  order by p.id desc`
+
+/** The newest first. `isCut`: the rows are so large that there are fewer than `limit`, and more follow. */
+export async function listProjects(
+  home: Pick<Home, 'query'>,
+  after: string,
+  limit: number,
+): Promise<{ rows: ProjectRow[]; isCut: boolean }> {
+  const { rows } = await home.query<ProjectRow & { isCut: boolean }>(list, [after, limit])
+  return { rows, isCut: rows[0]?.isCut ?? false }
 }
 
 const locked = `
@@ -108,8 +133,8 @@ const update = `
   update classifier.project
   set name = $1, categories = $2, instructions = $3, model = $4, max_resumes = $5, max_retries = $6,
     cost_limit_usd = $7::numeric, weight = $8, review_below = $9::numeric, examples = $10, several = $11, ocr = $12,
-    ocr_pages = $13, updated_at = coalesce($15::timestamptz, now())
-  where id = $14
+    ocr_pages = $13, pages = $14, updated_at = coalesce($16::timestamptz, now())
+  where id = $15
   returning ${columns}`
 
 /** Two concurrent changes of different fields both count. */

@@ -44,7 +44,7 @@ export interface Chosen {
 }
 
 const choose = `
-  select v.id::text as id, v.codigo as code, v.arquivo_id::text as file, d.hash,
+  select v.id::text as id, v.codigo as code, d.file_id::text as file, d.hash,
     least(length(coalesce(d.text, d.content)), 48000) as length
   from classifier.resultados_classificacao v join classifier.document d on d.id = any (array[v.id])
   where v.execucao_id = $1 and (not $2::boolean or v.status = 'ERRO') and ($3::text is null or $3 = any (v.categorias))
@@ -52,14 +52,27 @@ const choose = `
     and ($5::text[] is null or v.codigo = any ($5)) and (not $6::boolean or not d.sampled)
   order by v.n`
 
+const valuesOf = (run: string, choice: Choice) => {
+  const { onlyErrors, category, confidenceBelow, codes, onlyOutsideSample } = choice
+  return [run, onlyErrors, category, confidenceBelow, codes, onlyOutsideSample]
+}
+
 /** In the order of sending. */
 export async function chooseDocuments(
-  tx: Pick<JobTransaction, 'query'>,
+  home: Pick<JobTransaction, 'query'>,
   run: string,
   choice: Choice,
 ): Promise<Chosen[]> {
-  const { onlyErrors, category, confidenceBelow, codes, onlyOutsideSample } = choice
-  return (await tx.query<Chosen>(choose, [run, onlyErrors, category, confidenceBelow, codes, onlyOutsideSample])).rows
+  return (await home.query<Chosen>(choose, valuesOf(run, choice))).rows
+}
+
+// A replaced file is removed: the replacement waits until the files are shared.
+const chooseLocked = `${choose}
+  for share of d`
+
+/** The same for documents that run again: no file of the documents is replaced before the end of the transaction. */
+export async function lockDocuments(tx: JobTransaction, run: string, choice: Choice): Promise<Chosen[]> {
+  return (await tx.query<Chosen>(chooseLocked, valuesOf(run, choice))).rows
 }
 
 // A text is copied inside the database; a file is shared.
@@ -94,9 +107,12 @@ export interface Comparison {
   confusion: { a: string; b: string; documents: number }[]
 }
 
+// An execution has the labels in the order of its own list of categories.
+const labelsOf = (document: string) =>
+  `coalesce((select string_agg(l, ' + ' order by l collate "C") from unnest(${document}.labels) l), ${document}.category)`
+
 const pairs = `
-  select a.n, a.code, coalesce(array_to_string(a.labels, ' + '), a.category) as a,
-    coalesce(array_to_string(b.labels, ' + '), b.category) as b, a.confidence as confidence_a, b.confidence as confidence_b,
+  select a.n, a.code, ${labelsOf('a')} as a, ${labelsOf('b')} as b, a.confidence as confidence_a, b.confidence as confidence_b,
     a.cost_usd as cost_a, b.cost_usd as cost_b
   from classifier.document a join classifier.document b on b.run_id = $2 and b.code = a.code and b.hash = a.hash
   where a.run_id = $1`

@@ -34,6 +34,8 @@ export interface Settings {
   examples: readonly Example[]
   /** Pages of a document that OCR reads; 0: no OCR. */
   ocr_pages: number
+  /** The choice of pages (page-selection.ts); null: all pages. */
+  pages: string | null
 }
 
 export interface NewRun {
@@ -314,18 +316,4 @@ const allHidden = `
 export async function hideOldRuns(home: Home): Promise<string[]> {
   await home.query(hideOld, [clockOf(home).instant()])
   return (await home.query<{ id: string }>(allHidden)).rows.map(row => row.id)
-}
-
-const webhook = `
-  select r.id::text as run, r.webhook_url as url, r.webhook_secret as secret
-  from classifier.run r
-  where r.batch_id = $1 and r.deleted_at is null and r.webhook_url is not null`
-
-/** The webhook of the execution with this batch; undefined: there is none. */
-export async function readWebhook(
-  home: Pick<Home, 'query'>,
-  batch: string,
-): Promise<{ run: string; url: string; secret: string | undefined } | undefined> {
-  const [row] = (await home.query<{ run: string; url: string; secret: string | null }>(webhook, [batch])).rows
-  return row && { ...row, secret: row.secret ?? undefined }
 }

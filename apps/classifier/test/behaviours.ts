@@ -34,6 +34,7 @@ interface About {
   n: number
   nth: number
   document: string
+  model: string
 }
 
 export type Script = (about: About) => Behaviour
@@ -119,12 +120,15 @@ export const refuses = (
   },
 })
 
-/** The model had started: the status is 200, and the error is in the body. */
-export const errorBody = (code: number, given: { message?: string; metadata?: unknown } = {}): Behaviour => ({
+/** The model had started: the status is 200, and the error is in the body. `charged`: the question has its price all the same. */
+export const errorBody = (
+  code: number,
+  given: { message?: string; metadata?: unknown; charged?: boolean } = {},
+): Behaviour => ({
   name: `200 with ${code}`,
-  answer: ({ response }) => {
-    json(response, 200, errorOf(code, given))
-    return free
+  answer: ({ response, cost }) => {
+    json(response, 200, { ...errorOf(code, given), ...(given.charged ? { usage: { cost } } : {}) })
+    return given.charged ? { cost, useful: false } : free
   },
 })
 

@@ -56,7 +56,7 @@ const standIn = ({ timeout = minutes(2), isDown = () => true, begun }: DoorOptio
     backoff: { first: seconds(5), factor: 2, max: minutes(10), jitter: 0.1 },
     timeout,
     async run(ctx, { document }) {
-      const code = await ctx.transaction('text', async tx => {
+      const code = await ctx.transaction('read', async tx => {
         const { rows } = await tx.query<{ code: string }>(codeOf, [document])
         return rows[0]!.code
       })

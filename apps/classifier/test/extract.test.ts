@@ -2,13 +2,14 @@
  * Good documents among 50 hostile documents, read by a real worker: the good documents succeed, and only the bad documents fail. With 200
  * good documents and over HTTP: `npm run prove -- --only classifier`.
  */
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { defineJob, seconds, skip } from 'retoma'
 import { expect, onTestFinished, test } from 'vitest'
 import { liveEngine } from '../../../test/support/engine.ts'
+import { childrenOf } from '../../../test/support/processes.ts'
 import { extractText } from '../extract/index.ts'
 import { hostilePdfs } from './hostile.ts'
 import { goodPdf } from './pdfs.ts'
@@ -25,23 +26,12 @@ const spunEnough = seconds(3)
 const read = defineJob<File>({
   kind: 'read',
   run: async (ctx, { spins, ...file }) => {
-    const extracted = await extractText(ctx, file, spins ? { timeout: spunEnough } : {})
+    const extracted = await extractText(ctx, file, { ocrPages: 2, ...(spins ? { timeout: spunEnough } : {}) })
     return 'skip' in extracted ? skip(extracted.skip) : extracted
   },
 })
 
-/** The child processes of this process, on Linux. */
-function childrenHere(): string[] {
-  if (process.platform !== 'linux') return []
-  const parentOf = (pid: string) => {
-    try {
-      return /\) \S (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, 'latin1'))?.[1]
-    } catch {
-      return undefined
-    }
-  }
-  return readdirSync('/proc').filter(pid => /^\d+$/.test(pid) && parentOf(pid) === `${process.pid}`)
-}
+const childrenHere = () => childrenOf(process.pid)
 
 const textOf = (number: number) =>
   Array.from({ length: 1 + (number % 3) }, (_, page) => `Contrato nº ${number}, página ${page + 1}\nação e cobrança`)
@@ -70,7 +60,13 @@ test('good ones among 50 hostile ones are read; each bad one ends for good withi
     Promise.all(bad.map(({ name, bytes, ends }, n) => ended(`b${n}`, name, bytes, ends.includes('pdf_timeout')))),
   ])
   expect(goodEnds.map(({ result }) => result)).toEqual(
-    good.map(pages => ({ text: pages.join('\n'), pages: pages.length, note: null, ocr: null, saved: 'pdf' })),
+    good.map(pages => ({
+      text: pages.join('\n'),
+      pages: pages.length,
+      note: null,
+      ocr: null,
+      saved: { kind: 'pdf', ocrProblem: null },
+    })),
   )
   for (const [number, { state, error }] of badEnds.entries()) {
     const { name, ends } = bad[number]!

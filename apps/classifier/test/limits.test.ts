@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { sqlOn } from '../../../test/support/application.ts'
 import { aborted, engineOf } from '../../../test/support/engine.ts'
 import { createJobs } from '../jobs.ts'
+import { ok, refuses } from './behaviours.ts'
 import { classifier, execute } from './executions.ts'
 
 test('a document has two minutes; then it is tried again after 5 s and 10 s, and fails after three tries', async () => {
@@ -61,4 +62,18 @@ test('an execution without progress for five minutes is TRAVADO at the next chec
     await t.tick()
   }
   expect(await t.engine.batch(batch)).toMatchObject({ state: 'failed', failed: 3, resumes: 3 })
+})
+
+test('while one model waits, an execution on another model without a worker is TRAVADO after five minutes', async () => {
+  const t = await classifier()
+  t.server.behave(({ model }) => (model === 'maker/busy' ? refuses(429, { headers: { 'retry-after': '600' } }) : ok()))
+  const busy = await t.execute({ documents: 2, model: 'maker/busy' })
+  await t.run()
+  const free = await t.execute({ documents: 2, model: 'maker/free' })
+  for (let passed = 0; passed < 320; passed += 5) {
+    await t.clock.advance(seconds(5))
+    await t.tick()
+  }
+  expect(await t.engine.batch(free.batch)).toMatchObject({ state: 'stalled' })
+  expect(await t.engine.batch(busy.batch)).toMatchObject({ state: 'running' })
 })

@@ -7,7 +7,7 @@ import { faultyWorker } from '../../../test/support/faulty-worker.ts'
 import { createJobs } from '../jobs.ts'
 import { type Document, reserveCost, savePurchase } from '../store/answers.ts'
 import { removeHiddenRun } from '../store/runs.ts'
-import { content, eachDocument, late, ok, refuses } from './behaviours.ts'
+import { content, eachDocument, errorBody, late, ok, refuses } from './behaviours.ts'
 import { classifier, expectBooksToAdd, expectBooksToAgree, insertRun, serverForTest } from './executions.ts'
 
 /** A document with a useless paid answer first, then an error, then a good answer. */
@@ -293,3 +293,20 @@ describe('an execution is locked before its documents, by all, so that nobody wa
     expect(await sql(`select from classifier.document`)).toEqual([])
   })
 })
+
+test.each([429, 402])(
+  'an error %s after a charge counts in the cost, whether the document waits or the execution is paused',
+  async code => {
+    const { execute, run, server, sql, clock, booksAgree, seen } = await classifier()
+    server.behave(eachDocument(errorBody(code, { charged: true }), ok()))
+    const { run: id } = await execute({ documents: 1 })
+    await run()
+    expect(server.charged()).toBeGreaterThan(0)
+    await booksAgree(id)
+    await clock.advance(seconds(120))
+    await run()
+    await booksAgree(id)
+    expect(await sql('select usable from classifier.purchase order by attempt')).toContainEqual({ usable: false })
+    if (code === 429) expect(await seen(id)).toMatchObject([{ state: 'succeeded', failures: 0 }])
+  },
+)

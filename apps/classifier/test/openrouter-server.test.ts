@@ -81,7 +81,7 @@ test('it answers by the order of calls, by document, and at random alike for the
     [0.5, garbage()],
     [0.25, fenced()],
   ])
-  const names = () => Array.from({ length: 400 }, (_, n) => play({ n, nth: 1, document: `D-${n}` }).name)
+  const names = () => Array.from({ length: 400 }, (_, n) => play({ n, nth: 1, document: `D-${n}`, model: '' }).name)
   expect(names()).toEqual(names())
   const share = (name: string) => names().filter(each => each === name).length / 400
   expect(share('garbage')).toBeCloseTo(0.5, 1)

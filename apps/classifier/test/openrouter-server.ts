@@ -77,7 +77,7 @@ export async function openRouterServer(): Promise<OpenRouterServer> {
       call.over = true
       call.delivered = response.writableFinished && !response.errored
     })
-    const behaviour = says({ n: call.n, nth: call.nth, document: call.document })
+    const behaviour = says({ n: call.n, nth: call.nth, document: call.document, model: call.model })
     call.answered = behaviour.name
     for (const each of watchers) if (each.n === call.n) each.seen(call)
     await answer(behaviour, call, response)

@@ -4,10 +4,11 @@
  */
 import { writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { availableParallelism, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { minutes } from 'retoma'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { coreCount } from '../../../src/lib/process/core-count.ts'
 import { sqlOn } from '../../../test/support/application.ts'
 import { liveEngine, until } from '../../../test/support/engine.ts'
 import type { extractText as ExtractText } from '../extract/index.ts'
@@ -28,7 +29,7 @@ vi.mock('../extract/index.ts', async original => {
 })
 
 test('PDFs that wait for a reader delay no neighbour, and lose no try for the time in which they wait', async () => {
-  const cores = availableParallelism()
+  const cores = coreCount()
   const folder = await mkdtemp(join(tmpdir(), 'retoma-slow-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   slow.go = join(folder, 'go')

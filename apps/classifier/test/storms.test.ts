@@ -92,7 +92,7 @@ test('a storm at random: every document ends, none is bought again after its ans
   // Time does not pass while an answer is on the way, except for an answer that never comes.
   vi.stubGlobal('fetch', (...given: Parameters<typeof fetch>) => {
     const document = /D-\d+/.exec(String(given[1]?.body))![0]
-    const { name } = says({ n: 0, nth: server.of(document).length + 1, document })
+    const { name } = says({ n: 0, nth: server.of(document).length + 1, document, model: '' })
     const asked = fetching(...given)
     return name === 'never' ? asked : clock.during(asked)
   })

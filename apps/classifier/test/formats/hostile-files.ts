@@ -1,6 +1,9 @@
 /** Hostile files of each format besides PDF, each with the possible results: `skip`, `text`, or the code of an error. */
-import { deflatedBomb, type ZipEntry, zipOf } from '../../../planner/test/zips.ts'
+
+import { deflateSync } from 'node:zlib'
+import { crc32, deflatedBomb, type ZipEntry, zipOf } from '../../../planner/test/zips.ts'
 import { docxOf, msgOf, odtOf, wordPart } from '../office-files.ts'
+import { tiffOf } from '../tiffs.ts'
 
 export interface HostileFile {
   name: string
@@ -86,6 +89,50 @@ const office: HostileFile[] = [
   },
 ]
 
+const slide = (bytes: string, more: Partial<ZipEntry> = {}) => part('ppt/slides/slide1.xml', bytes, more)
+const presentation = part('ppt/presentation.xml', '<p:presentation/>')
+/** A file of LibreOffice with the type and the content. */
+const openDocument = (type: string, content: string, more: Partial<ZipEntry> = {}) =>
+  zipOf([part('mimetype', `application/vnd.oasis.opendocument.${type}`), part('content.xml', content, more)])
+
+/** Slides, and the files of LibreOffice. */
+const slidesAndSheets: HostileFile[] = [
+  { name: 'sem slides.pptx', bytes: zipOf([types, presentation]), ends: ['skip'] },
+  {
+    name: 'bomba.pptx',
+    bytes: zipOf([types, presentation, slide('', { packed: deflatedBomb(2048) })]),
+    ends: ['file_bomb'],
+  },
+  {
+    name: 'fundo.pptx',
+    bytes: zipOf([types, presentation, slide(deep('<a:p>', '</a:p>', 300_000))]),
+    ends: ['skip', 'text', ...slow],
+  },
+  { name: 'risadas.pptx', bytes: zipOf([types, presentation, slide(laughs)]), ends: ['skip', 'text'] },
+  ...['spreadsheet', 'presentation', 'text'].flatMap((type): HostileFile[] => [
+    { name: `bomba.${type}.odf`, bytes: openDocument(type, '', { packed: deflatedBomb(2048) }), ends: ['file_bomb'] },
+    { name: `risadas.${type}.odf`, bytes: openDocument(type, laughs), ends: ['skip', 'text'] },
+    {
+      name: `fundo.${type}.odf`,
+      bytes: openDocument(type, deep('<text:p>', '</text:p>', 300_000)),
+      ends: ['skip', 'text', ...slow],
+    },
+    { name: `cortado.${type}.odf`, bytes: openDocument(type, '<text:p>x').subarray(0, 80), ends: ['skip'] },
+  ]),
+  {
+    name: 'linhas repetidas.ods',
+    bytes: openDocument(
+      'spreadsheet',
+      '<table:table-row table:number-rows-repeated="1048576"><table:table-cell table:number-columns-repeated="16384"><text:p>x</text:p></table:table-cell></table:table-row>',
+    ),
+    ends: ['text', 'skip', 'file_beyond_limits', ...slow],
+  },
+  { name: 'binário.csv', bytes: Buffer.from('a;b\0\x01\x02\x03'.repeat(500), 'latin1'), ends: ['text_binary'] },
+  { name: 'uma linha.csv', bytes: Buffer.alloc(20 * megabyte, 'x;'), ends: ['text'] },
+  { name: 'aspas.csv', bytes: Buffer.alloc(5 * megabyte, '"'), ends: ['text'] },
+  { name: 'só quebras.csv', bytes: Buffer.alloc(5 * megabyte, '\n'), ends: ['skip'] },
+]
+
 const markup: HostileFile[] = [
   { name: 'fundo.html', bytes: Buffer.from(`<html>${deep('<div>', '</div>', 1_000_000)}`), ends: ['text', ...slow] },
   { name: 'sem fim.html', bytes: Buffer.from(`<html><script>${'x'.repeat(10 * megabyte)}`), ends: ['skip'] },
@@ -155,7 +202,36 @@ function pngOf(width: number, height: number, rest: Buffer): Buffer {
   return Buffer.concat([signature, header, rest])
 }
 
+/** A whole PNG of one colour: some kilobytes for any size. */
+function plainPng(side: number): Buffer {
+  const chunk = (type: string, bytes: Buffer) => {
+    const body = Buffer.concat([Buffer.from(type, 'latin1'), bytes])
+    const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)]
+    length.writeUInt32BE(bytes.length)
+    sum.writeUInt32BE(crc32(body))
+    return Buffer.concat([length, body, sum])
+  }
+  const header = Buffer.alloc(13)
+  header.writeUInt32BE(side, 0)
+  header.writeUInt32BE(side, 4)
+  header.set([1, 0, 0, 0, 0], 8)
+  const rows = deflateSync(Buffer.alloc(side * (1 + Math.ceil(side / 8))))
+  return Buffer.concat([signature, chunk('IHDR', header), chunk('IDAT', rows), chunk('IEND', Buffer.alloc(0))])
+}
+
 const images: HostileFile[] = [
+  { name: 'bomba.png', bytes: plainPng(20_000), ends: ['image_too_large'] },
+  { name: 'grande e vazia.png', bytes: plainPng(9000), ends: ['skip', ...slow] },
+  {
+    name: 'mil páginas.tif',
+    bytes: tiffOf(Array.from({ length: 1000 }, () => ({ width: 200, height: 200 }))),
+    ends: ['skip', ...slow],
+  },
+  {
+    name: 'páginas danificadas.tif',
+    bytes: tiffOf(Array.from({ length: 50 }, () => ({ width: 200, height: 200, isDamaged: true }))),
+    ends: ['skip'],
+  },
   { name: 'só assinatura.png', bytes: signature, ends: ['skip'] },
   { name: 'gigante.png', bytes: pngOf(60_000, 60_000, Buffer.alloc(100)), ends: ['image_too_large', 'skip'] },
   { name: 'cortada.jpg', bytes: Buffer.from('\xff\xd8\xff\xe0\0\x10JFIF\0\x01', 'latin1'), ends: ['skip'] },
@@ -181,4 +257,12 @@ const others: HostileFile[] = [
   },
 ]
 
-export const hostileFiles = (): HostileFile[] => [...office, ...markup, ...rtf, ...mail, ...images, ...others]
+export const hostileFiles = (): HostileFile[] => [
+  ...office,
+  ...slidesAndSheets,
+  ...markup,
+  ...rtf,
+  ...mail,
+  ...images,
+  ...others,
+]
