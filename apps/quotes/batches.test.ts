@@ -2,7 +2,6 @@
 import { expect, test, vi } from 'vitest'
 import { minutes } from '../../src/index.ts'
 import { sqlOn } from '../../test/support/application.ts'
-import { hideOldBatches } from './store/batches.ts'
 import { heard, quotesDoor } from './test/door.ts'
 
 test('a batch runs to its end, and is one table for a spreadsheet', async () => {
@@ -43,6 +42,16 @@ test('a batch runs to its end, and is one table for a spreadsheet', async () => 
   expect(rows[0]).toContain(`"'=cmd|calc"`)
   expect(rows[1]).toContain('"cadeira ""gamer"""')
   expect(rows[2]).toMatch(/"vehicle";"DONE";"\d+,00";"BRL"/)
+})
+
+test('a batch is simulado if any of its quotes is', async () => {
+  const door = await quotesDoor()
+  const id = await door.batch(['a', 'b', 'c'])
+  const sql = await sqlOn(door)
+  await sql(`update quotes.quote set simulated = (n = 3)`)
+  expect(await door.batchStatus(id)).toMatchObject({ simulado: true })
+  await sql(`update quotes.quote set simulated = false`)
+  expect(await door.batchStatus(id)).toMatchObject({ simulado: false })
 })
 
 test('10,000 quotes are taken and the 10,001st is 413; an empty batch names its field', async () => {
@@ -145,13 +154,47 @@ test('what the janitor has removed goes from our tables, too', async () => {
   ]
   await engine.batches.erase(own)
   await sql(`delete from retoma.job where batch_id is null`)
-  await hideOldBatches(engine)
   await engine.schedules.run('tidy_quotes')
   await run()
   expect((await ask('GET', `/api/quotes/${single}`)).status).toBe(404)
   expect((await ask('GET', `/api/system/batch-status/${many}`)).status).toBe(404)
   for (const table of ['quotes.batch', 'quotes.quote', 'quotes.reading'])
     expect(await sql(`select count(*)::int as n from ${table}`), table).toEqual([{ n: 0 }])
+})
+
+test('no reader shows a quote whose job the janitor has removed, also before the tidy job', async () => {
+  const door = await quotesDoor()
+  const { ask, quote, run } = door
+  const sql = await sqlOn(door)
+  const [removed, kept] = [await quote('mesa'), await quote('cadeira')]
+  await run()
+  await sql(`delete from retoma.job where ref = $1`, [removed])
+  expect((await ask('GET', `/api/quotes/${removed}`)).status).toBe(404)
+  expect((await ask('GET', '/api/quotes')).body.items).toMatchObject([{ id: kept }])
+  expect((await ask('GET', '/api/quotes?status=PENDING')).body.items).toEqual([])
+  expect((await ask('DELETE', `/api/quotes/${removed}`)).status).toBe(204)
+})
+
+test('the retention reaches a quote and a batch behind a thousand that stay open', async () => {
+  const door = await quotesDoor()
+  const { batch, engine, quote, run } = door
+  const sql = await sqlOn(door)
+  await sql(
+    `insert into quotes.batch (total, created_by, created_at) select 1001, 'p', now() from generate_series(1, 101)`,
+  )
+  await sql(`
+    insert into quotes.quote (batch_id, n, description, created_by, created_at, simulated)
+    select b.id, n, 'aberta', 'p', now(), true from (select min(id) as id from quotes.batch) b, generate_series(1, 1001) n`)
+  await quote('mesa')
+  const last = await batch(['a'])
+  await run()
+  const [own] = await sql<{ batch_id: string }>(`select batch_id from quotes.batch where id = $1`, [last])
+  await engine.batches.erase(own!.batch_id)
+  await sql(`delete from retoma.job where batch_id is null`)
+  await engine.schedules.run('tidy_quotes')
+  await run()
+  expect(await sql(`select distinct description from quotes.quote`)).toEqual([{ description: 'aberta' }])
+  expect(await sql(`select count(*)::int as n from quotes.batch`)).toEqual([{ n: 101 }])
 })
 
 test('a quote that a person erases before its batch is submitted does not keep the batch from its submit', async () => {

@@ -2,13 +2,14 @@
  * Creates the price quotes, an application on the engine: the description of a product or of a vehicle becomes prices with their evidence.
  * `quotes()` returns the system for `systems` in a retoma.config, and needs only `retoma` and `retoma/http`.
  */
-import { type Engine, type JobContext, milliseconds } from 'retoma'
+import { type Engine, milliseconds } from 'retoma'
 import { clockOf, type System } from 'retoma/http'
 import { errors } from './errors.ts'
 import { createQuoteJobs, type QuoteProviders, queue } from './jobs.ts'
 import { quoteMetrics } from './metrics.ts'
 import { createPageFetcher, longestTurn } from './price-pages/fetch-page.ts'
-import { priceLimits, priceModule, readLink } from './price-pages/price-reader.ts'
+import { priceLimits, priceModule, readFetched } from './price-pages/price-reader.ts'
+import type { PageBytes, ReadPrice } from './price-pages/read-price.ts'
 import { createScreenshots } from './price-pages/screenshot.ts'
 import { anthropicProvider } from './providers/anthropic.ts'
 import { fipeProvider } from './providers/fipe.ts'
@@ -71,8 +72,8 @@ export function quotes(options: QuotesOptions = {}): System {
   }
 }
 
-/** So long that a client which asks every 100 ms sees each checkpoint. In milliseconds. */
-const briefly = 120
+/** So long that a stream, which merges to about four events a second, names each checkpoint. In milliseconds. */
+const briefly = 300
 
 /** The providers without a key, in a fixed order. */
 const simulatedOf = ({ anthropic, serpapi, fipe }: QuotesSettings): string[] => [
@@ -91,15 +92,15 @@ function providersOf(settings: QuotesSettings, engine: () => Engine, pause: Paus
       ? simulatedShops(engine, pause)
       : {
           shopping: serpApiProvider({ ...serpapi, key: serpapi.key }),
-          readPage: realPages(pages, engine),
+          pages: realPages(pages, engine),
           ...picturesBy(pages),
         }),
   }
 }
 
-function simulatedShops(engine: () => Engine, pause: Pause): Pick<QuoteProviders, 'shopping' | 'readPage'> {
+function simulatedShops(engine: () => Engine, pause: Pause): Pick<QuoteProviders, 'shopping' | 'pages'> {
   const read = simulatedPages(pause, () => clockOf(engine()).now())
-  return { shopping: simulatedShopping(pause), readPage: (_ctx, _name, link, signal) => read(link, signal) }
+  return { shopping: simulatedShopping(pause), pages: { readLink: (_job, link, signal) => read(link, signal) } }
 }
 
 /** With CHROMIUM_PATH: a picture of each page with a price. */
@@ -109,13 +110,17 @@ function picturesBy({ chromium }: QuotesSettings['pages']): Pick<QuoteProviders,
 }
 
 /** A page is hostile input: a process of its own parses the page. */
-function realPages({ allow }: QuotesSettings['pages'], engine: () => Engine): QuoteProviders['readPage'] {
+function realPages({ allow }: QuotesSettings['pages'], engine: () => Engine): QuoteProviders['pages'] {
   const fetcher = createPageFetcher({
     allow,
     now: () => clockOf(engine()).now(),
   })
-  return (ctx: JobContext, name, link, signal) => {
-    const turns = hostTurns(engine(), ctx, milliseconds(longestTurn))
-    return readLink(fetcher, page => ctx.isolated(name, priceModule, page, priceLimits), link, signal, turns)
+  return {
+    fetch: ({ ctx, progress }, link, signal) =>
+      fetcher.fetch(link, signal, hostTurns(engine(), ctx, milliseconds(longestTurn), progress)),
+    read: ({ ctx, name }, fetched) =>
+      readFetched(fetched, (page: PageBytes) =>
+        ctx.isolated<ReadPrice>(`${name} price`, priceModule, page, priceLimits),
+      ),
   }
 }

@@ -26,7 +26,7 @@ const limited = {
     analysis: simulatedAnalysis(instantly),
     shopping: { ...shopping, simulated: false },
     vehicles: { ...simulatedVehicles(instantly), simulated: false },
-    readPage: (_ctx: unknown, _name: string, link: string, signal: AbortSignal) => pages(link, signal),
+    pages: { readLink: (_job: unknown, link: string, signal: AbortSignal) => pages(link, signal) },
   },
 }
 

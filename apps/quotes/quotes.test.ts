@@ -1,7 +1,7 @@
 /** Quotes over HTTP, with simulated providers: their checkpoints, their results, their pages, and their end. */
 import { gunzipSync } from 'node:zlib'
 import { doNotRetry, milliseconds, seconds } from 'retoma'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { states } from '../../src/jobs/model/state.ts'
 import { sqlOn } from '../../test/support/application.ts'
 import { gate, until } from '../../test/support/engine.ts'
@@ -164,6 +164,7 @@ function counted(calls: string[]) {
     }
   return {
     simulated: true,
+    source: 'simulated',
     references: noted('references', real.references),
     brands: noted('brands', real.brands),
     models: noted('models', real.models),
@@ -284,6 +285,24 @@ test('DELETE erases every row and file of a quote, and the same request then nam
   expect((await ask('POST', '/api/quotes', { body, headers })).body.error).toMatchObject({ code: 'not_found' })
 })
 
+test('a DONE quote never comes without its prices, also if the quote ends during the request', async () => {
+  const door = await quotesDoor()
+  const id = await door.quote(product)
+  const { query } = door.engine
+  let ended: Promise<unknown> | undefined
+  vi.spyOn(door.engine, 'query').mockImplementation((async (text: string, values: unknown[]) => {
+    if (!text.includes('from quotes.quote_requests v where v.id = $1') || ended !== undefined)
+      return query(text, values)
+    ended = door.run()
+    await ended
+    return query(text, values)
+  }) as never)
+  const read = await door.read(id)
+  expect(read.status).toBe('DONE')
+  expect(read.prices.length).toBe(read.result.prices_found)
+  expect(read.prices.every((each: { used: boolean | null }) => each.used !== null)).toBe(true)
+})
+
 test('DELETE in the middle of the pages of a product leaves no page behind', async () => {
   const [first, second] = [gate(), gate()]
   const pages = simulatedPages(
@@ -293,12 +312,14 @@ test('DELETE in the middle of the pages of a product leaves no page behind', asy
   let read = 0
   const door = await quotesDoor({
     providers: {
-      readPage: async (_ctx, _name, link, signal) => {
-        if (++read === 2) {
-          first.open()
-          await second.passed
-        }
-        return pages(link, signal)
+      pages: {
+        readLink: async (_job, link, signal) => {
+          if (++read === 2) {
+            first.open()
+            await second.passed
+          }
+          return pages(link, signal)
+        },
       },
     },
   })
@@ -345,6 +366,24 @@ test('the list is the newest first, in pages, by status and by batch', async () 
     ),
   ).toEqual(['e', 'd'])
   expect((await ask('GET', '/api/quotes?batch_id=none')).body.items).toEqual([])
+})
+
+test('a list has every field of a quote with its prices; a large JSON value is null, with its size and its address', async () => {
+  const door = await quotesDoor()
+  const { ask, quote, read, run } = door
+  const id = await quote(product)
+  await run()
+  const sql = await sqlOn(door)
+  await sql(`update quotes.quote set google_shopping_response_json = to_jsonb(repeat('x', 3000))`)
+  const { waiting_reason, pages_without_price, google_shopping_response_json: large, ...whole } = await read(id)
+  const [listed] = (await ask('GET', '/api/quotes')).body.items
+  expect(large).toHaveLength(3000)
+  expect(listed).toMatchObject({ ...whole, google_shopping_response_json: null })
+  expect(listed.omitted).toEqual({
+    google_shopping_response_json: { bytes: expect.any(Number), href: `/api/quotes/${id}` },
+  })
+  const [short] = (await ask('GET', '/api/quotes?values=short')).body.items
+  expect(short).toEqual({ ...listed, prices: null })
 })
 
 test('a rare status is found among many quotes, and no page reads more than 10,000 quotes', async () => {

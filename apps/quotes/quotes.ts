@@ -174,14 +174,18 @@ function endedMeanwhile(error: unknown): string {
 
 /**
  * Puts stuck quotes back into the queue: the watchdog has taken the quote from its worker (`stalled`), and the late end of the old attempt is
- * refused. Returns the ids of the quotes. `batch`: only of this batch of the engine.
+ * refused. If the watchdog has not checked a stuck quote yet, one check runs first, so that every quote that counts as stuck is recovered now.
+ * Returns the ids of the quotes. `batch`: only of this batch of the engine.
  */
 export async function recoverStuck(engine: Engine, by: string, batch: string | null = null): Promise<string[]> {
-  const recovered: string[] = []
-  for (const { job, quote, state } of await readStuckJobs(engine, batch)) {
-    // The watchdog ends a running attempt within seconds; the next call resumes the quote.
-    if (state === 'stalled' && (await resumeQuote(engine, job, by))) recovered.push(quote)
+  let stuck = await readStuckJobs(engine, batch)
+  if (stuck.some(({ state }) => state === 'running')) {
+    await engine.watch({ once: true })
+    stuck = await readStuckJobs(engine, batch)
   }
+  const recovered: string[] = []
+  for (const { job, quote, state } of stuck)
+    if (state === 'stalled' && (await resumeQuote(engine, job, by))) recovered.push(quote)
   return recovered
 }
 
@@ -275,10 +279,10 @@ async function tidyQuotes(engine: Engine, log: JobLog): Promise<{ erased: number
       log.warn({ err: error, ...what }, 'a hidden quote or batch could not be erased')
     }
   }
-  await hideOldBatches(engine)
+  for (let last: string | null = '0'; last !== null; ) last = await hideOldBatches(engine, last)
   for await (const hidden of everyHidden(after => readHiddenBatches(engine, after)))
     await erase({ batch: hidden.id }, () => finishErasingBatch(engine, hidden))
-  while ((await hideOldQuotes(engine)) > 0);
+  for (let last: string | null = '0'; last !== null; ) last = await hideOldQuotes(engine, last)
   for await (const hidden of everyHidden(after => readHiddenQuotes(engine, after)))
     await erase({ quote: hidden.id }, () => finishErasing(engine, hidden))
   await pruneFipe(engine)

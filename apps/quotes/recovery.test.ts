@@ -1,11 +1,14 @@
 /** Quotes that hang, grow old, or wait for a provider; by the virtual clock. */
-import { type Duration, hours, minutes, providerStop, seconds } from 'retoma'
+import { type Duration, hours, minutes, providerStop, providerWait, seconds } from 'retoma'
 import { expect, onTestFinished, test } from 'vitest'
 import { aborted, type Gate, gate, until } from '../../test/support/engine.ts'
+import { fipeProvider } from './providers/fipe.ts'
 import { simulatedAnalysis } from './providers/simulated/analysis.ts'
 import { simulatedPages, simulatedShopping } from './providers/simulated/shopping.ts'
+import { simulatedVehicles } from './providers/simulated/vehicles.ts'
 import { readQuotesSettings } from './settings.ts'
 import { quotesDoor } from './test/door.ts'
+import { fipeServer } from './test/servers/fipe.ts'
 
 const instantly = async () => {}
 const shopping = simulatedShopping(instantly)
@@ -137,6 +140,48 @@ test('a stuck quote is recovered by its id', async () => {
   t.hang.open()
 })
 
+test('recover-stuck puts every quote back that counts as stuck, also one that no watchdog has checked yet', async () => {
+  const t = await hangingDoor()
+  const id = await t.quote('fogão 6 bocas')
+  await t.tick()
+  const running = t.run()
+  await t.begun.passed
+  await passes(t, seconds(595))
+  await t.clock.advance(seconds(7))
+  expect(await t.stats()).toMatchObject({ total_processing: 1, stuck_count: 1 })
+  const { items } = (await t.ask('GET', '/api/system/stuck-quotes')).body
+  expect(items[0]).toMatchObject({
+    id,
+    claude_payload_json: { simulado: true },
+    google_shopping_response_json: null,
+    resume_data: { tested_products: [] },
+    prices: [],
+    omitted: null,
+  })
+  expect((await t.ask('POST', '/api/system/recover-stuck')).body).toEqual({ recovered: 1, ids: [id] })
+  expect((await t.stats()).stuck_count).toBe(0)
+  t.hang.open()
+  await running
+})
+
+test('a quote of a batch that hangs goes back by resume-batch of its own batch only', async () => {
+  const t = await hangingDoor()
+  const [other, id] = [await t.batch(['Fiat Uno Way 1.0 2012']), await t.batch(['fogão 2 bocas'])]
+  const running = t.run()
+  await t.begun.passed
+  await passes(t, minutes(10.5))
+  await running
+  const resumed = async (batch: string) => (await t.ask('POST', `/api/system/resume-batch/${batch}`)).body.resumed
+  expect(await t.batchStatus(id)).toMatchObject({ processing: 1, by_checkpoint: { SHOPPING_SEARCH_START: 1 } })
+  expect(await resumed(other)).toBe(0)
+  expect(await resumed(id)).toBe(1)
+  expect(await t.batchStatus(id)).toMatchObject({ processing: 0, pending: 1 })
+  expect(await resumed(id)).toBe(0)
+  await t.run()
+  expect(await t.batchStatus(id)).toMatchObject({ status: 'DONE', done: 1 })
+  t.hang.open()
+})
+
 test('over 24 hours since its first start a quote is ERROR, at 04:00 of São Paulo, however often it was put back', async () => {
   const begun: string[] = []
   // 04:30 in São Paulo: at the next cleanup the quote is 23.5 hours old.
@@ -219,6 +264,83 @@ test('a quote that fails again and again ends after 24 hours; one that waits for
   expect(await t.read(waits)).toMatchObject({ status: 'PENDING' })
 })
 
+test('a provider that waits keeps only the quotes that wait for the provider from their end after 24 hours', async () => {
+  let asked = 0
+  const t = await quotesDoor({
+    settings: readQuotesSettings({ FIPE_BASE_URL: 'http://127.0.0.1:1' }),
+    providers: {
+      analysis,
+      vehicles: {
+        ...simulatedVehicles(instantly),
+        simulated: false,
+        async references() {
+          asked++
+          if (asked === 1) throw new Error('rede fora')
+          throw providerWait({ retryAfter: hours(48), message: 'sem chamadas' })
+        },
+      },
+      shopping: {
+        ...shopping,
+        async search() {
+          throw new Error('rede fora')
+        },
+      },
+    },
+  })
+  const [fails, waits] = [await t.quote('geladeira'), await t.quote('Toyota Corolla XEi 2.0 2019')]
+  for (let attempts = 0; attempts < 2; attempts++) {
+    await t.work()
+    await t.clock.advance(minutes(1))
+  }
+  expect(asked).toBe(2)
+  await t.clock.advance(hours(24.5))
+  await t.work()
+  expect((await t.ask('POST', '/api/system/cleanup-old')).body).toEqual({ marked: 1 })
+  expect(await t.read(fails)).toMatchObject({ status: 'ERROR' })
+  expect(await t.read(waits)).toMatchObject({
+    status: 'PENDING',
+    waiting_reason: expect.stringContaining('sem chamadas'),
+  })
+})
+
+test('FIPE without calls for the day leaves the products of the same batch alone', async () => {
+  const fipe = await fipeServer()
+  onTestFinished(() => fipe.close())
+  fipe.setCallsLeft(0)
+  let isDown = true
+  const t = await quotesDoor({
+    settings: readQuotesSettings({ FIPE_BASE_URL: fipe.baseUrl }),
+    providers: {
+      analysis,
+      vehicles: fipeProvider({ baseUrl: fipe.baseUrl }),
+      shopping: {
+        ...shopping,
+        async search(query, signal) {
+          if (isDown) throw new Error('rede fora')
+          return shopping.search(query, signal)
+        },
+      },
+    },
+  })
+  const id = await t.batch(['geladeira', 'Toyota Corolla XEi 2.0 2019'])
+  const pass = async (steps: number) => {
+    for (let step = 0; step < steps; step++) {
+      await t.clock.advance(minutes(5))
+      await t.tick()
+      await t.work()
+    }
+  }
+  await t.work()
+  await pass(9)
+  isDown = false
+  await pass(3)
+  expect(await t.batchStatus(id)).toMatchObject({ status: 'PROCESSING', done: 1, pending: 1, error: 0, reason: null })
+  expect((await t.engine.providers.list())[0]).toMatchObject({ name: 'fipe', stoppedAt: null })
+  fipe.setCallsLeft(100)
+  await pass(2)
+  expect(await t.batchStatus(id)).toMatchObject({ status: 'DONE', done: 2 })
+})
+
 test('SerpApi out of searches in mid-batch: PAUSED with its words, nothing is ERROR, one probe a minute, and goes on by itself', async () => {
   let left = 20
   let refused = 0
@@ -244,7 +366,7 @@ test('SerpApi out of searches in mid-batch: PAUSED with its words, nothing is ER
           return shopping.shops(product, signal)
         },
       },
-      readPage: (_ctx, _name, link, signal) => simulatedPages(instantly, () => t.clock.now())(link, signal),
+      pages: { readLink: (_job, link, signal) => simulatedPages(instantly, () => t.clock.now())(link, signal) },
     },
   })
   const id = await t.batch(Array.from({ length: 12 }, (_, n) => `cadeira modelo ${n}`))

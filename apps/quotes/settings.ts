@@ -1,7 +1,7 @@
 /** Defines the environment variables of the quotes, and reads them. */
 import { readSystemSettings, settingChecks } from 'retoma'
 
-const { text, webUrl, wholeNumber } = settingChecks
+const { hostsAndPorts, program, text, webUrl, wholeNumber } = settingChecks
 
 /** @public for scripts/docs */
 export const settings = {
@@ -67,12 +67,12 @@ export const settings = {
   RETOMA_FETCH_ALLOW: {
     meaning: 'host:port list that price pages may be fetched from though private, such as 127.0.0.1:8080',
     absent: 'no private address',
-    read: text,
+    read: hostsAndPorts,
   },
   CHROMIUM_PATH: {
     meaning: 'Chromium program that takes a picture of each price page, without network',
     absent: 'no pictures; the page itself is the evidence',
-    read: text,
+    read: program,
   },
   QUOTES_CONCURRENCY: {
     meaning: 'Quotes that a worker runs at the same time',
@@ -120,7 +120,7 @@ export function readQuotesSettings(environment?: Readonly<Record<string, string 
       concurrency: read.FIPE_CONCURRENCY,
       requestsPerMinute: read.FIPE_REQUESTS_PER_MINUTE,
     },
-    pages: { allow: (read.RETOMA_FETCH_ALLOW ?? '').split(/[\s,]+/).filter(Boolean), chromium: read.CHROMIUM_PATH },
+    pages: { allow: read.RETOMA_FETCH_ALLOW ?? [], chromium: read.CHROMIUM_PATH },
     concurrency: read.QUOTES_CONCURRENCY,
   }
 }

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { sqlOn } from '../../test/support/application.ts'
 import { until } from '../../test/support/engine.ts'
 import { simulatedAnalysis } from './providers/simulated/analysis.ts'
+import { simulatedPages } from './providers/simulated/shopping.ts'
 import { readQuotesSettings } from './settings.ts'
 import { takeTurn } from './store/turns.ts'
 import { quotesDoor } from './test/door.ts'
@@ -145,6 +146,30 @@ test('a provider gets no more requests in any minute than its limit; the quotes 
   for (const id of ids) expect(await t.read(id)).toMatchObject({ status: 'DONE', attempt_number: 1 })
   expect(asked).toHaveLength(7)
   for (const [index, at] of asked.slice(3).entries()) expect(at - asked[index]!).toBeGreaterThanOrEqual(60_000)
+})
+
+test('a product whose shop the search names costs no turn and no request of the limit', async () => {
+  const t = await quotesDoor({
+    settings: readQuotesSettings({ SERPAPI_API_KEY: 'k', SERPAPI_REQUESTS_PER_MINUTE: '1' }),
+    providers: {
+      analysis: simulatedAnalysis(async () => {}),
+      pages: { readLink: (_job, link, signal) => simulatedPages(async () => {}, () => t.clock.now())(link, signal) }, // biome-ignore format: in one line
+      shopping: {
+        simulated: false,
+        search: async () => ({
+          products: [{ position: 1, title: 'mesa', productId: null, source: null, price: null, currency: 'BRL', pageToken: null, link: 'https://loja.example/1' }], // biome-ignore format: in one line
+          response: {},
+        }),
+        shops: async ({ link }) => ({
+          shops: [{ name: 'Loja', link: link!, price: null, currency: 'BRL' }],
+          response: {},
+        }),
+      },
+    },
+  })
+  const id = await t.quote('mesa')
+  await t.work()
+  expect(await t.read(id)).toMatchObject({ status: 'DONE', resume_data: { tested_products: [{ pages: 1 }] } })
 })
 
 test('an aborted signal ends the wait', async () => {

@@ -62,6 +62,16 @@ export async function withTurn<T>(
 }
 
 /** At most two requests at once to each host. */
-export const hostTurns = (engine: Engine, owner: TurnOwner, longest: Duration): HostTurns => ({
-  enter: (host, signal) => enterTurn(engine, `host:${host}`.slice(0, 200), { limit: 2, owner, longest, signal }),
+export const hostTurns = (
+  engine: Engine,
+  owner: TurnOwner,
+  longest: Duration,
+  /** Called at each turn. */
+  progress: () => void = () => {},
+): HostTurns => ({
+  enter: async (host, signal) => {
+    const leave = await enterTurn(engine, `host:${host}`.slice(0, 200), { limit: 2, owner, longest, signal })
+    progress()
+    return leave
+  },
 })

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { checkpointNames } from './checkpoints.ts'
 import { batchStatuses, statuses } from './status.ts'
 import type { StuckQuote } from './store/processing.ts'
-import type { ListedQuote, QuoteRow, StoredReading } from './store/quotes.ts'
+import { jsonColumns, type ListedQuote, type QuoteRow, type StoredReading } from './store/quotes.ts'
 
 export const count = z.number().int()
 export const instant = z.iso.datetime().meta({ description: 'ISO 8601, UTC' })
@@ -45,9 +45,6 @@ const base = {
   simulado,
 }
 
-export const listedQuote = z.object(base).meta({ id: 'ListedQuote' })
-export const stuckQuote = z.object({ ...base, seconds_since_heartbeat: count }).meta({ id: 'StuckQuote' })
-
 const price = z
   .object({
     n: count,
@@ -66,6 +63,35 @@ const price = z
     screenshot_url: z.string().nullable().meta({ description: 'a picture of the page; null without CHROMIUM_PATH' }),
   })
   .meta({ id: 'QuotePrice' })
+
+const values = {
+  resume_data: z
+    .looseObject({ tested_products: z.array(anything) })
+    .nullable()
+    .meta({ description: 'what a later attempt starts from' }),
+  analysis: anything,
+  claude_payload_json: anything,
+  google_shopping_response_json: anything,
+  prices: z.array(price),
+}
+
+const whole = z.object({
+  bytes: count.meta({ description: 'bytes of the value in the table, where large values are compressed' }),
+  href: z.string().meta({ description: 'the address of the quote with the whole value' }),
+})
+
+const listed = {
+  ...base,
+  ...values,
+  omitted: z.partialRecord(z.enum(jsonColumns), whole).nullable().meta({
+    description: 'JSON values of more than 2,000 bytes, which are null in a list; null: none',
+  }),
+}
+
+export const listedQuote = z
+  .object({ ...listed, prices: listed.prices.nullable().meta({ description: 'null with `values=short`' }) })
+  .meta({ id: 'ListedQuote' })
+export const stuckQuote = z.object({ ...listed, seconds_since_heartbeat: count }).meta({ id: 'StuckQuote' })
 
 const unpriced = z
   .object({
@@ -86,21 +112,14 @@ export const quote = z
       .string()
       .nullable()
       .meta({ description: 'PENDING: a sentence that says what the quote waits for; otherwise null' }),
-    resume_data: z
-      .looseObject({ tested_products: z.array(anything) })
-      .nullable()
-      .meta({ description: 'what a later attempt starts from' }),
-    analysis: anything,
-    claude_payload_json: anything,
-    google_shopping_response_json: anything,
-    prices: z.array(price),
+    ...values,
     pages_without_price: z.array(unpriced),
   })
   .meta({ id: 'Quote' })
 
 const iso = (at: Date | null) => at?.toISOString() ?? null
 
-export const listedWire = (row: ListedQuote) => ({
+const baseWire = (row: QuoteRow) => ({
   id: row.id,
   status: row.status,
   batch_id: row.batch_id,
@@ -119,16 +138,9 @@ export const listedWire = (row: ListedQuote) => ({
   simulado: row.simulated,
 })
 
-export const stuckWire = (row: StuckQuote) => ({
-  ...listedWire(row),
-  seconds_since_heartbeat: row.seconds_since_heartbeat,
-})
-
 const evidence = (id: string, { n, file }: StoredReading) => (file === null ? null : `/api/quotes/${id}/pages/${n}`)
 
-export const quoteWire = (row: QuoteRow, readings: readonly StoredReading[], waitingReason: string | null) => ({
-  ...listedWire(row),
-  waiting_reason: waitingReason,
+const valuesWire = (row: QuoteRow, readings: readonly StoredReading[]) => ({
   resume_data: row.resume_data,
   analysis: row.analysis,
   claude_payload_json: row.claude_payload_json,
@@ -151,6 +163,27 @@ export const quoteWire = (row: QuoteRow, readings: readonly StoredReading[], wai
       evidence_url: evidence(row.id, each),
       screenshot_url: each.screenshot === null ? null : `/api/quotes/${row.id}/pages/${each.n}/screenshot`,
     })),
+})
+
+export const listedWire = (row: ListedQuote, readings: readonly StoredReading[] = []) => ({
+  ...baseWire(row),
+  ...valuesWire(row, readings),
+  omitted:
+    row.omitted &&
+    Object.fromEntries(
+      Object.entries(row.omitted).map(([name, bytes]) => [name, { bytes, href: `/api/quotes/${row.id}` }]),
+    ),
+})
+
+export const stuckWire = (row: StuckQuote, readings?: readonly StoredReading[]) => ({
+  ...listedWire(row, readings),
+  seconds_since_heartbeat: row.seconds_since_heartbeat,
+})
+
+export const quoteWire = (row: QuoteRow, readings: readonly StoredReading[], waitingReason: string | null) => ({
+  ...baseWire(row),
+  ...valuesWire(row, readings),
+  waiting_reason: waitingReason,
   pages_without_price: readings
     .filter(each => each.price === null)
     .map(each => ({

@@ -1,5 +1,6 @@
 /** Pages of a shop that misbehaves, over real sockets. */
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import {
   type Behaviour,
   drips,
@@ -161,6 +162,18 @@ test('robots.txt is obeyed, is fetched once an hour, and allows nothing while th
   expect(await ask('/p/other')).toMatchObject({ found: true })
 })
 
+test('a compressed robots.txt with more bytes than are read is cut, and its first rules count', async () => {
+  const rules = 'User-agent: *\nDisallow: /p/secret\n'
+  // Stored without compression: the bytes on the wire are more than the text.
+  const text = gzipSync(`${rules}${'#'.repeat(512 * 1024 - rules.length - 5)}`, { level: 0 })
+  const headers = { 'content-type': 'text/plain', 'content-encoding': 'gzip' }
+  shop.behave(({ about }) => (about === '/robots.txt' ? raw('long robots', 200, headers, text) : null))
+  const polite = reader()
+  expect(await polite.read(`${shop.origin}/p/other`, signal())).toMatchObject({ found: true })
+  expect(await polite.read(`${shop.origin}/p/secret/2`, signal())).toMatchObject({ found: false, reason: 'robots' })
+  shop.behave()
+})
+
 test('pages of a shop that come at once share one robots.txt; without an answer each page asks', async () => {
   const own = await shopServer()
   const links = Array.from({ length: 6 }, (_, n) => `${own.origin}/p/${n}`)
@@ -221,6 +234,29 @@ test('each request takes one turn of its own host, also a robots.txt behind a re
   expect(await polite.read(`${shop.origin}/p/secret`, signal())).toMatchObject({ found: false, reason: 'robots' })
   expect(inside).toBe(0)
   await other.close()
+})
+
+test('at most two names are looked up at once, also if their pages have given up', async () => {
+  const lookups: { host: string; answered: () => void }[] = []
+  const resolve = (host: string) =>
+    new Promise<{ address: string; family: 4 }[]>(resolve =>
+      lookups.push({ host, answered: () => resolve([{ address: '127.0.0.1', family: 4 }]) }),
+    )
+  const names = ['silent-1.test', 'silent-2.test', 'answers.test']
+  const links = names.map(name => `http://${name}:${shop.port}/p/1`)
+  const slow = reader({ resolve, allow: names.map(name => `${name}:${shop.port}`) })
+  const gaveUp = new AbortController()
+  const [first, second] = links.slice(0, 2).map(link => slow.read(link, gaveUp.signal))
+  const third = slow.read(links[2]!, signal())
+  const reason = new Error('enough')
+  gaveUp.abort(reason)
+  await expect(first).rejects.toBe(reason)
+  await expect(second).rejects.toBe(reason)
+  expect(lookups.map(({ host }) => host)).toEqual(names.slice(0, 2))
+  lookups[0]!.answered()
+  await vi.waitUntil(() => lookups.length === 3, { timeout: 250_000, interval: 1 })
+  lookups[2]!.answered()
+  expect(await third).toMatchObject({ found: true })
 })
 
 test('an abort ends the request with its reason, also while the page waits for its turn', async () => {

@@ -55,6 +55,11 @@ export interface PageFetcher {
 }
 
 const mostRedirects = 5
+/**
+ * Each lookup holds one of the four threads of Node that lookups of the providers, files and compression need, too. A silent name server of a
+ * shop holds the thread for as long as the system waits.
+ */
+const lookupsAtOnce = 2
 const megabyte = 1024 * 1024
 const mostRobotsBytes = 512 * 1024
 const robotsKept = 60 * 60 * 1000
@@ -64,6 +69,7 @@ export function createPageFetcher(options: FetchOptions): PageFetcher {
   const { now, turns: usualTurns = localTurns(2), timeoutMs = 20_000, mostBytes = 5 * megabyte } = options
   const allow = (options.allow ?? []).map(entry => entry.toLowerCase())
   const resolve = options.resolve ?? resolveBySystem
+  const lookups = localTurns(lookupsAtOnce)
   const robots = new Map<string, { rules: RobotsRules; until: number }>()
   /** The requests for a robots.txt that are under way, by origin. */
   const underWay = new Map<string, Promise<unknown>>()
@@ -77,7 +83,7 @@ export function createPageFetcher(options: FetchOptions): PageFetcher {
       for (let hop = 0; hop <= mostRedirects; hop++) {
         const checked = checkedLink(next, at)
         at = checked.url
-        const target = await budget.spend(within => targetOf(checked, within))
+        const target = await targetOf(checked, visit)
         const rules = await robotsOf(target, visit)
         if (!isAllowedBy(rules, at)) throw new Refused('robots')
         const received = await request(target, pageRead, visit)
@@ -114,9 +120,12 @@ export function createPageFetcher(options: FetchOptions): PageFetcher {
   }
 
   /** Resolves the name once. A name with a private address among its addresses is refused as a whole. */
-  async function targetOf(link: CheckedLink, signal: AbortSignal): Promise<Target> {
+  async function targetOf(link: CheckedLink, { budget, signal }: Visit): Promise<Target> {
     const { url, host, port, isSecure, isOpened } = link
-    const addresses = await withSignal(resolve(host), signal)
+    // The turn lasts as long as the lookup, also if the page has given up: nobody can end a lookup. The wait is no time of the page.
+    const leave = await lookups.enter('lookup', signal)
+    const looking = resolve(host).finally(leave)
+    const addresses = await budget.spend(within => withSignal(looking, within))
     if (addresses.length === 0) throw Object.assign(new Error('no address'), { code: 'ENOTFOUND' })
     if (!isOpened && !addresses.every(({ address }) => isPublicAddress(address))) throw new Refused('forbidden_address')
     return { url, host, port, isSecure, addresses }
@@ -166,7 +175,7 @@ export function createPageFetcher(options: FetchOptions): PageFetcher {
         const checked = checkLink(location, allow, at.url)
         // A robots.txt that leads nowhere is absent.
         if (typeof checked === 'string') return []
-        at = await visit.budget.spend(within => targetOf(checked, within))
+        at = await targetOf(checked, visit)
         continue
       }
       const { status, body } = received

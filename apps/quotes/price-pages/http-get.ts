@@ -9,7 +9,7 @@ import { type IncomingMessage, request } from 'node:http'
 import { connect, type LookupFunction, type Socket } from 'node:net'
 import { pipeline, type Readable } from 'node:stream'
 import { connect as connectSecurely } from 'node:tls'
-import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
+import { constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 
 export interface Address {
   address: string
@@ -117,7 +117,7 @@ async function bodyOf(response: IncomingMessage, { mostBytes, isCutLong = false 
   const pieces: Uint8Array[] = []
   let size = 0
   // Leaving the loop destroys the stream.
-  for await (const piece of decoded(response, mostBytes)) {
+  for await (const piece of decoded(response, mostBytes, isCutLong)) {
     size += (piece as Uint8Array).byteLength
     if (size > mostBytes) {
       if (!isCutLong) throw new TooLarge()
@@ -129,28 +129,32 @@ async function bodyOf(response: IncomingMessage, { mostBytes, isCutLong = false 
   return Buffer.concat(pieces)
 }
 
-function decoded(response: IncomingMessage, mostBytes: number): Readable {
+function decoded(response: IncomingMessage, mostBytes: number, isCutLong: boolean): Readable {
   const encoding = (response.headers['content-encoding'] ?? 'identity').trim().toLowerCase()
   if (encoding === 'identity' || encoding === '') return response
-  const decoder = decoderOf(encoding)
+  const decoder = decoderOf(encoding, isCutLong)
   // The error reaches the reader of the decoder. An endless body may decompress to nothing, so received bytes count too.
-  pipeline(response, bounded(mostBytes), decoder, () => {})
+  pipeline(response, bounded(mostBytes, isCutLong), decoder, () => {})
   return decoder
 }
 
-function decoderOf(encoding: string) {
-  if (encoding === 'gzip' || encoding === 'x-gzip') return createGunzip()
-  if (encoding === 'br') return createBrotliDecompress()
-  if (encoding === 'deflate') return createInflate()
+/** `isCutLong`: the input may end in the middle. */
+function decoderOf(encoding: string, isCutLong: boolean) {
+  const zlib = isCutLong ? { finishFlush: constants.Z_SYNC_FLUSH } : {}
+  const brotli = isCutLong ? { finishFlush: constants.BROTLI_OPERATION_FLUSH } : {}
+  if (encoding === 'gzip' || encoding === 'x-gzip') return createGunzip(zlib)
+  if (encoding === 'br') return createBrotliDecompress(brotli)
+  if (encoding === 'deflate') return createInflate(zlib)
   throw new BadEncoding(/^[\w-]{1,20}$/.test(encoding) ? encoding : 'unknown')
 }
 
-const bounded = (mostBytes: number) =>
+const bounded = (mostBytes: number, isCutLong: boolean) =>
   async function* (pieces: AsyncIterable<Uint8Array>) {
     let size = 0
     for await (const piece of pieces) {
       size += piece.byteLength
-      if (size > mostBytes) throw new TooLarge()
-      yield piece
+      if (size > mostBytes && !isCutLong) throw new TooLarge()
+      yield size > mostBytes ? piece.subarray(0, mostBytes - (size - piece.byteLength)) : piece
+      if (size > mostBytes) return
     }
   }

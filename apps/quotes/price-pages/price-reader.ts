@@ -6,8 +6,8 @@
  * process. An error of `parse` about a limit is the reason `unreadable`.
  */
 import { isRetomaError, megabytes, seconds } from 'retoma'
-import type { HostTurns, NoPrice, PageReading, PriceReader } from '../providers/types.ts'
-import { createPageFetcher, type Fetched, type FetchOptions, type PageFetcher } from './fetch-page.ts'
+import type { NoPrice, PageReading, PriceReader } from '../providers/types.ts'
+import { createPageFetcher, type Fetched, type FetchOptions } from './fetch-page.ts'
 import { type PageBytes, type ReadPrice, readPrice } from './read-price.ts'
 import { sentenceOf } from './reasons.ts'
 
@@ -29,18 +29,11 @@ export interface PriceReaderOptions extends FetchOptions {
 
 export function createPriceReader({ parse = readPrice, ...options }: PriceReaderOptions): PriceReader {
   const fetcher = createPageFetcher(options)
-  return { read: (link, signal) => readLink(fetcher, parse, link, signal) }
+  return { read: async (link, signal) => readFetched(await fetcher.fetch(link, signal), parse) }
 }
 
-/** For a handler with a fetcher for all jobs and a parse of its own for each job. */
-export async function readLink(
-  fetcher: PageFetcher,
-  parse: Parse,
-  link: string,
-  signal: AbortSignal,
-  turns?: HostTurns,
-): Promise<PageReading> {
-  const fetched = await fetcher.fetch(link, signal, turns)
+/** For a handler that stores the page between the request and the reading. */
+export async function readFetched(fetched: Fetched, parse: Parse): Promise<PageReading> {
   if (!fetched.ok) return notFetched(fetched)
   const { page, contentType, finalUrl, seenAt } = fetched
   const read = await within(async () => parse({ page, contentType, finalUrl }))

@@ -1,6 +1,6 @@
 /**
  * Pictures of pages. A small program takes the place of Chromium and speaks its protocol, so that each way in which Chromium fails can
- * happen. With CHROMIUM_PATH set the real program takes a picture too.
+ * happen. The real program takes a picture too.
  */
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { browserProgram } from '../../../test/support/browser-program.ts'
 import { createScreenshots, type ScreenshotOptions } from './screenshot.ts'
 
 /** The answers of a browser that behaves; a picture is the text of the page. */
@@ -126,22 +127,22 @@ test('a page that waits too long for its turn, and a page without a folder, get 
   expect(await take(page, signal())).toBe(null)
 })
 
-test.runIf(process.env.CHROMIUM_PATH)(
-  'the real Chromium takes a picture, and a hostile page sends no request',
-  async () => {
-    let requests = 0
-    const evil = createServer((_, response) => {
-      requests++
-      response.end()
-    })
-    await new Promise<void>(resolve => evil.listen(0, '127.0.0.1', resolve))
-    onTestFinished(() => void evil.close())
-    const at = `http://127.0.0.1:${(evil.address() as AddressInfo).port}`
-    const html = `<meta http-equiv=refresh content="0;url=${at}/r"><img src="${at}/i"><iframe src="${at}/f"></iframe>
+test('the real Chromium takes a picture, and a hostile page sends no request', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'retoma-chromium-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
+  const { executablePath: chromium } = await browserProgram(folder)
+  let requests = 0
+  const evil = createServer((_, response) => {
+    requests++
+    response.end()
+  })
+  await new Promise<void>(resolve => evil.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void evil.close())
+  const at = `http://127.0.0.1:${(evil.address() as AddressInfo).port}`
+  const html = `<meta http-equiv=refresh content="0;url=${at}/r"><img src="${at}/i"><iframe src="${at}/f"></iframe>
     <iframe src="file:///etc/passwd"></iframe><script>fetch('${at}/s')</script><style>@import url(${at}/c)</style><h1>R$ 10,00</h1>`
-    const options = { chromium: process.env.CHROMIUM_PATH!, timeoutMs: 120_000 }
-    const picture = await takeScreenshot({ page: Buffer.from(html), contentType: 'text/html' }, options, signal())
-    expect(Buffer.from(picture!).subarray(1, 4).toString()).toBe('PNG')
-    expect(requests).toBe(0)
-  },
-)
+  const options = { chromium, timeoutMs: 120_000 }
+  const picture = await takeScreenshot({ page: Buffer.from(html), contentType: 'text/html' }, options, signal())
+  expect(Buffer.from(picture!).subarray(1, 4).toString()).toBe('PNG')
+  expect(requests).toBe(0)
+})

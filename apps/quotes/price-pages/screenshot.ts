@@ -9,12 +9,13 @@
  * before the picture is returned.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { lstat, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { decodePage } from './charset.ts'
 import { localTurns } from './local-turns.ts'
+import { withTimeLimit } from './time-limit.ts'
 
 export interface ScreenshotOptions {
   /** The program, as in CHROMIUM_PATH. */
@@ -39,12 +40,14 @@ const size = { width: 1280, height: 1600 }
 export function createScreenshots(options: ScreenshotOptions): TakePicture {
   const { chromium, timeoutMs = 20_000, mostAtOnce = 2, longestWaitMs = 60_000 } = options
   const turns = localTurns(mostAtOnce)
+  let swept: Promise<void> | undefined
+  const sweepOnce = (own: string) => (swept ??= removeLeftFolders(own).catch(() => {}))
   return async (page, signal) => {
     signal.throwIfAborted()
     try {
-      const leave = await turns.enter(chromium, AbortSignal.any([signal, AbortSignal.timeout(longestWaitMs)]))
+      const leave = await turns.enter(chromium, withTimeLimit(signal, longestWaitMs))
       try {
-        return await picture(chromium, page, AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]))
+        return await picture(chromium, page, withTimeLimit(signal, timeoutMs), sweepOnce)
       } finally {
         leave()
       }
@@ -55,13 +58,31 @@ export function createScreenshots(options: ScreenshotOptions): TakePicture {
   }
 }
 
+const prefix = 'retoma-page-'
+/** Longer than any picture takes, with its wait. In milliseconds. */
+const leftAfter = 60 * 60 * 1000
+
+/** Removes the folders of this user that processes left which died during a picture. The age counts from the `own` new folder. */
+async function removeLeftFolders(own: string): Promise<void> {
+  const { mtimeMs: now, uid } = await lstat(own)
+  for (const name of await readdir(tmpdir())) {
+    if (!name.startsWith(prefix)) continue
+    const folder = join(tmpdir(), name)
+    const found = await lstat(folder).catch(() => undefined)
+    if (!found?.isDirectory() || found.uid !== uid || now - found.mtimeMs < leftAfter) continue
+    await rm(folder, { recursive: true, force: true }).catch(() => {})
+  }
+}
+
 async function picture(
   chromium: string,
   { page, contentType }: { page: Uint8Array; contentType: string | null },
   deadline: AbortSignal,
+  sweepOnce: (own: string) => Promise<void>,
 ): Promise<Uint8Array> {
-  const folder = await mkdtemp(join(tmpdir(), 'retoma-page-'))
+  const folder = await mkdtemp(join(tmpdir(), prefix))
   try {
+    await sweepOnce(folder)
     const child = start(chromium, folder)
     const ended = new Promise<void>(resolve => child.once('exit', () => resolve()).once('error', () => resolve()))
     try {
@@ -132,7 +153,7 @@ async function pictureOf(browser: Browser, html: string): Promise<Uint8Array> {
   const send = (method: string, parameters: object = {}) => browser.send(method, parameters, sessionId as string)
   browser.onEvent = (method, { requestId }) => {
     if (method !== 'Fetch.requestPaused') return
-    send('Fetch.failRequest', { requestId, errorReason: 'BlockedByClient' }).catch(() => {})
+    send('Fetch.failRequest', { requestId, errorReason: 'Aborted' }).catch(() => {})
   }
   await send('Fetch.enable', { patterns: [{ urlPattern: '*' }] })
   await send('Emulation.setScriptExecutionDisabled', { value: true })

@@ -1,9 +1,21 @@
 /** Answers of FIPE: a table of meanings, and a vehicle over real sockets. */
 import { inspect } from 'node:util'
-import { type Duration, milliseconds } from 'retoma'
+import { type Duration, isNonRetryable, milliseconds } from 'retoma'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { deferralOf } from '../../../src/jobs/model/deferral.ts'
-import { type Behaviour, drips, errorBody, garbage, half, huge, never, refuses } from '../test/servers/behaviours.ts'
+import {
+  type Behaviour,
+  drips,
+  errorBody,
+  garbage,
+  gzipBomb,
+  half,
+  huge,
+  late,
+  never,
+  redirects,
+  refuses,
+} from '../test/servers/behaviours.ts'
 import { type FipeServer, fipeServer } from '../test/servers/fipe.ts'
 import { fipeProvider, judgeVehicle, readEntries, readVehicle } from './fipe.ts'
 
@@ -15,7 +27,8 @@ const received = (status: number, body: unknown) => ({
 
 test.each([
   [200, [{ code: '23', name: 'GM - Chevrolet' }], 'ok'],
-  [200, [], 'ok'],
+  [200, [], 'retry'],
+  [200, [{ Label: 'GM - Chevrolet', Value: '23' }], 'retry'],
   [200, {}, 'retry'],
   [200, '<html></html>', 'retry'],
   [200, { error: 'Rate limit exceeded' }, 'wait'],
@@ -74,6 +87,15 @@ describe('over a socket', () => {
     expect(headers['x-subscription-token']).toBe(server.token)
   })
 
+  test('404 of a vehicle is an error about this vehicle', async () => {
+    server.behave()
+    const error = await provider()
+      .price('cars', '23', '7603', '1950-1', '330', signal())
+      .catch(each => each)
+    expect(error).toMatchObject({ code: 'provider_rejected' })
+    expect(isNonRetryable(error)).toBe(true)
+  })
+
   test('the end of the calls of a day is a wait', async () => {
     server.behave()
     server.setCallsLeft(0)
@@ -90,10 +112,11 @@ describe('over a socket', () => {
     ['drips', drips(1), 'provider_timeout'],
     ['garbage', garbage(), 'provider_useless'],
     ['50 MB', huge(), 'provider_useless'],
+    ['a gzip bomb', gzipBomb(), 'provider_useless'],
+    ['late', late(60_000), 'provider_timeout'],
     ['500', refuses(500), 'provider_error'],
     ['529', refuses(529), 'provider_error'],
     ['200 with an error', errorBody(500), 'provider_error'],
-    ['404', refuses(404), 'provider_rejected'],
   ] as [string, Behaviour, string][])('%s is an error without the token: %s', async (_, behaviour, code) => {
     server.behave(behaviour)
     const error = await provider(code === 'provider_timeout' ? milliseconds(50) : undefined)
@@ -108,6 +131,9 @@ describe('over a socket', () => {
     ['429 without Retry-After', refuses(429), { why: 'wait', retryAfterMs: null }],
     ['402', refuses(402), { why: 'stop' }],
     ['401', refuses(401), { why: 'stop' }],
+    ['403', refuses(403), { why: 'stop' }],
+    ['a redirect', redirects('http://127.0.0.1:1/'), { why: 'stop' }],
+    ['404 of the list that every vehicle needs', refuses(404), { why: 'stop' }],
   ] as [string, Behaviour, object][])('%s is a deferral of the engine', async (_, behaviour, deferral) => {
     server.behave(behaviour)
     const error = await provider()

@@ -4,6 +4,7 @@
  *
  * The service allows 500 requests a day without a token, so the pipeline keeps brands, models and years for each reference month.
  */
+import { createHash } from 'node:crypto'
 import {
   callProvider,
   type Duration,
@@ -37,10 +38,14 @@ export function fipeProvider({ baseUrl, token, timeout }: FipeOptions): VehicleP
     const target = `/${path.map(encodeURIComponent).join('/')}${query}`
     const headers = { accept: 'application/json', ...(token === undefined ? {} : { 'x-subscription-token': token }) }
     const answer = await callProvider({ baseUrl, path: target, headers, timeout }, signal)
-    return unwrapVerdict(judgeVehicle(answer, read, token), 'pt')
+    const verdict = judgeVehicle(answer, read, token)
+    // The list of the months is the same for every vehicle: if the provider does not have the list, the address is wrong for all quotes.
+    const isForAll = verdict.is === 'item' && reference === null
+    return unwrapVerdict(isForAll ? { ...verdict, is: 'stop' } : verdict, 'pt')
   }
   return {
     simulated: false,
+    source: createHash('sha256').update(baseUrl.replace(/\/+$/, '')).digest('base64url').slice(0, 22),
     references: signal => ask(['references'], null, readEntries, signal),
     brands: (type, reference, signal) => ask([type, 'brands'], reference, readEntries, signal),
     models: (type, brand, reference, signal) => ask([type, 'brands', brand, 'models'], reference, readEntries, signal),
@@ -66,26 +71,32 @@ export function judgeVehicle<T>(
   if (!isSuccess || (error !== undefined && error !== null)) {
     const words = word(error) || word(fields(error)?.message) || (body === undefined ? answer.body : '')
     const code = isSuccess ? (/limit|quota|too many/i.test(words) ? 429 : 500) : status
-    return judgeAnswer(answer, service, { status: code, meaning: meaningOfStatus(code), words })
+    const problem = judgeAnswer(answer, service, { status: code, meaning: meaningOfStatus(code), words })
+    // FIPE refuses the calls beyond those of a day until the next day. Products of the same batch ask nothing of FIPE: no batch is paused.
+    return problem.is === 'wait' ? { ...problem, neverStops: true } : problem
   }
   const value = body === undefined ? null : read(body)
   return value === null
-    ? uselessAnswer(service, localized('it has another form', 'tem outra forma'))
+    ? uselessAnswer(service, localized('it is empty, or has another form', 'está vazia, ou tem outra forma'))
     : { is: 'ok', value }
 }
 
 const mostEntries = 20_000
 
-/** A list of `{ code, name }`; reference months have `month` instead of `name`. */
+/**
+ * A list of `{ code, name }`; reference months have `month` instead of `name`. null: the list has no entry. No list of FIPE is empty: FIPE
+ * names a month before its brands, and a proxy may answer with an empty list.
+ */
 export function readEntries(body: unknown): VehicleEntry[] | null {
   if (!Array.isArray(body)) return null
-  return list(body)
+  const entries = list(body)
     .slice(0, mostEntries)
     .flatMap(given => {
       const each = fields(given)
       const [code, name] = [textOrNull(each?.code, 100), textOrNull(each?.name ?? each?.month, 300)]
       return code === null || name === null ? [] : [{ code, name }]
     })
+  return entries.length === 0 ? null : entries
 }
 
 export function readVehicle(body: unknown): VehiclePrice | null {

@@ -96,6 +96,8 @@ export interface VehiclePrice {
 /** `reference`: the code of a reference month. */
 export interface VehicleProvider {
   readonly simulated: boolean
+  /** Names the origin of the answers: kept answers of one source are never answers of another source. */
+  readonly source: string
   /** The reference months, the newest first. */
   references(signal: AbortSignal): Promise<VehicleEntry[]>
   brands(type: VehicleType, reference: string, signal: AbortSignal): Promise<VehicleEntry[]>

@@ -12,6 +12,7 @@ import { newQuote } from './quotes.ts'
 import { batchOf, idParams, isId, noBatch, submittedBatchOf, tag, wrongBatchState } from './shared.ts'
 
 const mostQuotes = 10_000
+/** 10,000 descriptions of 2,000 ASCII characters fit. All bodies of a process together hold 64 MB, so no limit fits every text in UTF-8. */
 const largestBatch = 32 * 1024 * 1024
 
 const newBatch = z.strictObject({
@@ -84,6 +85,7 @@ export const batchRoutes = (quotes: Quotes): readonly Route[] => [
     params: idParams,
     answers: 'text/csv',
     errors: ['not_found'],
+    heavy: true,
     async run(call) {
       const found = await batchOf(call, quotes, call.params.id)
       call.headers.set('content-type', 'text/csv; charset=utf-8')

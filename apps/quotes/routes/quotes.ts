@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { errors } from '../errors.ts'
 import { eraseQuote, makeQuote, type Quotes } from '../quotes.ts'
 import { statusOf } from '../status.ts'
-import { listQuotes, type QuoteRow, readEvidence, readReadings } from '../store/quotes.ts'
+import { listQuotes, type QuoteRow, readEvidence, readReadings, readReadingsOf } from '../store/quotes.ts'
 import { oneLine } from '../text.ts'
 import { kind, listedQuote, listedWire, quote, quoteWire, simulado, status } from '../wire.ts'
 import { idParams, isId, noQuote, pageFrom, pageOf, pageQuery, placeOf, quoteOf, tag } from './shared.ts'
@@ -73,13 +73,25 @@ export const quoteRoutes = (quotes: Quotes): readonly Route[] => [
     summary:
       'Quotes, the newest first. With a status a page may have fewer quotes than its limit, or none, although `next` is set',
     role: 'viewer',
-    query: z.strictObject({ status: status.optional(), batch_id: z.string().max(100).optional(), ...pageQuery }),
+    query: z.strictObject({
+      status: status.optional(),
+      batch_id: z.string().max(100).optional(),
+      values: z.enum(['short']).optional().meta({ description: 'short: without the prices' }),
+      ...pageQuery,
+    }),
     answer: pageOf(listedQuote),
-    async run({ engine, query: { status = null, batch_id: batch = null, after, limit } }) {
+    heavy: true,
+    async run({ engine, query: { status = null, batch_id: batch = null, values, after, limit } }) {
       if (batch !== null && !isId(batch)) return { items: [], next: null }
       const { rows, readTo } = await listQuotes(engine, { after: placeOf(after), status, batch, limit: limit + 1 })
       const { items, next } = pageFrom(rows, limit)
-      return { items: items.map(listedWire), next: next ?? readTo }
+      const page = { next: next ?? readTo }
+      if (values === 'short') return { items: items.map(each => ({ ...listedWire(each), prices: null })), ...page }
+      const readings = await readReadingsOf(
+        engine,
+        items.map(each => each.id),
+      )
+      return { items: items.map(each => listedWire(each, readings.get(each.id))), ...page }
     },
   }),
   route({
@@ -93,8 +105,9 @@ export const quoteRoutes = (quotes: Quotes): readonly Route[] => [
     answer: quote,
     errors: ['not_found'],
     async run({ engine, params: { id }, language }) {
-      const [found, readings] = await Promise.all([quoteOf(engine, id), isId(id) ? readReadings(engine, id) : []])
-      return quoteWire(found, readings, await waitingReason(engine, found, language))
+      // The quote first: a quote that ends in between is shown as before its end, never as DONE without its prices.
+      const found = await quoteOf(engine, id)
+      return quoteWire(found, await readReadings(engine, id), await waitingReason(engine, found, language))
     },
   }),
   route({
@@ -136,6 +149,24 @@ export const quoteRoutes = (quotes: Quotes): readonly Route[] => [
       if (status === 'DONE' || status === 'ERROR' || job === null)
         throw new RetomaError(errors.quote_state, { id, status, action: 'cancel' })
       const { state } = await engine.jobs.cancel(job, { by: who.user })
+      return { id, status: statusOf[state] }
+    },
+  }),
+  route({
+    method: 'post',
+    path: '/api/quotes/{id}/retry',
+    name: 'retryQuote',
+    tag,
+    summary: 'Puts a quote in ERROR or CANCELLED back into the queue; the quote continues from its checkpoint',
+    role: 'operator',
+    params: idParams,
+    answer: z.object({ id: z.string(), status }),
+    errors: ['not_found', 'wrong_state', errors.quote_state],
+    async run({ engine, params: { id }, who }) {
+      const { job_id: job, status } = await quoteOf(engine, id)
+      if ((status !== 'ERROR' && status !== 'CANCELLED') || job === null)
+        throw new RetomaError(errors.quote_state, { id, status, action: 'retry' })
+      const { state } = await engine.jobs.retry(job, { by: who.user })
       return { id, status: statusOf[state] }
     },
   }),

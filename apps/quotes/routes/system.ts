@@ -6,6 +6,7 @@ import { cleanUpOld, type Quotes, recoverStuck, resumeQuote } from '../quotes.ts
 import { batchStatusOf } from '../status.ts'
 import { readBatchCounts } from '../store/batches.ts'
 import { listStuck, readStats } from '../store/processing.ts'
+import { readReadingsOf } from '../store/quotes.ts'
 import { batchStatus, count, instant, simulado, status, stuckQuote, stuckWire } from '../wire.ts'
 import { batchOf, idParams, pageFrom, pageOf, pageQuery, placeOf, quoteOf, submittedBatchOf } from './shared.ts'
 
@@ -40,6 +41,7 @@ export const systemRoutes = (quotes: Quotes): readonly Route[] => [
         .nullable()
         .meta({ description: 'of the quotes that were DONE in the last hour; null: none' }),
     }),
+    heavy: true,
     run: ({ engine }) => readStats(engine),
   }),
   route({
@@ -51,9 +53,14 @@ export const systemRoutes = (quotes: Quotes): readonly Route[] => [
     role: 'viewer',
     query: z.strictObject(pageQuery),
     answer: pageOf(stuckQuote),
+    heavy: true,
     async run({ engine, query: { after, limit } }) {
       const { items, next } = pageFrom(await listStuck(engine, { after: placeOf(after, '0'), limit: limit + 1 }), limit)
-      return { items: items.map(stuckWire), next }
+      const readings = await readReadingsOf(
+        engine,
+        items.map(each => each.id),
+      )
+      return { items: items.map(each => stuckWire(each, readings.get(each.id))), next }
     },
   }),
   route({
@@ -134,6 +141,7 @@ export const systemRoutes = (quotes: Quotes): readonly Route[] => [
       simulado,
     }),
     errors: ['not_found'],
+    heavy: true,
     async run(call) {
       const { id, total, batch, simulated } = await batchOf(call, quotes, call.params.id)
       const view = batch === null ? null : await call.engine.batch(batch)

@@ -15,11 +15,12 @@ create table quotes.batch (
 CREATE INDEX batch_deleted ON quotes.batch USING btree (id) WHERE (deleted_at IS NOT NULL);
 
 create table quotes.fipe (
+  source text collate "C" not null,
   reference text collate "C" not null,
   path text collate "C" not null,
   answer jsonb not null,
   answered_at timestamp with time zone not null,
-  constraint fipe_pkey PRIMARY KEY (reference, path)
+  constraint fipe_pkey PRIMARY KEY (source, reference, path)
 );
 
 create table quotes.quote (
@@ -49,6 +50,8 @@ create table quotes.quote (
 CREATE INDEX quote_deleted ON quotes.quote USING btree (id) WHERE (deleted_at IS NOT NULL);
 
 CREATE INDEX quote_finalised ON quotes.quote USING btree (finalised_at) WHERE (finalised_at IS NOT NULL);
+
+CREATE INDEX quote_simulated ON quotes.quote USING btree (batch_id) WHERE (simulated AND (batch_id IS NOT NULL));
 
 create table quotes.reading (
   quote_id bigint not null,
@@ -131,4 +134,4 @@ create view quotes.quote_requests as
                     WHEN 'skipped'::text THEN 'CANCELLED'::text
                     ELSE 'PROCESSING'::text
                 END AS status) s
-  WHERE q.deleted_at IS NULL;
+  WHERE q.deleted_at IS NULL AND (q.job_id IS NULL OR j.id IS NOT NULL);

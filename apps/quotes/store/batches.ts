@@ -82,7 +82,7 @@ export interface BatchRow {
 
 const one = `
   select b.id::text as id, b.total, b.batch_id::text as batch, b.created_at,
-    coalesce((select q.simulated from quotes.quote q where q.batch_id = b.id order by q.n limit 1), false) as simulated
+    exists (select from quotes.quote q where q.batch_id = b.id and q.simulated) as simulated
   from quotes.batch b
   where b.id = $1 and b.deleted_at is null`
 
@@ -200,20 +200,25 @@ export function removeHiddenBatch(home: Pick<Engine, 'transaction'>, id: string)
   })
 }
 
-// Follows the batch of the engine: the janitor prunes that batch after its retention. The oldest batches go first.
+// Follows the batch of the engine: the janitor prunes that batch after its retention. Every batch is looked at, by pages.
 const hideOld = `
-  with oldest as materialized (
-    select id, batch_id from quotes.batch where deleted_at is null order by id limit 100
+  with page as materialized (
+    select id, batch_id from quotes.batch where deleted_at is null and id > $2 order by id limit 100
   ), gone as materialized (
-    select o.id from oldest o
+    select o.id from page o
     where o.batch_id is not null
       and (select e.cascade is distinct from 'prune' from retoma.batch e where e.id = any (array[o.batch_id])) is not true
   ), hidden as (
     update quotes.quote q set deleted_at = coalesce($1::timestamptz, now())
     where q.batch_id = any (array(select id from gone)) and q.deleted_at is null
+  ), hidden_batch as (
+    update quotes.batch b set deleted_at = coalesce($1::timestamptz, now())
+    where b.id = any (array(select id from gone)) and b.deleted_at is null
   )
-  update quotes.batch b set deleted_at = coalesce($1::timestamptz, now()) where b.id = any (array(select id from gone))`
+  select id::text as last from page order by id desc limit 1`
 
-export async function hideOldBatches(home: Engine): Promise<void> {
-  await home.query(hideOld, [clockOf(home).instant()])
+/** Hides the batches of a page that the janitor has pruned. Returns the last id of the page; null: there is no batch after `after`. */
+export async function hideOldBatches(home: Engine, after: string): Promise<string | null> {
+  const { rows } = await home.query<{ last: string }>(hideOld, [clockOf(home).instant(), after])
+  return rows[0]?.last ?? null
 }

@@ -6,7 +6,7 @@
  */
 import type { Engine } from 'retoma'
 import { clockOf } from 'retoma/http'
-import type { ListedQuote } from './quotes.ts'
+import { type ListedQuote, listed } from './quotes.ts'
 
 /** The seed's limit: a quote without a sign of life for longer is stuck. */
 const stuckAfter = `interval '10 minutes'`
@@ -14,6 +14,8 @@ const stuckAfter = `interval '10 minutes'`
 const beatAt = 'greatest(j.progress_at, j.started_at)'
 /** The start of the first attempt. */
 const startedAt = `coalesce((j.checkpoint_data ->> 'started_at')::timestamptz, j.started_at)`
+/** The instant from which the 24 hours count: the first start, or the last retry by a person. */
+const triedSince = `greatest(${startedAt}, j.retried_at)`
 
 /** The jobs that are PROCESSING: `running`, and `stalled` until recover_stuck_quotes. One branch for each partial index. */
 const processing = (columns: string) => `
@@ -67,9 +69,7 @@ export type StuckQuote = ListedQuote & { seconds_since_heartbeat: number }
 const stuck = `
   with processing as materialized (${processing(`j.ref, ${beatAt} as beat_at`)}
   )
-  select v.id::text as id, v.batch_id::text as batch_id, v.description, v.kind, v.status, v.processing_checkpoint,
-    v.progress_percentage, v.last_heartbeat, v.worker_id, v.attempt_number, v.started_at, v.completed_at, v.error_message, v.result,
-    v.simulated, v.created_at, v.job_id::text as job_id,
+  select ${listed},
     floor(extract(epoch from coalesce($1::timestamptz, now()) - p.beat_at))::int as seconds_since_heartbeat
   from processing p join quotes.quote_requests v on v.id = any (array[p.ref::bigint])
   where p.beat_at < coalesce($1::timestamptz, now()) - ${stuckAfter} and v.id > $2
@@ -85,33 +85,34 @@ export async function listStuck(
 
 /** Waiting jobs that have started before: they have an even rank. One form for each partial index. */
 const comeBack = (which: string) => `(
-        select j.id, j.kind, j.batch_id, j.attempt, j.uncounted_attempts, j.checkpoint_data, j.started_at from retoma.job j
+        select j.id, j.kind, j.batch_id, j.attempt, j.uncounted_attempts, j.checkpoint_data, j.started_at, j.retried_at, j.deferred_by from retoma.job j
         where j.queue = 'quotes' and j.claim_rank = r.rank and j.state = 'waiting' and ${which}
         order by j.run_at, j.id
         limit 10000
       )`
 
 // A quote that fails again and again waits most of the time, and a stuck quote waits after its recovery: their 24 hours count, too. The
-// hours of a quote that waits for a provider, or whose batch is paused, end nothing.
+// hours of a quote that waits for a provider, or whose batch is paused, end nothing. The provider is that of the quote's own last attempt: a
+// stopped FIPE says nothing about products.
 const old = `
-  with open as materialized (${processing(`j.id, ${startedAt} as started_at`)}
+  with open as materialized (${processing(`j.id, ${triedSince} as tried_since`)}
     union all
-    select j.id, ${startedAt}
+    select j.id, ${triedSince}
     from generate_series(0, 18, 2) as r (rank)
       cross join lateral (${comeBack('not j.limited')} union all ${comeBack(`j.limited and j.limit_key = ''`)}) j
     where j.kind = 'quote' and j.attempt > j.uncounted_attempts
       and not exists (select from retoma.batch b where b.id = any (array[j.batch_id]) and b.claims_blocked)
       and not exists (
         select from retoma.provider p
-        where 'quote' = any (p.kinds) and (p.stopped_at is not null or p.wait_until > coalesce($1::timestamptz, now()))
+        where p.name = j.deferred_by and (p.stopped_at is not null or p.wait_until > coalesce($1::timestamptz, now()))
       )
   )
   select o.id::text as job
   from open o
-  where o.started_at < coalesce($1::timestamptz, now()) - interval '24 hours' and o.id > $2
+  where o.tried_since < coalesce($1::timestamptz, now()) - interval '24 hours' and o.id > $2
   order by o.id limit 500`
 
-/** At most 500, with an id above `after`: the open quotes whose first start is more than 24 hours ago. */
+/** At most 500, with an id above `after`: the open quotes whose first start, or last retry, is more than 24 hours ago. */
 export async function readOld(home: Engine, after: string): Promise<{ job: string }[]> {
   return (await home.query<{ job: string }>(old, [clockOf(home).instant(), after])).rows
 }

@@ -41,10 +41,15 @@ export interface QuoteInput {
   kind: 'vehicle' | 'product' | null
   /** The start of this attempt. */
   startedAt: Date
+  /** The last retry by a person; null: never. */
+  retriedAt: Date | null
+  /** An earlier run has left rows or answers. */
+  hasTraces: boolean
 }
 
 const inputOf = `
-  select q.description, q.kind, j.started_at as "startedAt"
+  select q.description, q.kind, j.started_at as "startedAt", j.retried_at as "retriedAt",
+    q.analysis is not null or q.result is not null or exists (select from quotes.reading r where r.quote_id = q.id) as "hasTraces"
   from quotes.quote q, retoma.job j
   where q.id = $1 and q.deleted_at is null and j.id = $2`
 
@@ -55,6 +60,19 @@ export async function readQuoteInput(
   job: string,
 ): Promise<QuoteInput | undefined> {
   return (await home.query<QuoteInput>(inputOf, [id, job])).rows[0]
+}
+
+const clearReadings = `delete from quotes.reading where quote_id = $1`
+const clearAnswers = `
+  update quotes.quote
+  set analysis = null, claude_payload_json = null, google_shopping_response_json = null, result = null, finalised_at = null,
+    processing_seconds = null
+  where id = $1`
+
+/** Removes what an earlier run has written. The pages of that run go with the job. */
+export async function clearQuote(tx: JobTransaction, id: string): Promise<void> {
+  await tx.query(clearReadings, [id])
+  await tx.query(clearAnswers, [id])
 }
 
 // The job of an item is noted here, too: an item may run before the submit of its batch has noted the jobs.
@@ -136,6 +154,22 @@ export async function readReadings(home: Pick<Engine, 'query'>, id: string): Pro
   return (await home.query<StoredReading>(readingsOf, [id])).rows
 }
 
+const readingsOfSome = `
+  select quote_id::text as quote, n, product, shop, url, title, price::text as price, currency, source, snippet, reason, used, seen_at as "seenAt",
+    file_id::text as file, screenshot_id::text as screenshot
+  from quotes.reading where quote_id = any ($1::bigint[]) order by quote_id, n`
+
+/** The readings of several quotes, by the id of the quote. */
+export async function readReadingsOf(
+  home: Pick<Engine, 'query'>,
+  ids: readonly string[],
+): Promise<Map<string, StoredReading[]>> {
+  const found = new Map(ids.map(id => [id, [] as StoredReading[]]))
+  const { rows } = await home.query<StoredReading & { quote: string }>(readingsOfSome, [ids])
+  for (const row of rows) found.get(row.quote)?.push(row)
+  return found
+}
+
 const judgeReadings = `
   update quotes.reading r
   set used = t.used, reason = t.reason
@@ -193,13 +227,29 @@ export interface QuoteRow {
   job_id: string | null
 }
 
-const listed = `
+const base = `
   v.id::text as id, v.batch_id::text as batch_id, v.description, v.kind, v.status, v.processing_checkpoint, v.progress_percentage,
   v.last_heartbeat, v.worker_id, v.attempt_number, v.started_at, v.completed_at, v.error_message, v.result, v.simulated, v.created_at,
   v.job_id::text as job_id`
 
+/** Bytes of a JSON value in a list. */
+const mostListed = 2000
+
+// Checks the stored size first: a value that is stored out of line or compressed need not be read to be left out.
+const isShort = (column: string) =>
+  `case when pg_column_size(${column}) > ${mostListed} then false else octet_length(${column}::text) <= ${mostListed} end`
+export const jsonColumns = ['resume_data', 'analysis', 'claude_payload_json', 'google_shopping_response_json'] as const
+const shortColumn = (name: string) => `case when ${isShort(`v.${name}`)} then v.${name} end as ${name}`
+const sizeColumn = (name: string) =>
+  `'${name}', case when not ${isShort(`v.${name}`)} then pg_column_size(v.${name}) end`
+
+/** The columns of a list: a large JSON value does not leave the database, and `omitted` has its size. */
+export const listed = `${base},
+  ${jsonColumns.map(shortColumn).join(', ')},
+  nullif(jsonb_strip_nulls(jsonb_build_object(${jsonColumns.map(sizeColumn).join(', ')})), '{}') as omitted`
+
 const one = `
-  select ${listed}, v.resume_data, v.analysis, v.claude_payload_json, v.google_shopping_response_json
+  select ${base}, v.resume_data, v.analysis, v.claude_payload_json, v.google_shopping_response_json
   from quotes.quote_requests v where v.id = $1`
 
 /** undefined: there is no such quote. */
@@ -207,11 +257,8 @@ export async function readQuote(home: Pick<Engine, 'query'>, id: string): Promis
   return (await home.query<QuoteRow>(one, [id])).rows[0]
 }
 
-/** Without the large columns. */
-export type ListedQuote = Omit<
-  QuoteRow,
-  'resume_data' | 'analysis' | 'claude_payload_json' | 'google_shopping_response_json'
->
+/** A large JSON value is null, and `omitted` has its size in bytes. */
+export type ListedQuote = QuoteRow & { omitted: Record<string, number> | null }
 
 const list = `
   select ${listed} from quotes.quote_requests v where v.id < $1 order by v.id desc limit $2`
@@ -349,17 +396,22 @@ export function removeHiddenQuote(home: Pick<Engine, 'transaction'>, id: string)
   })
 }
 
-// Follows the job: the janitor removes the job after its retention. The oldest quotes go first, so a look at the oldest is enough.
+// Follows the job: the janitor removes the job after its retention. Every quote is looked at, by pages: an open quote, such as one of a
+// paused batch, says nothing about the quotes after it.
 const hideOld = `
-  with oldest as materialized (
-    select id, job_id from quotes.quote where deleted_at is null order by id limit 1000
+  with page as materialized (
+    select id, job_id from quotes.quote where deleted_at is null and id > $2 order by id limit 1000
   ), gone as materialized (
-    select o.id from oldest o
+    select o.id from page o
     where o.job_id is not null and (select j.id from retoma.job j where j.id = any (array[o.job_id])) is null
+  ), hidden as (
+    update quotes.quote q set deleted_at = coalesce($1::timestamptz, now())
+    where q.id = any (array(select id from gone)) and q.deleted_at is null
   )
-  update quotes.quote q set deleted_at = coalesce($1::timestamptz, now()) where q.id = any (array(select id from gone))`
+  select id::text as last from page order by id desc limit 1`
 
-/** Hides old quotes whose job is gone. Returns the number, at most 1,000. */
-export async function hideOldQuotes(home: Engine): Promise<number> {
-  return (await home.query(hideOld, [clockOf(home).instant()])).rowCount ?? 0
+/** Hides the quotes of a page whose job is gone. Returns the last id of the page; null: there is no quote after `after`. */
+export async function hideOldQuotes(home: Engine, after: string): Promise<string | null> {
+  const { rows } = await home.query<{ last: string }>(hideOld, [clockOf(home).instant(), after])
+  return rows[0]?.last ?? null
 }

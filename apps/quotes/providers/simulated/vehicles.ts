@@ -42,6 +42,7 @@ export function simulatedVehicles(pause: Pause): VehicleProvider {
     vehicleBrands.find(each => each.type === type && each.code === brand)?.models[Number(model) - 1]
   return {
     simulated: true,
+    source: 'simulated',
     references: signal => later([...months], 'references', signal),
     brands: (type, _, signal) =>
       later(

@@ -36,14 +36,24 @@ export const fipeModels: Record<string, { code: string; name: string }[]> = {
   ],
 }
 
-const years = [
+const usualYears = [
   { code: '32000-1', name: '32000 Gasolina' },
   { code: '2020-1', name: '2020 Gasolina' },
   { code: '2019-1', name: '2019 Gasolina' },
   { code: '2019-2', name: '2019 Álcool' },
 ]
 
-export async function fipeServer(): Promise<FipeServer> {
+export interface FipeServerOptions {
+  /** Default: `fipeModels`, by the code of the brand. */
+  models?: Record<string, { code: string; name: string }[]>
+  /** Default: a few years. */
+  years?: { code: string; name: string }[]
+}
+
+export async function fipeServer({
+  models = fipeModels,
+  years = usualYears,
+}: FipeServerOptions = {}): Promise<FipeServer> {
   const token = 'fipe-token-0a1b2c3d4e5f'
   let left = Number.POSITIVE_INFINITY
   const server = await standIn({
@@ -51,7 +61,7 @@ export async function fipeServer(): Promise<FipeServer> {
     error: (_, error) => JSON.stringify({ error }),
     reply: asked => {
       if (left-- <= 0) return json({ error: 'Rate limit exceeded' }, false, 429)
-      return replyTo(asked)
+      return replyTo(asked, models, years)
     },
   })
   return {
@@ -64,7 +74,11 @@ export async function fipeServer(): Promise<FipeServer> {
   }
 }
 
-function replyTo({ url }: Asked): Reply {
+function replyTo(
+  { url }: Asked,
+  catalogue: NonNullable<FipeServerOptions['models']>,
+  years: NonNullable<FipeServerOptions['years']>,
+): Reply {
   const [, , , type = '', , brand, , model, , year] = url.pathname.split('/')
   if (type === 'references')
     return json([
@@ -73,7 +87,7 @@ function replyTo({ url }: Asked): Reply {
     ])
   if (!['cars', 'motorcycles', 'trucks'].includes(type)) return json({ error: 'Not found' }, false, 404)
   if (brand === undefined) return json(fipeBrands)
-  const models = fipeModels[brand] ?? []
+  const models = catalogue[brand] ?? []
   if (model === undefined) return json(models)
   const name = models.find(each => each.code === model)?.name
   if (name === undefined) return json({ error: 'Not found' }, false, 404)
