@@ -9,8 +9,11 @@ import { corrupt, tooLarge } from './trouble.ts'
 import { readXml, xmlParser } from './xml.ts'
 import type { Zip } from './zip.ts'
 
-/** A date of a spreadsheet is a number in days. `formula`: the cell is computed, and `shown` is the value that was saved with the cell. */
-export type Cell = string | { serial: number } | { formula: string; shown: string }
+/**
+ * A date of a spreadsheet is a number in days. `isTime`: the format of the cell shows a time without a day. `formula`: the cell is computed, and
+ * `shown` is the value that was saved with the cell.
+ */
+export type Cell = string | { serial: number; isTime?: true } | { formula: string; shown: string }
 
 export interface Row {
   /** As a person counts the rows: the first row of the file is 1. */
@@ -39,7 +42,8 @@ export interface Workbook {
 export async function openWorkbook(zip: Zip): Promise<Workbook> {
   const { sheets, from1904 } = await sheetsOf(zip)
   const shared = await sharedTexts(zip)
-  return { sheets, from1904, rows: part => rowsOf(zip, part, shared) }
+  const timeStyles = await stylesOfTimes(zip)
+  return { sheets, from1904, rows: part => rowsOf(zip, part, { shared, timeStyles }) }
 }
 
 async function sheetsOf(zip: Zip): Promise<Pick<Workbook, 'sheets' | 'from1904'>> {
@@ -95,8 +99,46 @@ async function sharedTexts(zip: Zip): Promise<string[]> {
   return texts
 }
 
-async function* rowsOf(zip: Zip, part: string, shared: readonly string[]): AsyncGenerator<Row[]> {
-  const reader = new SheetReader(shared)
+/** Formats of times that every program knows by number: `h:mm AM/PM` to `h:mm:ss`, and `[h]:mm:ss`. */
+const knownTimes: ReadonlySet<string> = new Set(['18', '19', '20', '21', '46'])
+/** More than any program writes. */
+const mostStyles = 65_536
+
+/** The styles of cells, by their number, whose format shows hours without a day. */
+async function stylesOfTimes(zip: Zip): Promise<ReadonlySet<string>> {
+  const name = 'xl/styles.xml'
+  const styles = new Set<string>()
+  if (!zip.has(name)) return styles
+  const times = new Set(knownTimes)
+  let [isOfCells, index] = [false, 0]
+  await readXml(zip, name, {
+    open(tag, { numFmtId = '', formatCode = '' }) {
+      if (tag === 'cellXfs') isOfCells = true
+      if (tag === 'numFmt' && times.size < mostStyles && isTimeFormat(formatCode)) times.add(numFmtId)
+      if (tag !== 'xf' || !isOfCells || index >= mostStyles) return
+      if (times.has(numFmtId)) styles.add(String(index))
+      index++
+    },
+    close(tag) {
+      if (tag === 'cellXfs') isOfCells = false
+    },
+  })
+  return styles
+}
+
+/** Quoted texts, escaped characters, and brackets with a colour or a language are no parts of a date. */
+function isTimeFormat(code: string): boolean {
+  const parts = code.slice(0, 255).replace(/"[^"]*"|\\.|\[(?!h)[^\]]*\]/gi, '')
+  return /h/i.test(parts) && !/[dy]/i.test(parts)
+}
+
+interface BookParts {
+  shared: readonly string[]
+  timeStyles: ReadonlySet<string>
+}
+
+async function* rowsOf(zip: Zip, part: string, book: BookParts): AsyncGenerator<Row[]> {
+  const reader = new SheetReader(book)
   for await (const chunk of zip.text(part)) {
     reader.write(chunk)
     yield reader.taken()
@@ -108,17 +150,18 @@ async function* rowsOf(zip: Zip, part: string, shared: readonly string[]): Async
 /** Turns the XML of a sheet into rows. */
 class SheetReader {
   readonly #parser: Parser
-  readonly #shared: readonly string[]
+  readonly #book: BookParts
   #rows: Row[] = []
   #row: Row = { number: 0, cells: [] }
   #column = -1
   #type = 'n'
+  #isTime = false
   #value = ''
   #formula = false
   #reads = false
 
-  constructor(shared: readonly string[]) {
-    this.#shared = shared
+  constructor(book: BookParts) {
+    this.#book = book
     this.#parser = xmlParser({
       open: (tag, attributes) => this.#open(tag, attributes),
       text: text => {
@@ -154,6 +197,7 @@ class SheetReader {
       const letters = /^[A-Z]{1,3}(?=\d)/.exec(attributes.r ?? '')?.[0]
       this.#column = letters === undefined ? this.#column + 1 : indexOf(letters)
       this.#type = attributes.t ?? 'n'
+      this.#isTime = attributes.s !== undefined && this.#book.timeStyles.has(attributes.s)
       this.#value = ''
       this.#formula = false
     }
@@ -179,10 +223,11 @@ class SheetReader {
       return { formula: `${lettersOf(this.#column)}${this.#row.number}`, shown: this.#type === 'e' ? '' : value }
     switch (this.#type) {
       case 's':
-        return this.#shared[Number(value)] ?? ''
+        return this.#book.shared[Number(value)] ?? ''
       case 'n': {
         const serial = Number(value)
-        return value.trim() === '' || !Number.isFinite(serial) ? '' : { serial }
+        if (value.trim() === '' || !Number.isFinite(serial)) return ''
+        return this.#isTime ? { serial, isTime: true } : { serial }
       }
       case 'e':
         return ''

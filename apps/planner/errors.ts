@@ -20,15 +20,20 @@ export const errors = defineErrors({
   },
   schedule_too_large: {
     status: 413,
-    en: 'the schedule has {columns} combinations of person, day and shift, and at most {most} are solved; split it into shorter periods or teams',
-    pt: 'a escala tem {columns} combinações de pessoa, dia e turno, e no máximo {most} são resolvidas; divida em períodos ou equipes menores',
+    en: 'the schedule has more than {most} {what}; split it into shorter periods or smaller teams',
+    pt: 'a escala tem mais de {most} {what}; divida em períodos ou equipes menores',
   },
 
   // extract-demand and generate-thumbnail
+  planner_file_too_large: {
+    status: 413,
+    en: '{name} has more than {megabytes} MB',
+    pt: '{name} tem mais de {megabytes} MB',
+  },
   planner_file_type: {
     status: 415,
-    en: 'the file cannot be read: {likeness}; send {wanted}',
-    pt: 'o arquivo não pode ser lido: {likeness}; envie {wanted}',
+    en: 'the file {name} cannot be read: {likeness}; send {wanted}',
+    pt: 'o arquivo {name} não pode ser lido: {likeness}; envie {wanted}',
   },
   planner_file_empty: { status: 422, en: 'the file is empty', pt: 'o arquivo está vazio' },
   planner_file_gone: {
@@ -65,8 +70,8 @@ export const errors = defineErrors({
   },
   table_without_visits: {
     status: 422,
-    en: 'no row has a usable visit; dropped rows: {dropped}; {why}',
-    pt: 'nenhuma linha tem uma visita que sirva; linhas descartadas: {dropped}; {why}',
+    en: 'no row has a usable visit: {why}',
+    pt: 'nenhuma linha tem uma visita que sirva: {why}',
   },
   table_too_large: {
     status: 413,

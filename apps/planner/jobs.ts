@@ -20,6 +20,7 @@ import {
 } from 'retoma'
 import { z } from 'zod'
 import { extractDemand } from './demand/index.ts'
+import { eraseHiddenJobs } from './erase.ts'
 import { problem } from './schedule/problem.ts'
 import type { Schedule as Shifts } from './schedule/solve.ts'
 import { removeOldJobs } from './store/jobs.ts'
@@ -41,15 +42,16 @@ const policyOf = ({ orphanAfter, sweepEvery }: OrphanTimes) =>
     internal: true,
     queue,
     maxAttempts: 1,
-    // The solver has 5 minutes at most, and the questions about colliding rules 2; a process with limits of its own reads a file.
+    // The solver has 5 minutes at most, and the questions about colliding rules 70 s, each with 30 s more (schedule/solve-in-thread.ts); a
+    // process with limits of its own reads a file.
     timeout: minutes(15),
     orphanAfter,
     sweepEvery,
     onOrphan: 'fail',
-    maxAge: hours(24),
+    maxWait: hours(24),
     messages: {
       orphan: 'orphan: job RUNNING sem heartbeat; worker provavelmente morreu',
-      overdue: 'orphan: job PENDING sem worker há mais de 24 h',
+      overdue: 'orphan: job PENDING há mais de 24 h; nenhum worker o pegou',
     },
   }) as const
 
@@ -117,12 +119,13 @@ export function createPlannerJobs(times: OrphanTimes, engine: () => Engine): Pla
 }
 
 /**
- * Ends the orphans that are due, without the wait for the next sweep of the watchdog, and names the kinds whose jobs no worker takes. The
- * watchdog makes the same sweep in every process, so that orphans end also while no worker of the planner is left to run this job.
+ * Ends the orphans that are due, without the wait for the next sweep of the watchdog, finishes interrupted erasures, and names the kinds
+ * whose jobs no worker takes. The watchdog makes the same sweep in every process, so that orphans end also while no worker of the planner is left to run this job.
  */
 async function reconcileOrphans(engine: Engine, jobs: readonly AnyJob[]) {
   let marked = 0
   for (const job of jobs) marked += (await engine.jobs.recoverOrphans(job)).length
+  await eraseHiddenJobs(engine)
   while ((await removeOldJobs(engine)) > 0);
   const starved = (await engine.metrics.findings()).filter(
     ({ verdict, facts }) => verdict === 'starved' && facts.queue === queue,

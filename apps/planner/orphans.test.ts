@@ -1,5 +1,6 @@
 /** The policy of the seed, on the virtual clock: who is marked, when, and who is never marked. */
 import { type Duration, hours, milliseconds, minutes, seconds } from 'retoma'
+import sharp from 'sharp'
 import { expect, test } from 'vitest'
 import { sqlOn } from '../../test/support/application.ts'
 import { plannerDoor, smallProblem } from './test/door.ts'
@@ -23,7 +24,7 @@ async function runningElsewhere() {
     [now()],
   )
   const start = (of: readonly string[], worker: string) =>
-    sql(`update retoma.job set state = 'running', attempt = 1, worker_id = $2, started_at = $3 where id = any ($1)`, [of, worker, now()]) // biome-ignore format: one statement
+    sql(`update retoma.job set state = 'running', attempt = 1, worker_id = $2, started_at = $3, finished_at = null where id = any ($1)`, [of, worker, now()]) // biome-ignore format: one statement
   await start(ids, 'w-away')
   const beat = (more = '') =>
     sql(`update retoma.worker set heartbeat_at = $1${more}, suspected_at = null where dead_at is null`, [now()])
@@ -98,6 +99,19 @@ test('a job whose event loop is blocked for 3 minutes, but whose worker lives, i
   expect(await t.statuses()).toEqual(running)
 })
 
+test('a job that runs a minute longer than its 15 minutes is FAILED with that reason, although its worker lives', async () => {
+  const t = await runningElsewhere()
+  await t.passes(seconds(5), () => t.beat())
+  // As after an hour of checks by the watchdog, and a start 15 minutes and 50 seconds ago.
+  await t.sql(`update retoma.periodic_lease set since = since - interval '1 h' where name = 'watchdog'`)
+  await t.sql(`update retoma.job set started_at = $1::timestamptz - interval '15 min 50 s'`, [t.clock.instant()])
+  await t.passes(seconds(5), () => t.beat())
+  expect(await t.statuses()).toEqual(running)
+  await t.passes(seconds(5), () => t.beat())
+  for (const id of t.ids)
+    expect(await t.read(id)).toMatchObject({ status: 'FAILED', error_message: 'o job passou do tempo máximo' })
+})
+
 test('with the database away for 4 minutes nobody is marked', async () => {
   const t = await runningElsewhere()
   await t.passes(seconds(30), () => t.beat())
@@ -127,9 +141,87 @@ test('a PENDING job that no worker takes is reported, and FAILED with a message 
   await t.clean()
   expect(await t.read(id)).toMatchObject({
     status: 'FAILED',
-    error_message: 'orphan: job PENDING sem worker há mais de 24 h',
+    error_message: 'orphan: job PENDING há mais de 24 h; nenhum worker o pegou',
     started_at: null,
     last_heartbeat_at: null,
     completed_at: t.clock.now().toISOString(),
   })
+})
+
+test('a job that waits almost 24 hours and then runs for minutes, or that a stop puts back, is not FAILED for its age', async () => {
+  const t = await runningElsewhere()
+  const id = await t.generate(smallProblem)
+  await t.clock.advance(milliseconds(hours(24) - minutes(2)))
+  await t.start([id], 'w-away')
+  for (let minute = 0; minute < 5; minute++) {
+    await t.clock.advance(minutes(1))
+    await t.beat()
+    await t.clean()
+  }
+  expect(await t.read(id)).toMatchObject({ status: 'RUNNING' })
+  const released = `state = 'waiting', worker_id = null, claim_rank = claim_rank & ~1, run_at = $2`
+  await t.sql(`update retoma.job set ${released} where id = $1`, [id, t.clock.instant()])
+  await t.clock.advance(hours(23))
+  await t.clean()
+  expect(await t.read(id)).toMatchObject({ status: 'PENDING' })
+  await t.clock.advance(hours(1))
+  await t.clean()
+  expect(await t.read(id)).toMatchObject({ status: 'FAILED' })
+})
+
+test('a job that ends while no worker has the job has neither a start nor a heartbeat, also if a worker had the job before', async () => {
+  const t = await runningElsewhere()
+  const [overdue, cancelled, retried] = t.ids as [string, string, string]
+  await t.clock.advance(minutes(1))
+  await t.beat()
+  const released = `state = 'waiting', last_worker = worker_id, worker_id = null, claim_rank = claim_rank & ~1, run_at = $2`
+  await t.sql(`update retoma.job set ${released} where id = any ($1)`, [[overdue, cancelled], t.clock.instant()])
+  await t.engine.jobs.cancel(retried)
+  const atEnd = t.clock.now().toISOString()
+  expect(await t.read(retried)).toMatchObject({ error_message: 'cancelado', last_heartbeat_at: atEnd })
+  await t.clock.advance(minutes(1))
+  await t.engine.jobs.retry(retried)
+  await t.engine.jobs.cancel(retried)
+  await t.engine.jobs.cancel(cancelled)
+  await t.clock.advance(hours(24))
+  await t.clean()
+  for (const id of t.ids)
+    expect(await t.read(id)).toMatchObject({ status: 'FAILED', started_at: null, last_heartbeat_at: null })
+})
+
+test('a paused queue fails no PENDING job; after the resume a job has 24 hours again', async () => {
+  const t = await plannerDoor()
+  const id = await t.generate(smallProblem)
+  await t.engine.queues.pause('planner')
+  await t.clock.advance(hours(30))
+  await t.clean()
+  expect(await t.read(id)).toMatchObject({ status: 'PENDING' })
+  await t.engine.queues.resume('planner')
+  await t.clock.advance(milliseconds(hours(24) - seconds(1)))
+  await t.clean()
+  expect(await t.read(id)).toMatchObject({ status: 'PENDING' })
+  await t.clock.advance(seconds(1))
+  await t.clean()
+  expect(await t.read(id)).toMatchObject({ status: 'FAILED' })
+})
+
+test('thumbnails of a job that is retried after its worker died before the end was written are kept, and not removed after a day', async () => {
+  const t = await runningElsewhere()
+  const image = await sharp({ create: { width: 9, height: 9, channels: 3, background: '#fff' } })
+    .png()
+    .toBuffer()
+  const id = await t.upload('generate-thumbnail', image, 'v.png')
+  await t.run()
+  expect(await t.read(id)).toMatchObject({ status: 'COMPLETED' })
+  // As a worker leaves the job that dies after the last step of its handler.
+  await t.start([id], 'w-away')
+  await t.passes(minutes(7))
+  expect(await t.read(id)).toMatchObject({ status: 'FAILED', error_message: orphan })
+  await t.engine.jobs.retry(id)
+  await t.run()
+  expect(await t.read(id)).toMatchObject({ status: 'COMPLETED', result: { source: { width: 9, height: 9 } } })
+  await t.clock.advance(hours(25))
+  await t.clean()
+  for (const size of ['small', 'large'])
+    expect((await t.ask('GET', `/api/planner/jobs/${id}/thumbnails/${size}`)).status).toBe(200)
 })

@@ -1,8 +1,12 @@
 /** The routes of the planner: the three jobs from the request to the result, and the answers to requests that cannot be. */
+import { megabytes } from 'retoma'
 import sharp from 'sharp'
 import { expect, test } from 'vitest'
-import { goodPdf } from '../classifier/test/pdfs.ts'
-import { plannerDoor, smallProblem } from './test/door.ts'
+import { sqlOn } from '../../test/support/application.ts'
+import { until } from '../../test/support/engine.ts'
+import { childrenOf } from '../../test/support/processes.ts'
+import { documentOf, goodPdf, streamOf, writePdf } from '../classifier/test/pdfs.ts'
+import { longProblem, plannerDoor, smallProblem } from './test/door.ts'
 
 test('the three jobs run from the request to the result, and each has the fields of the contract', async () => {
   const t = await plannerDoor()
@@ -80,7 +84,8 @@ test('the three jobs run from the request to the result, and each has the fields
     ).stats()
     expect(top.r).toBeGreaterThan(top.b)
   }
-  expect((await t.ask('GET', `/api/planner/jobs/${ids[2]}/thumbnails/huge`)).status).toBe(409)
+  for (const size of ['huge', 'constructor', '__proto__'])
+    expect((await t.ask('GET', `/api/planner/jobs/${ids[2]}/thumbnails/${size}`)).status).toBe(409)
   expect((await t.ask('GET', `/api/planner/jobs/${ids[2]}/result.csv`)).body.error.code).toBe('planner_result_missing')
 
   const listed = (await t.ask('GET', '/api/planner/jobs?kind=generate-thumbnail&status=COMPLETED')).body
@@ -90,7 +95,7 @@ test('the three jobs run from the request to the result, and each has the fields
   expect(await t.engine.job(ids[2]!)).toBeNull()
 })
 
-test('an SVG and a HEIC photo are refused in words', async () => {
+test('an SVG and a HEIC photo are refused in words with the name of the file', async () => {
   const t = await plannerDoor()
   const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><image href="file:///etc/passwd"/></svg>'
   const heic = '\0\0\0\x18ftypheic\0\0\0\0mif1heic\0\0\0\x08meta'
@@ -101,8 +106,8 @@ test('an SVG and a HEIC photo are refused in words', async () => {
   await t.run()
   const wanted = 'envie JPEG, PNG, WebP, GIF, AVIF, TIFF ou PDF'
   expect((await Promise.all(ids.map(t.read))).map(({ error_message }) => error_message)).toEqual([
-    `o arquivo não pode ser lido: não é uma imagem conhecida; ${wanted}`,
-    `o arquivo não pode ser lido: é uma foto HEIC; ${wanted}`,
+    `o arquivo a.svg não pode ser lido: não é uma imagem conhecida; ${wanted}`,
+    `o arquivo a.heic não pode ser lido: é uma foto HEIC; ${wanted}`,
   ])
 })
 
@@ -124,6 +129,12 @@ test('a request that cannot be is a 400 with the field, and creates nothing', as
     const headers = { 'accept-language': language }
     return (await t.ask('POST', '/api/planner/generate-schedule', { body, headers })).body.error.message
   }
+  const early = { ...smallProblem, shifts: [{ name: 'Manhã', start: '7:00', end: '15:00' }] }
+  const wrong = await t.ask('POST', '/api/planner/generate-schedule', {
+    body: early,
+    headers: { 'accept-language': 'pt' },
+  })
+  expect(wrong.body.error.message).toBe('shifts[0].start não serve: deve ser um horário como 07:30')
   expect(await messageIn('pt')).toBe('people[0].avoids[0] não serve: não existe o turno "Madrugada"')
   expect(await messageIn('en')).toContain('there is no shift "Madrugada"')
   const empty = await t.fetch(
@@ -146,4 +157,100 @@ test('the same Idempotency-Key creates one job, also with a file', async () => {
   expect(await file('data;hora\n04/03/2030;9')).toBe(first)
   await expect(file('data;hora\n05/03/2030;9')).rejects.toThrow(/idempotency|key/i)
   expect((await t.ask('GET', '/api/planner/jobs')).body.items).toHaveLength(2)
+})
+
+test('a table without a visit names every reason, and a table without a row says so', async () => {
+  const t = await plannerDoor()
+  const ids = [
+    await t.upload('extract-demand', Buffer.from('data;hora\n'), 'v.csv'),
+    await t.upload('extract-demand', Buffer.from('data;hora\n31/02/2030;9\n04/03/2030;25:00\n'), 'v.csv'),
+  ]
+  await t.run()
+  expect((await Promise.all(ids.map(t.read))).map(({ error_message }) => error_message)).toEqual([
+    'nenhuma linha tem uma visita que sirva: não há linha abaixo do cabeçalho',
+    'nenhuma linha tem uma visita que sirva: linhas descartadas: 2; data que não existe ou não se entende (2: "31/02/2030"); hora que não se entende (3: "25:00")',
+  ])
+})
+
+test('a name that a spreadsheet would take for a formula is a text in result.csv', async () => {
+  const t = await plannerDoor()
+  const id = await t.generate({ ...smallProblem, people: [{ name: '=cmd|calc' }, { name: '@b;c' }] })
+  await t.run()
+  const { body } = await t.ask('GET', `/api/planner/jobs/${id}/result.csv`)
+  expect(body).toContain(";'=cmd|calc\r\n")
+  expect(body).toContain(`;"'@b;c"\r\n`)
+})
+
+test('an erased job is gone with its file and its answer to the Idempotency-Key, also after a crash in between', async () => {
+  const t = await plannerDoor()
+  const sql = await sqlOn(t)
+  const file = Buffer.from('data;hora\n04/03/2030;9')
+  const headers = { 'idempotency-key': 'a-1' }
+  const waiting = await t.upload('extract-demand', file, 'v.csv')
+  const interrupted = await t.upload('extract-demand', file, 'v.csv', headers)
+  expect((await t.ask('DELETE', `/api/planner/jobs/${waiting}`)).status).toBe(204)
+  // As a process leaves the job that dies after the first statement.
+  await sql(`update planner.job set deleted_at = now() where job_id = $1`, [interrupted])
+  for (const id of [waiting, interrupted]) {
+    expect((await t.ask('GET', `/api/planner/jobs/${id}`)).status).toBe(404)
+    expect((await t.ask('DELETE', `/api/planner/jobs/${id}`)).status).toBe(404)
+  }
+  await t.schedule()
+  await t.engine.schedules.run('reconcile_orphan_jobs')
+  await t.run()
+  await t.clean()
+  expect(await sql(`select from planner.job`)).toEqual([])
+  expect(await sql(`select from retoma.job where kind = 'extract-demand'`)).toEqual([])
+  expect(await sql(`select from retoma.file`)).toEqual([])
+  // The key stays used for 24 hours, and its answer does not name the erased job as if it were there.
+  await expect(t.upload('extract-demand', file, 'v.csv', headers)).rejects.toThrow('not_found')
+})
+
+test('a job whose file is gone is FAILED with that reason', async () => {
+  const t = await plannerDoor()
+  const ids = [
+    await t.upload('extract-demand', Buffer.from('data;hora\n04/03/2030;9'), 'v.csv'),
+    await t.upload('generate-thumbnail', Buffer.from('x'), 'v.png'),
+  ]
+  const sql = await sqlOn(t)
+  await sql(`delete from retoma.file`)
+  await t.run()
+  for (const id of ids) expect((await t.read(id)).error_message).toBe('o arquivo do job não existe mais')
+})
+
+test('a PDF with a password is FAILED with that reason', async () => {
+  const t = await plannerDoor()
+  const objects = documentOf([streamOf('x')])
+  const key = `<${'ab'.repeat(32)}>`
+  const locked = writePdf([...objects, `<< /Filter /Standard /V 1 /R 2 /P -44 /O ${key} /U ${key} >>`], {
+    trailer: `/Encrypt ${objects.length + 1} 0 R /ID [<00> <00>]`,
+  })
+  const id = await t.upload('generate-thumbnail', locked, 'a.pdf')
+  await t.run()
+  expect(await t.read(id)).toMatchObject({ status: 'FAILED', error_message: 'o PDF tem senha' })
+})
+
+test('a schedule that needs more memory than its process may have, and a schedule whose process is killed, are FAILED with that reason', async () => {
+  const small = await plannerDoor({ scheduleMemory: megabytes(128) })
+  const large = await small.generate(longProblem)
+  await small.run()
+  expect(await small.read(large)).toMatchObject({
+    status: 'FAILED',
+    error_message: 'o processo do job passou da memória permitida',
+  })
+
+  const t = await plannerDoor()
+  const before = new Set(childrenOf(process.pid))
+  const id = await t.generate(longProblem)
+  const run = t.run()
+  await until(async () => (await t.read(id)).progress?.done !== undefined)
+  for (const pid of childrenOf(process.pid)) if (!before.has(pid)) process.kill(Number(pid), 'SIGKILL')
+  await run
+  expect(await t.read(id)).toMatchObject({ status: 'FAILED', error_message: 'o processo do job morreu' })
+})
+
+test('a schedule is solved in a process of its own with at most 1 GB', async () => {
+  const { system } = await plannerDoor()
+  const schedule = system.jobs!.find(({ kind }) => kind === 'generate-schedule')
+  expect(schedule).toMatchObject({ policy: { isolation: 'process', memoryBytes: megabytes(1024) } })
 })

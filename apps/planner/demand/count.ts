@@ -4,10 +4,8 @@
  * Invariant: the rows of the table without the header and the empty rows are the counted rows and the dropped rows.
  */
 import { type Columns, columnsOf } from './columns.ts'
-import { type Cell, type Row, type Table, TableTrouble } from './table.ts'
+import { type Cell, type DropReason, type Row, type Table, TableTrouble } from './table.ts'
 import { type DateOrder, type LocalDate, readDate, readHour, readInstant, readNumber, readSerial } from './values.ts'
-
-export type DropReason = 'no_date' | 'bad_date' | 'no_hour' | 'bad_hour' | 'bad_count' | 'negative_count'
 
 export interface Demand {
   format: 'csv' | 'xlsx'
@@ -112,7 +110,10 @@ class Counter {
     const text = shown(cell)
     if (text === '') return { reason: 'no_hour', text }
     const serial = serialOf(cell)
-    // A time of a spreadsheet is a part of a day; a whole number is an hour.
+    // A whole number in a format of times is a number of days: 1 is 24:00, which is no hour.
+    if (isTime(cell) && serial !== undefined && Number.isInteger(serial) && serial !== 0)
+      return { reason: 'bad_hour', text: `${serial * 24}:00` }
+    // A time of a spreadsheet is a part of a day; another whole number is an hour.
     const hour =
       serial === undefined
         ? (readHour(text) ?? readInstant(text, this.order)?.hour)
@@ -129,12 +130,18 @@ const shown = (cell: Cell | undefined): string =>
 const serialOf = (cell: Cell | undefined): number | undefined =>
   typeof cell === 'object' && 'serial' in cell ? cell.serial : undefined
 
+const isTime = (cell: Cell | undefined): boolean => typeof cell === 'object' && 'isTime' in cell
+
 function countOf(cell: Cell | undefined): number | { reason: DropReason; text: string } {
   const text = shown(cell)
   const count = serialOf(cell) ?? readNumber(text)
   if (count === undefined || count > largestCount) return { reason: 'bad_count', text }
   return count < 0 ? { reason: 'negative_count', text } : count
 }
+
+/** The name of a column in a spreadsheet: A to Z, then AA, AB and so on. */
+const columnName = (column: number): string =>
+  `${column < 26 ? '' : columnName(Math.floor(column / 26) - 1)}${String.fromCharCode(65 + (column % 26))}`
 
 /** A cell of a column in use with a formula has no value that can be trusted. */
 function refuseFormulas({ number, cells }: Row, columns: Columns): void {
@@ -143,7 +150,7 @@ function refuseFormulas({ number, cells }: Row, columns: Columns): void {
     if (typeof cell === 'object' && 'formula' in cell)
       throw new TableTrouble({ trouble: 'formula', cell: cell.formula })
     if (typeof cell === 'string' && /^\s*=/.test(cell))
-      throw new TableTrouble({ trouble: 'formula', cell: `${String.fromCharCode(65 + (column! % 26))}${number}` })
+      throw new TableTrouble({ trouble: 'formula', cell: `${columnName(column!)}${number}` })
   }
 }
 
@@ -214,7 +221,7 @@ function demandOf({ format, encoding, delimiter, sheet }: Table, counter: Counte
     throw new TableTrouble({
       trouble: 'no_visits',
       dropped,
-      why: reasons.map(each => `${each.reason} (${each.example})`).join('; '),
+      reasons: reasons.map(({ reason, example }) => ({ reason, example })),
     })
   const { first, last, visits, rows } = counter
   const days = Array.from({ length: 7 }, (_, weekday) => {

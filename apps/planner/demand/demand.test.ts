@@ -79,6 +79,32 @@ test('a workbook has dates and times as numbers or as texts', async () => {
   })
 })
 
+test('24:00 in a workbook is no hour, as in a text, and a plain 1 in the same column is the hour 1', async () => {
+  const formats = ['General', 'yyyy\\-mm\\-dd\\ hh:mm', '[$-416][Red]hh"h"mm', '[h]:mm']
+  const codes = formats.map(
+    (code, index) => `<numFmt numFmtId="${164 + index}" formatCode="${code.replaceAll('"', '&quot;')}"/>`,
+  )
+  const ids = [...formats.keys()].map(index => 164 + index).concat(20, 46, 14)
+  const bytes = `<styleSheet><numFmts>${codes.join('')}</numFmts><cellStyleXfs><xf numFmtId="20"/></cellStyleXfs><cellXfs>${ids.map(id => `<xf numFmtId="${id}"/>`).join('')}</cellXfs></styleSheet>`
+  const styles = { styles: { name: 'xl/styles.xml', bytes } }
+  const hours = (number: number) => ids.map((_, style): CellValue[] => ['04/03/2030', { number, style }])
+  expect(await counted(workbookOf([['Data', 'Hora'], ...hours(1)], styles))).toMatchObject({
+    demand: [{ weekday: 1, hour: 1, visits: 3 }],
+    dropped: { reasons: [{ reason: 'bad_hour', rows: 4, example: '4: "24:00"' }] },
+  })
+  expect(await counted(workbookOf([['Data', 'Hora'], ...hours(0), ...hours(0.5)], styles))).toMatchObject({
+    demand: [
+      { hour: 0, visits: 7 },
+      { hour: 12, visits: 7 },
+    ],
+    dropped: { rows: 0 },
+  })
+  expect(await counted('data;hora\n04/03/2030;1\n04/03/2030;24:00\n')).toMatchObject({
+    demand: [{ hour: 1 }],
+    dropped: { reasons: [{ reason: 'bad_hour', example: '3: "24:00"' }] },
+  })
+})
+
 test('the month comes first only if every date fits so and some date fits only so', async () => {
   const months = await counted('date,time,visits\n03/04/2030,9:00 AM,1\n03/25/2030,9:30 a.m.,2\n')
   expect(months).toMatchObject({
@@ -154,6 +180,8 @@ test('a wrong header, a formula, a macro and an old file each get a clear end', 
   expect(await demandOf('')).toEqual({ trouble: 'empty' })
   expect(await demandOf('data;hora\n')).toMatchObject({ trouble: 'no_visits' })
   expect(await demandOf('data;hora;visitas\n04/03/2030;9;=2+3\n')).toEqual({ trouble: 'formula', cell: 'C2' })
+  const wide = [...Array.from({ length: 25 }, (_, index) => `c${index}`), 'data', 'hora', 'visitas'].join(';')
+  expect(await demandOf(`${wide}\n${';'.repeat(25)}04/03/2030;9;=2+3\n`)).toEqual({ trouble: 'formula', cell: 'AB2' })
   expect(await demandOf(workbookOf([['data', 'hora', 'visitas'], ['04/03/2030', 9, { formula: 'SUM(A1:A9)', value: '3' }]]))).toEqual({ trouble: 'formula', cell: 'C2' }) // biome-ignore format: one case
   const macros = { v: { name: 'xl/vbaProject.bin', bytes: 'x' } }
   expect(await demandOf(workbookOf([['data', 'hora']], macros))).toEqual({ trouble: 'macros' })

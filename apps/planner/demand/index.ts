@@ -3,27 +3,27 @@
  *
  * Invariant: the job ends within its limits for every file, and no file crashes the worker.
  */
-import { type JobContext, megabytes, minutes, RetomaError } from 'retoma'
+import { type JobContext, type LocalizedText, localized, megabytes, minutes, RetomaError } from 'retoma'
 import { errors } from '../errors.ts'
 import { failed } from '../failed.ts'
 import type { Upload } from '../jobs.ts'
 import { readAway } from '../read-away.ts'
-import type { Demand, DropReason } from './count.ts'
+import type { Demand } from './count.ts'
 import type { ReadDemand } from './read.ts'
-import type { Trouble } from './table.ts'
+import type { DropReason, Trouble } from './table.ts'
 
 // Only tests run this file from the TypeScript source, which Node 20 cannot read; the child then runs the built file.
 const reader = new URL(import.meta.url.endsWith('.ts') ? '../dist/demand/read.js' : './read.js', import.meta.url)
 /** 500,000 rows take some seconds. */
 const limits = { timeout: minutes(2), memory: megabytes(512), maxBytes: megabytes(1) }
 
-const reasons: Readonly<Record<DropReason, string>> = {
-  no_date: 'sem data',
-  bad_date: 'data que não existe ou não se entende',
-  no_hour: 'sem hora',
-  bad_hour: 'hora que não se entende',
-  bad_count: 'quantidade que não se entende',
-  negative_count: 'quantidade negativa',
+const reasons: Readonly<Record<DropReason, LocalizedText>> = {
+  no_date: localized('no date', 'sem data'),
+  bad_date: localized('a date that does not exist or is not understood', 'data que não existe ou não se entende'),
+  no_hour: localized('no hour', 'sem hora'),
+  bad_hour: localized('an hour that is not understood', 'hora que não se entende'),
+  bad_count: localized('a count that is not understood', 'quantidade que não se entende'),
+  negative_count: localized('a negative count', 'quantidade negativa'),
 }
 
 export interface ExtractedDemand extends Omit<Demand, 'dropped'> {
@@ -34,13 +34,13 @@ export async function extractDemand(ctx: JobContext, upload: Upload): Promise<Ex
   const path = await ctx.files.path(upload.file)
   if (path === null) throw failed(new RetomaError(errors.planner_file_gone, {}))
   const read = await readAway<ReadDemand>(ctx, 'demand', reader, { path }, limits)
-  if ('trouble' in read) throw failed(troubleOf(read))
+  if ('trouble' in read) throw failed(troubleOf(read, upload.name))
   const { dropped, ...demand } = read.demand
   return {
     ...demand,
     dropped: {
       rows: dropped.rows,
-      reasons: dropped.reasons.map(each => ({ ...each, sentence: reasons[each.reason] })),
+      reasons: dropped.reasons.map(each => ({ ...each, sentence: reasons[each.reason].pt })),
     },
   }
 }
@@ -55,7 +55,8 @@ const likenesses = {
 } as const
 const wanted = { en: 'CSV or .xlsx', pt: 'CSV ou .xlsx' }
 
-function troubleOf(trouble: Trouble): RetomaError {
+/** `name`: the name of the file. */
+function troubleOf(trouble: Trouble, name: string): RetomaError {
   switch (trouble.trouble) {
     case 'empty':
       return new RetomaError(errors.planner_file_empty, {})
@@ -64,7 +65,7 @@ function troubleOf(trouble: Trouble): RetomaError {
     case 'old_workbook':
       return new RetomaError(errors.workbook_old, {})
     case 'type':
-      return new RetomaError(errors.planner_file_type, { likeness: likenesses[trouble.likeness], wanted })
+      return new RetomaError(errors.planner_file_type, { name, likeness: likenesses[trouble.likeness], wanted })
     case 'corrupt':
       return new RetomaError(errors.planner_file_corrupt, { problem: trouble.problem })
     case 'too_large':
@@ -78,9 +79,15 @@ function troubleOf(trouble: Trouble): RetomaError {
       return new RetomaError(errors.table_header, { problem: { en: trouble.en, pt: trouble.pt }, columns })
     }
     case 'no_visits':
-      return new RetomaError(errors.table_without_visits, {
-        dropped: trouble.dropped,
-        why: trouble.why.replace(/^(\w+)/, reason => reasons[reason as DropReason] ?? reason),
-      })
+      return new RetomaError(errors.table_without_visits, { why: whyNoVisits(trouble) })
   }
+}
+
+/** Every reason with an example: the number of the row and the text. */
+function whyNoVisits(trouble: Extract<Trouble, { trouble: 'no_visits' }>): LocalizedText {
+  const { dropped } = trouble
+  if (dropped === 0) return localized('there is no row below the header', 'não há linha abaixo do cabeçalho')
+  const list = (language: 'en' | 'pt') =>
+    trouble.reasons.map(({ reason, example }) => `${reasons[reason][language]} (${example})`).join('; ')
+  return localized(`dropped rows: ${dropped}; ${list('en')}`, `linhas descartadas: ${dropped}; ${list('pt')}`)
 }

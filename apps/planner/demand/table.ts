@@ -15,6 +15,9 @@ export interface Table {
   rows: AsyncIterable<Row[]>
 }
 
+/** Why a row is dropped. */
+export type DropReason = 'no_date' | 'bad_date' | 'no_hour' | 'bad_hour' | 'bad_count' | 'negative_count'
+
 export type Trouble =
   | { trouble: 'empty' | 'macros' | 'old_workbook' }
   | { trouble: 'type'; likeness: 'binary' | 'pdf' | 'image' | 'archive' | 'document' | 'binary_workbook' }
@@ -23,7 +26,7 @@ export type Trouble =
   | { trouble: 'bomb'; megabytes: number; most: number }
   | { trouble: 'formula'; cell: string }
   | { trouble: 'header'; en: string; pt: string; columns: string[] }
-  | { trouble: 'no_visits'; dropped: number; why: string }
+  | { trouble: 'no_visits'; dropped: number; reasons: { reason: DropReason; example: string }[] }
 
 /** Ends the reading of a file; the module of the child returns the trouble. */
 export class TableTrouble extends Error {

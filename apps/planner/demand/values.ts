@@ -35,7 +35,13 @@ export function readDate(text: string, order: DateOrder = 'day_first'): LocalDat
 const time = /^(\d{1,2})(?:\s*[:h]\s*(\d{2})?(?::(\d{2})(?:[.,]\d+)?)?)?\s*(?:h|hs|hrs|min)?\s*(?:([ap])\.?\s?m\.?)?$/i
 
 /** The hour, 0 to 23, of `14:30`, `14:30:59`, `14h30`, `14:30h`, `14h`, `9`, `2:30 PM`, `2:30 p.m.`; of `9:00 às 10:00` and `9h-10h` the first. */
-export const readHour = (text: string): number | undefined => hourOf(text) ?? startOfRange(text)
+export function readHour(text: string): number | undefined {
+  const given = text.trim()
+  return given.length > longestHour ? undefined : (hourOf(given) ?? startOfRange(given))
+}
+
+/** The patterns of an hour read spaces more than once: a longer text is no hour. */
+const longestHour = 100
 
 function startOfRange(text: string): number | undefined {
   const [from, to, ...more] = text.split(/\s*(?:[-–]|às|as|até|to)\s*/i)

@@ -7,6 +7,7 @@
 import { type AnyJob, type Engine, isRetomaError, type JobTransaction, localized, megabytes, RetomaError } from 'retoma'
 import { type Call, once, type Route, route } from 'retoma/http'
 import { z } from 'zod'
+import { errors } from '../errors.ts'
 import type { PlannerJobs, Upload } from '../jobs.ts'
 import { problem } from '../schedule/problem.ts'
 import { insertJob, type PlannerJob } from '../store/jobs.ts'
@@ -35,12 +36,20 @@ async function received({ engine, upload }: Call): Promise<Upload & { sha256: st
   let found: (Upload & { sha256: string }) | undefined
   for await (const { file } of upload ?? []) {
     if (file === undefined) continue
-    const { id, sha256 } = await engine.files.put(file.bytes, { name: file.name, type: file.type, most: largestFile })
-    found = { file: id, name: file.name, type: file.type, sha256: String(sha256) }
+    const { name, type, bytes } = file
+    const { id, sha256 } = await engine.files.put(bytes, { name, type, most: largestFile }).catch(error => {
+      throw tooLarge(error, name)
+    })
+    found = { file: id, name, type, sha256: String(sha256) }
   }
   if (found !== undefined) return found
   throw new RetomaError('bad_request', { field: 'file', problem: localized('it is missing', 'está faltando') })
 }
+
+const tooLarge = (error: unknown, name: string) =>
+  isRetomaError(error, 'file_too_large')
+    ? new RetomaError(errors.planner_file_too_large, { name, megabytes: largestFile / megabytes(1) })
+    : error
 
 function uploadRoute(job: PlannerJobs['demand'], of: { name: string; summary: string }): Route {
   return route({
@@ -49,10 +58,12 @@ function uploadRoute(job: PlannerJobs['demand'], of: { name: string; summary: st
     ...of,
     tag,
     role: 'operator',
-    upload: { files: ['file'], required: ['file'], mostFiles: 1, largestFile },
+    // The limit of the form parser does not name the file; our own error does.
+    upload: { files: ['file'], required: ['file'], mostFiles: 1, largestFile: largestFile + 1 },
     answer: made,
     status: 202,
     makes: 'exactly',
+    errors: ['not_found', errors.planner_file_too_large],
     async run(call) {
       const { engine, who } = call
       const { sha256, ...upload } = await received(call)
@@ -85,6 +96,7 @@ export const createRoutes = ({ schedule, demand, thumbnail }: PlannerJobs): read
     answer: made,
     status: 202,
     makes: 'exactly',
+    errors: ['not_found'],
     run: call => once(call, tx => make(call.engine, tx, schedule, call.body, { by: call.who.user })),
   }),
   uploadRoute(demand, {

@@ -1,16 +1,17 @@
 /** Shows, lists and erases jobs of the planner, and downloads their results. */
-import { type Engine, isRetomaError, RetomaError } from 'retoma'
-import { download, forgetResponses, type Route, route } from 'retoma/http'
+import { RetomaError } from 'retoma'
+import { download, type Route, route } from 'retoma/http'
 import { z } from 'zod'
 import { demandCsv } from '../demand/csv-result.ts'
 import type { ExtractedDemand } from '../demand/index.ts'
+import { eraseJob } from '../erase.ts'
 import { errors } from '../errors.ts'
 import { scheduleCsv } from '../schedule/csv.ts'
 import type { Schedule } from '../schedule/solve.ts'
-import { listJobs, type PlannerJob, removeJob } from '../store/jobs.ts'
+import { listJobs, type PlannerJob } from '../store/jobs.ts'
 import { sizes, type ThumbnailSize, type Thumbnails } from '../thumbnail/index.ts'
 import { jobWire, kind, listedJob, listedWire, plannerJob, status } from '../wire.ts'
-import { idParams, jobOf, pageQuery, placeOf, tag } from './shared.ts'
+import { idParams, jobOf, noJob, pageQuery, placeOf, tag } from './shared.ts'
 
 function missing({ id, status, kind }: PlannerJob, what: string): RetomaError {
   return new RetomaError(errors.planner_result_missing, { id, status, kind, what })
@@ -20,16 +21,6 @@ function csvOf(job: PlannerJob): string {
   if (job.status === 'COMPLETED' && job.kind === 'generate-schedule') return scheduleCsv(job.result as Schedule)
   if (job.status === 'COMPLETED' && job.kind === 'extract-demand') return demandCsv(job.result as ExtractedDemand)
   throw missing(job, 'CSV')
-}
-
-/** Erases the job with its input, result, files, failures and events; an open job is cancelled first. */
-async function erase(engine: Engine, { id, kind }: PlannerJob): Promise<void> {
-  await engine.jobs.cancel(id).catch(error => {
-    if (!isRetomaError(error, 'not_found') && !isRetomaError(error, 'wrong_state')) throw error
-  })
-  await engine.jobs.erase(id)
-  await forgetResponses(engine, `post /api/planner/${kind}`, id)
-  await removeJob(engine, id)
 }
 
 export const jobRoutes: readonly Route[] = [
@@ -42,6 +33,7 @@ export const jobRoutes: readonly Route[] = [
     role: 'viewer',
     query: z.strictObject({ status: status.optional(), kind: kind.optional(), ...pageQuery }),
     answer: z.object({ items: z.array(listedJob), next: z.string().nullable() }),
+    heavy: true,
     async run({ engine, query: { status = null, kind = null, after, limit } }) {
       const found = await listJobs(engine, { after: placeOf(after), status, kind, limit: limit + 1 })
       const items = found.slice(0, limit)
@@ -70,6 +62,7 @@ export const jobRoutes: readonly Route[] = [
     params: idParams,
     answers: 'text/csv',
     errors: ['not_found', errors.planner_result_missing],
+    heavy: true,
     async run({ engine, params: { id }, headers }) {
       const job = await jobOf(engine, id)
       headers.set('content-type', 'text/csv; charset=utf-8')
@@ -89,7 +82,7 @@ export const jobRoutes: readonly Route[] = [
     errors: ['not_found', errors.planner_result_missing],
     async run({ engine, params: { id, size } }) {
       const job = await jobOf(engine, id)
-      const isThumbnail = job.status === 'COMPLETED' && job.kind === 'generate-thumbnail' && size in sizes
+      const isThumbnail = job.status === 'COMPLETED' && job.kind === 'generate-thumbnail' && Object.hasOwn(sizes, size)
       const file = isThumbnail ? (job.result as Thumbnails).thumbnails[size as ThumbnailSize].file : null
       const opened = file === null ? null : await engine.files.open(file)
       if (opened === null) throw missing(job, `thumbnail "${size}"`)
@@ -107,7 +100,9 @@ export const jobRoutes: readonly Route[] = [
     status: 204,
     errors: ['not_found'],
     async run({ engine, params: { id } }) {
-      await erase(engine, await jobOf(engine, id))
+      const { id: found } = await jobOf(engine, id)
+      // false: another request has erased the job in between.
+      if (!(await eraseJob(engine, found))) throw noJob(id)
     },
   }),
 ]

@@ -33,5 +33,5 @@ export async function jobOf(engine: Engine, id: string): Promise<PlannerJob> {
   return found
 }
 
-const noJob = (id: string) =>
+export const noJob = (id: string) =>
   new RetomaError('not_found', { what: localized('job of the planner', 'job do planejador'), id })

@@ -4,7 +4,7 @@
  */
 import { dayMinutes, dayOf } from './calendar.ts'
 import { type Cell, Horizon } from './needs.ts'
-import type { Assignment, Problem, Shortage } from './problem.ts'
+import type { Assignment, MissingPeople, Problem, Shortage } from './problem.ts'
 
 /** The places where the schedule breaks a rule, for developers; empty: the schedule keeps all rules. `shortages` may stay uncovered. */
 export function violations(
@@ -29,32 +29,31 @@ export function violations(
       .sort((a, b) => startOf(horizon, a) - startOf(horizon, b)),
   )
   if (broken.length > 0) return broken
-  for (const [person, cells] of worked.entries()) broken.push(...ofPerson(horizon, person, cells))
+  for (const [person, cells] of worked.entries()) broken.push(...ofPerson(horizon, person, cells, shortages))
+  const missing = new Map(shortages.flatMap(each => ('date' in each ? [[placeOf(each), each.missing]] : [])))
+  const peopleAt = new Map<string, number[]>()
+  for (const [person, cells] of worked.entries())
+    for (const cell of cells) peopleAt.set(cellKey(cell), [...(peopleAt.get(cellKey(cell)) ?? []), person])
   for (const need of horizon.needs) {
-    const present = worked.filter(
-      (cells, person) =>
-        (need.skill === null || problem.people[person]!.skills.includes(need.skill)) &&
-        cells.some(cell => need.cells.some(each => each.day === cell.day && each.shift === cell.shift)),
-    ).length
-    const where = `${horizon.dates[need.day]} ${need.shift === null ? `${need.hour} h` : horizon.shifts[need.shift]!.name}`
-    const known = shortages.find(
-      each =>
-        each.date === horizon.dates[need.day] &&
-        each.hour === need.hour &&
-        each.skill === need.skill &&
-        each.shift === (need.shift === null ? null : horizon.shifts[need.shift]!.name),
-    )
-    if (present + (known?.missing ?? 0) < need.people)
-      broken.push(`${where}: ${present} of ${need.people} ${need.skill ?? 'people'}`)
+    const people = new Set(need.cells.flatMap(cell => peopleAt.get(cellKey(cell)) ?? []))
+    const present = [...people].filter(person => horizon.hasSkill(person, need.skill)).length
+    const shift = need.shift === null ? null : horizon.shifts[need.shift]!.name
+    const place = { date: horizon.dates[need.day]!, shift, hour: need.hour, skill: need.skill }
+    if (present + (missing.get(placeOf(place)) ?? 0) < need.people)
+      broken.push(`${place.date} ${shift ?? `${need.hour} h`}: ${present} of ${need.people} ${need.skill ?? 'people'}`)
   }
   return broken
 }
+
+const cellKey = ({ day, shift }: Cell): string => `${day} ${shift}`
+const placeOf = ({ date, shift, hour, skill }: Omit<MissingPeople, 'missing'>): string =>
+  JSON.stringify([date, shift, hour, skill])
 
 const startOf = (horizon: Horizon, { day, shift }: Cell): number =>
   day * dayMinutes + (horizon.shifts[shift]?.start ?? 0)
 const endOf = (horizon: Horizon, { day, shift }: Cell): number => day * dayMinutes + horizon.shifts[shift]!.end
 
-function ofPerson(horizon: Horizon, person: number, cells: readonly Cell[]): string[] {
+function ofPerson(horizon: Horizon, person: number, cells: readonly Cell[], shortages: readonly Shortage[]): string[] {
   const { problem } = horizon
   const { name, max_hours_week, min_hours_week } = problem.people[person]!
   const { min_rest_hours, max_days_in_row, max_nights_per_week } = problem.rules
@@ -77,7 +76,11 @@ function ofPerson(horizon: Horizon, person: number, cells: readonly Cell[]): str
     const hours = ofWeek.reduce((sum, { shift }) => sum + horizon.shifts[shift]!.hours, 0)
     const nights = ofWeek.filter(({ shift }) => horizon.shifts[shift]!.night).length
     if (hours > max_hours_week + 1e-6) broken.push(`${name} works ${hours} h in a week`)
-    if (!problem.allow_shortage && hours < (min_hours_week * week.length) / 7 - 1e-6)
+    const known = shortages.find(
+      each => 'person' in each && each.person === name && each.week_of === horizon.dates[week[0]!],
+    )
+    // A shortage is rounded to a hundredth of an hour.
+    if (hours + (known?.missing ?? 0) < (min_hours_week * week.length) / 7 - 0.01)
       broken.push(`${name} works only ${hours} h in a week`)
     if (nights > (max_nights_per_week ?? 7)) broken.push(`${name} works ${nights} nights in a week`)
   }

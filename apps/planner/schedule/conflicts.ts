@@ -6,7 +6,15 @@
  * rules collide, and any one of them less, the others fit. A second program keeps all limits, covers as much of the demand as possible, and
  * shows the places that stay uncovered.
  */
-import { demandRules, limitRules, type ModelOptions, type Rule, type ScheduleModel } from './model.ts'
+import {
+  demandRules,
+  limitRules,
+  type ModelOptions,
+  modelOf,
+  type Rule,
+  type ScheduleModel,
+  shortagesOf,
+} from './model.ts'
 import type { Problem, Shortage } from './problem.ts'
 import type { Answer } from './solve.ts'
 
@@ -16,52 +24,72 @@ export interface Conflict {
   /** false: the time was up before the proof that every rule of the list is needed. */
   isProved: boolean
   /** Places that stay uncovered by a schedule that keeps all limits and covers the most that was found in time. */
-  places: (Shortage | MissingHours)[]
-}
-
-/** Hours that are missing to the minimum of a person in a week. */
-interface MissingHours {
-  person: string
-  week_of: string
-  missing: number
+  places: Shortage[]
 }
 
 /**
  * Of several collisions the list names the rules at the end of this order. A problem cannot change the rule of one shift a day, so this rule
  * counts while the search decides about all others, and the list names the rule only if the others need it.
  */
-const searchOrder: readonly Rule[] = [
+export const searchOrder: readonly Rule[] = [
   'shift_skill', 'days_off', 'availability', 'days_in_row', 'nights', 'min_rest', 'max_hours', 'min_hours', 'skills',
   'demand', 'one_shift_a_day',
 ] // biome-ignore format: in the order of the search
 
-export function conflictsOf(
-  problem: Problem,
-  ask: (options: ModelOptions) => Answer & { model: ScheduleModel },
-  progress: (searched: number, rules: number) => void,
-): Conflict {
-  const left = new Set<Rule>()
-  let isProved = true
-  for (const [searched, rule] of searchOrder.entries()) {
-    progress(searched, searchOrder.length)
-    const { status } = ask({ without: new Set([...left, rule]), elastic: false, anySchedule: true })
-    if (status === 'infeasible') left.add(rule)
-    else if (status === 'time_limit') isProved = false
-  }
-  progress(searchOrder.length, searchOrder.length)
-  const rules = [...demandRules, ...limitRules].filter(rule => !left.has(rule))
-  return { rules, isProved, places: placesOf(problem, ask({ elastic: true, anySchedule: true })) }
+/** Seconds of a question about colliding rules, and of the last question, which places stay uncovered. */
+export const questionSeconds = 10
+/** Seconds of all questions about colliding rules together. */
+export const searchSeconds = 60
+
+export interface SearchOptions {
+  ask: (model: ScheduleModel, seconds: number) => Answer
+  /** The rules that have no answer yet, or that the collision needs. */
+  progress?: (searched: number, rules: readonly Rule[]) => void
 }
 
-function placesOf(problem: Problem, { values, model }: Answer & { model: ScheduleModel }): Conflict['places'] {
-  if (values === null) return []
-  const { dates, shifts, weeks } = model.horizon
-  return model.shortages.flatMap((need, index): Conflict['places'] => {
-    const missing = Math.round(values[model.columns.length + index]! * 100) / 100
-    if (missing < 0.01) return []
-    if ('person' in need)
-      return [{ person: problem.people[need.person]!.name, week_of: dates[weeks[need.week]![0]!]!, missing }]
-    const shift = need.shift === null ? null : shifts[need.shift]!.name
-    return [{ date: dates[need.day]!, shift, hour: need.hour, skill: need.skill, missing }]
-  })
+export function conflictsOf(problem: Problem, { ask, progress = () => {} }: SearchOptions): Conflict {
+  const left = new Set<Rule>()
+  const remaining = () => [...demandRules, ...limitRules].filter(rule => !left.has(rule))
+  let isProved = true
+  let secondsLeft = searchSeconds
+  const answer = (model: ScheduleModel): Answer['status'] => {
+    if (secondsLeft <= 0) return 'time_limit'
+    const { status, seconds } = ask(model, Math.min(questionSeconds, secondsLeft))
+    secondsLeft -= seconds
+    return status
+  }
+  const built = (options: ModelOptions) => {
+    const model = modelOf(problem, { ...options, anySchedule: true })
+    // Without a rule the program may be larger than a job can solve; the question stays without an answer.
+    return 'tooLarge' in model ? undefined : model
+  }
+  let current = built({ elastic: false })
+  for (const [searched, rule] of searchOrder.entries()) {
+    progress(searched, remaining())
+    const next = built({ elastic: false, without: new Set([...left, rule]) })
+    const status = statusOf(current, next, answer)
+    if (status === 'time_limit') isProved = false
+    if (status !== 'infeasible') continue
+    left.add(rule)
+    current = next
+  }
+  progress(searchOrder.length, remaining())
+  const elastic = built({ elastic: true })
+  const values = elastic === undefined ? null : ask(elastic, questionSeconds).values
+  return { rules: remaining(), isProved, places: values === null ? [] : shortagesOf(elastic!, values) }
 }
+
+/** `current` is infeasible. A rule without any effect in this problem needs no answer of the solver, which may come too late. */
+function statusOf(
+  current: ScheduleModel | undefined,
+  next: ScheduleModel | undefined,
+  answer: (model: ScheduleModel) => Answer['status'],
+): Answer['status'] {
+  if (next === undefined) return 'time_limit'
+  if (current !== undefined && isSame(current, next)) return 'infeasible'
+  return answer(next)
+}
+
+/** Compares the sizes: a program without a rule has more columns, or fewer rows, or fewer entries. */
+const isSame = ({ data: a }: ScheduleModel, { data: b }: ScheduleModel): boolean =>
+  a.numCols === b.numCols && a.numRows === b.numRows && a.matrix.indices.length === b.matrix.indices.length

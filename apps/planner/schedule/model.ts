@@ -7,7 +7,7 @@
 import type { ModelData } from 'highs'
 import { dayMinutes } from './calendar.ts'
 import { type Barrier, type Cell, Horizon, type Need } from './needs.ts'
-import type { Problem } from './problem.ts'
+import type { Problem, Shortage } from './problem.ts'
 
 /** The rules in the words of conflicts.ts; the first three demand people, the others keep people away. */
 export const demandRules = ['demand', 'skills', 'min_hours'] as const
@@ -23,8 +23,34 @@ export const limitRules = [
 ] as const
 export type Rule = (typeof demandRules)[number] | (typeof limitRules)[number]
 
-/** More columns do not fit the memory and the time of a job. */
-export const mostColumns = 60_000
+/**
+ * A larger problem fits neither the memory nor the time of a job: HiGHS checks its time limit between the parts of its work, and a part grows with
+ * the program. 100 people, 28 days and the demand of each hour with ten skills are 8,400 cells, 7,392 needs and 380,000 entries.
+ */
+const limits = {
+  /** People x days x shifts, without the cells that a person cannot take: the columns of the program. */
+  cells: 60_000,
+  /** The schedule lists each need with the people needed and assigned. */
+  needs: 10_000,
+  /** Numbers of the matrix: a column in a row. */
+  entries: 2_000_000,
+} as const
+
+export interface TooLarge {
+  what: keyof typeof limits
+  most: number
+}
+
+class ModelFull extends Error {
+  readonly what: keyof typeof limits
+  constructor(what: keyof typeof limits) {
+    super(`more than ${limits[what]} ${what}`)
+    this.what = what
+  }
+}
+
+/** The last week may be shorter than seven days: its hours are in proportion. */
+const leastHours = (minHoursWeek: number, days: readonly number[]): number => (minHoursWeek * days.length) / 7
 
 const shortageCost = 1000
 const avoidCost = 4
@@ -76,6 +102,7 @@ class Program {
       this.indices.push(column)
       this.values.push(value)
     }
+    if (this.indices.length > limits.entries) throw new ModelFull('entries')
     this.starts.push(this.indices.length)
     this.lowers.push(lower)
     this.tops.push(upper)
@@ -107,9 +134,20 @@ class Program {
 const endless = Number.POSITIVE_INFINITY
 const one = (column: number) => [column, 1] as const
 
-export function modelOf(problem: Problem, options: ModelOptions = {}): ScheduleModel {
+/** Stops at the first limit that the problem exceeds. */
+export function modelOf(problem: Problem, options: ModelOptions = {}): ScheduleModel | { tooLarge: TooLarge } {
+  try {
+    return build(problem, options)
+  } catch (error) {
+    if (error instanceof ModelFull) return { tooLarge: { what: error.what, most: limits[error.what] } }
+    throw error
+  }
+}
+
+function build(problem: Problem, options: ModelOptions): ScheduleModel {
   const { without = new Set<Rule>(), elastic = problem.allow_shortage, anySchedule = false } = options
   const horizon = new Horizon(problem)
+  if (horizon.needs.length > limits.needs) throw new ModelFull('needs')
   const program = new Program()
   const has = (rule: Rule) => !without.has(rule)
 
@@ -123,10 +161,9 @@ export function modelOf(problem: Problem, options: ModelOptions = {}): ScheduleM
         const wish = avoids.includes(name) ? avoidCost : prefers.length > 0 && !prefers.includes(name) ? otherCost : 0
         at[person]![day]!.set(shift, program.column(anySchedule ? 0 : hours + wish, 1, true))
         columns.push({ person, day, shift })
+        if (columns.length > limits.cells) throw new ModelFull('cells')
       }
-  const isOver = columns.length > mostColumns
   const shortages: (Need | { person: number; week: number })[] = []
-  if (isOver) return { horizon, columns, shortages, data: program.data }
 
   const cellsOf = (person: number, day: number) => [...(at[person]?.[day] ?? [])]
   const hoursOf = (person: number, days: readonly number[]) =>
@@ -134,8 +171,8 @@ export function modelOf(problem: Problem, options: ModelOptions = {}): ScheduleM
 
   for (const need of horizon.needs) {
     if (!has(need.skill === null ? 'demand' : 'skills')) continue
-    const entries = problem.people.flatMap(({ skills }, person) =>
-      need.skill === null || skills.includes(need.skill)
+    const entries = [...problem.people.keys()].flatMap(person =>
+      horizon.hasSkill(person, need.skill)
         ? need.cells.flatMap(({ day, shift }) => {
             const column = at[person]![day]!.get(shift)
             return column === undefined ? [] : [one(column)]
@@ -152,8 +189,7 @@ export function modelOf(problem: Problem, options: ModelOptions = {}): ScheduleM
   for (const [person, { max_hours_week, min_hours_week }] of problem.people.entries())
     for (const [week, days] of horizon.weeks.entries()) {
       const entries = hoursOf(person, days)
-      // The last week may be shorter than seven days: its hours are in proportion.
-      const least = (min_hours_week * days.length) / 7
+      const least = leastHours(min_hours_week, days)
       if (has('max_hours')) program.row(-endless, max_hours_week, entries)
       if (!has('min_hours') || least === 0) continue
       if (elastic) {
@@ -228,4 +264,44 @@ function daysInRow(
       .map(([, column]) => one(column))
     if (entries.length > most) program.row(-endless, most, entries)
   }
+}
+
+/** The cells that a solution assigns. */
+export const assignedCells = ({ columns }: ScheduleModel, values: Float64Array): Column[] =>
+  columns.filter((_, column) => values[column]! > 0.5)
+
+/** Counts the people of the assigned cells that serve a need. */
+export function servingIn(horizon: Horizon, assigned: readonly Column[]): (need: Need) => number {
+  const peopleAt = horizon.dates.map(() => horizon.shifts.map((): number[] => []))
+  for (const { day, shift, person } of assigned) peopleAt[day]![shift]!.push(person)
+  return ({ skill, cells }) => {
+    const present = cells.flatMap(({ day, shift }) => peopleAt[day]![shift]!)
+    return new Set(present.filter(person => horizon.hasSkill(person, skill))).size
+  }
+}
+
+/**
+ * The shortages of a solution, in the words of the problem. Counted from the assigned cells: in a solution that is not the best, the columns
+ * of the shortages may be higher than necessary.
+ */
+export function shortagesOf(model: ScheduleModel, values: Float64Array): Shortage[] {
+  const { horizon, shortages } = model
+  const { problem, dates, shifts, weeks } = horizon
+  const assigned = assignedCells(model, values)
+  const hoursMissing = (person: number, days: readonly number[]): number => {
+    const own = assigned.filter(each => each.person === person && days.includes(each.day))
+    const hours = own.reduce((sum, { shift }) => sum + shifts[shift]!.hours, 0)
+    return leastHours(problem.people[person]!.min_hours_week, days) - hours
+  }
+  const serving = servingIn(horizon, assigned)
+  return shortages.flatMap((need): Shortage[] => {
+    if ('person' in need) {
+      const missing = Math.round(hoursMissing(need.person, weeks[need.week]!) * 100) / 100
+      const { name } = problem.people[need.person]!
+      return missing < 0.01 ? [] : [{ person: name, week_of: dates[weeks[need.week]![0]!]!, missing }]
+    }
+    const missing = need.people - serving(need)
+    const shift = need.shift === null ? null : shifts[need.shift]!.name
+    return missing <= 0 ? [] : [{ date: dates[need.day]!, shift, hour: need.hour, skill: need.skill, missing }]
+  })
 }

@@ -35,11 +35,13 @@ export class Horizon {
   readonly weekdays: readonly number[]
   readonly shifts: readonly Shift[]
   readonly needs: readonly Need[]
+  readonly #skills: readonly ReadonlySet<string>[]
 
   constructor(problem: Problem) {
     this.problem = problem
     const first = dayOf(problem.start)!
     const days = Array.from({ length: problem.days }, (_, index) => first + index)
+    this.#skills = problem.people.map(({ skills }) => new Set(skills))
     this.dates = days.map(dateOf)
     this.weekdays = days.map(weekdayOf)
     this.shifts = problem.shifts.map(({ name, start, end, night, skill }) => {
@@ -57,15 +59,26 @@ export class Horizon {
     return weeks
   }
 
+  /** null: any person. */
+  hasSkill(person: number, skill: string | null): boolean {
+    return skill === null || this.#skills[person]!.has(skill)
+  }
+
   /** The rules that keep the person from the cell; empty: the person can work there. */
   barriers(person: number, { day, shift }: Cell): Barrier[] {
     const { available, days_off, skills } = this.problem.people[person]!
     const { start, end, skill } = this.shifts[shift]!
+    const weekday = this.weekdays[day]!
     const isWithin = (available ?? [{}]).some(({ weekdays, from, to }) => {
-      if (weekdays !== undefined && !weekdays.includes(this.weekdays[day]!)) return false
-      if (from === undefined && to === undefined) return true
+      const isOn = (opened: number) => weekdays === undefined || weekdays.includes(opened)
+      if (from === undefined && to === undefined) return isOn(weekday)
       const window = spanOf(from ?? '00:00', to ?? '24:00')
-      return window.start <= start && end <= window.end
+      const contains = (shiftStart: number, shiftEnd: number) => window.start <= shiftStart && shiftEnd <= window.end
+      // A window past midnight, opened on the day before, contains the early shifts of this day.
+      return (
+        (isOn(weekday) && contains(start, end)) ||
+        (isOn((weekday + 6) % 7) && contains(start + dayMinutes, end + dayMinutes))
+      )
     })
     return [
       ...(isWithin ? [] : ['availability' as const]),

@@ -2,22 +2,38 @@
  * Describes the input of generate-schedule: people, shifts, demand and rules. The route checks a request with the schema, and the handler
  * parses the stored input with the same schema.
  */
+import { mostProperties } from 'retoma/http'
 import { z } from 'zod'
 import { dayOf } from './calendar.ts'
 
 const name = z.string().trim().min(1).max(100)
-const time = z.string().regex(/^(?:[01]\d|2[0-3]):[0-5]\d$|^24:00$/, 'HH:MM')
-const date = z.string().refine(text => dayOf(text) !== undefined, {
-  message: 'it is a date such as 2026-01-31',
-  params: { pt: 'deve ser uma data como 2026-01-31' },
-})
+/** Longer than any time or date, so that a mistake gets the sentence of its own. */
+const longest = 100
+const timePattern = /^(?:[01]\d|2[0-3]):[0-5]\d$|^24:00$/
+const time = z
+  .string()
+  .max(longest)
+  .refine(text => timePattern.test(text), {
+    message: 'it is a time such as 07:30',
+    params: { pt: 'deve ser um horário como 07:30' },
+  })
+  .meta({ pattern: timePattern.source })
+const date = z
+  .string()
+  .max(longest)
+  .refine(text => dayOf(text) !== undefined, {
+    message: 'it is a date such as 2026-01-31',
+    params: { pt: 'deve ser uma data como 2026-01-31' },
+  })
 const weekday = z.number().int().min(0).max(6).meta({ description: '0: Sunday, 6: Saturday' })
 const hoursOfWeek = z.number().min(0).max(168)
 
 const window = z.strictObject({
   weekdays: z.array(weekday).min(1).max(7).optional().meta({ description: 'omitted: every day' }),
   from: time.optional(),
-  to: time.optional().meta({ description: 'at or before `from`: on the next day' }),
+  to: time
+    .optional()
+    .meta({ description: 'at or before `from`: on the next day, whose early shifts the window contains too' }),
 })
 
 const person = z.strictObject({
@@ -50,7 +66,7 @@ const demand = z
     date: date.optional(),
     weekday: weekday.optional(),
     people: z.number().int().min(0).max(200),
-    skills: z.record(name, z.number().int().min(1).max(200)).default({}),
+    skills: z.record(name, z.number().int().min(1).max(200)).register(mostProperties, { most: 50 }).default({}),
   })
   .refine(each => (each.shift === undefined) !== (each.hour === undefined), {
     message: 'either `shift` or `hour`',
@@ -133,8 +149,8 @@ export interface Assignment {
   person: string
 }
 
-/** Demand that the schedule does not cover. */
-export interface Shortage {
+/** People that are missing for a demand. */
+export interface MissingPeople {
   date: string
   /** null: of an hour. */
   shift: string | null
@@ -143,3 +159,14 @@ export interface Shortage {
   skill: string | null
   missing: number
 }
+
+/** Hours that are missing to the minimum of a person in a week. */
+interface MissingHours {
+  person: string
+  /** The first day of the week. */
+  week_of: string
+  missing: number
+}
+
+/** What a schedule with `allow_shortage` leaves open. */
+export type Shortage = MissingPeople | MissingHours

@@ -5,9 +5,17 @@
  */
 import highsModule, { type Highs, type Model } from 'highs'
 import { violations } from './check.ts'
-import { type Conflict, conflictsOf } from './conflicts.ts'
-import { type ModelOptions, modelOf, mostColumns, type ScheduleModel } from './model.ts'
-import type { Assignment, Problem, Shortage } from './problem.ts'
+import { type Conflict, conflictsOf, searchOrder } from './conflicts.ts'
+import {
+  assignedCells,
+  modelOf,
+  type Rule,
+  type ScheduleModel,
+  servingIn,
+  shortagesOf,
+  type TooLarge,
+} from './model.ts'
+import type { Assignment, MissingPeople, Problem, Shortage } from './problem.ts'
 
 export type SolverProgress =
   | {
@@ -17,8 +25,8 @@ export type SolverProgress =
       /** Percent between the cost and the lowest possible cost; null: no schedule yet. */
       gapPercent: number | null
     }
-  /** No schedule exists: the rules that the search for the collision has tried, of all rules. */
-  | { searched: number; rules: number }
+  /** No schedule exists: the number of rules that the search for the collision has tried, of all rules, and the rules that may collide. */
+  | { searched: number; rules: number; remaining: readonly Rule[] }
 
 export interface Schedule {
   /** `optimal`: no better schedule exists. `feasible`: the time was up before the proof. */
@@ -30,13 +38,13 @@ export interface Schedule {
   seconds: number
   assignments: Assignment[]
   people: { person: string; hours: number; shifts: number; nights: number }[]
-  /** Only with `allow_shortage`. */
+  /** Missing people, and hours missing to the minimum of a person; only with `allow_shortage`. */
   shortages: Shortage[]
   /** For each demand, the people needed and the people assigned. */
   cover: Cover[]
 }
 
-interface Cover extends Omit<Shortage, 'missing'> {
+interface Cover extends Omit<MissingPeople, 'missing'> {
   needed: number
   assigned: number
 }
@@ -45,39 +53,29 @@ export type Solved =
   | { schedule: Schedule }
   | { trouble: 'infeasible'; conflict: Conflict }
   | { trouble: 'no_time' }
-  | { trouble: 'too_large'; columns: number; most: number }
-
-export interface SolveOptions {
-  progress?: (progress: SolverProgress) => void
-  /** Seconds of each question about colliding rules. */
-  conflictSeconds?: number
-}
+  | ({ trouble: 'too_large' } & TooLarge)
 
 // The types declare a CommonJS module; Node loads the ES module, whose default export is the function.
 const loadHighs = highsModule as unknown as typeof highsModule.default
 
 /** Bound to a loaded HiGHS: a load takes 0.2 s. */
-export const loadSolver = async (): Promise<(problem: Problem, options?: SolveOptions) => Solved> => {
+export const loadSolver = async (): Promise<(problem: Problem, progress?: Report) => Solved> => {
   const highs = await loadHighs()
-  return (problem, options) => solve(highs, problem, options)
+  return (problem, progress = () => {}) => solve(highs, problem, progress)
 }
 
-function solve(
-  highs: Highs,
-  problem: Problem,
-  { progress = () => {}, conflictSeconds = 10 }: SolveOptions = {},
-): Solved {
+type Report = (progress: SolverProgress) => void
+
+function solve(highs: Highs, problem: Problem, progress: Report): Solved {
   const model = modelOf(problem)
-  if (model.columns.length > mostColumns)
-    return { trouble: 'too_large', columns: model.columns.length, most: mostColumns }
+  if ('tooLarge' in model) return { trouble: 'too_large', ...model.tooLarge }
   const answer = run(highs, model, problem.time_limit_seconds, progress)
   if (answer.status === 'infeasible') {
-    const ask = (options: ModelOptions) => {
-      const asked = modelOf(problem, options)
-      return { model: asked, ...run(highs, asked, conflictSeconds) }
-    }
-    const searched = (searched: number, rules: number) => progress({ searched, rules })
-    return { trouble: 'infeasible', conflict: conflictsOf(problem, ask, searched) }
+    const conflict = conflictsOf(problem, {
+      ask: (asked, seconds) => run(highs, asked, seconds),
+      progress: (searched, remaining) => progress({ searched, rules: searchOrder.length, remaining }),
+    })
+    return { trouble: 'infeasible', conflict }
   }
   if (answer.values === null) return { trouble: 'no_time' }
   const schedule = scheduleOf(model, answer.values, answer)
@@ -95,12 +93,7 @@ export interface Answer {
   seconds: number
 }
 
-function run(
-  highs: Highs,
-  { data }: ScheduleModel,
-  seconds: number,
-  progress: (progress: SolverProgress) => void = () => {},
-): Answer {
+function run(highs: Highs, { data }: ScheduleModel, seconds: number, progress: Report = () => {}): Answer {
   // Nobody can work anywhere: HiGHS does not judge a program without columns.
   if (data.numCols === 0) {
     const isEnough = Array.from(data.rowLower).every(lower => lower <= 0)
@@ -151,15 +144,11 @@ function run(
 const endless = Number.POSITIVE_INFINITY
 const rounded = (number: number): number => Math.round(number * 100) / 100
 
-function scheduleOf({ horizon, columns, shortages }: ScheduleModel, values: Float64Array, answer: Answer): Schedule {
+function scheduleOf(model: ScheduleModel, values: Float64Array, answer: Answer): Schedule {
+  const { horizon } = model
   const { problem, dates, shifts } = horizon
-  const taken = columns.filter((_, column) => values[column]! > 0.5)
-  const missing = shortages.flatMap((need, index): Shortage[] => {
-    const amount = Math.round(values[columns.length + index]!)
-    if ('person' in need || amount === 0) return []
-    const shift = need.shift === null ? null : shifts[need.shift]!.name
-    return [{ date: dates[need.day]!, shift, hour: need.hour, skill: need.skill, missing: amount }]
-  })
+  const taken = assignedCells(model, values)
+  const serving = servingIn(horizon, taken)
   return {
     status: answer.status === 'optimal' ? 'optimal' : 'feasible',
     gap_percent: rounded(answer.gapPercent),
@@ -181,19 +170,14 @@ function scheduleOf({ horizon, columns, shortages }: ScheduleModel, values: Floa
         nights: own.filter(({ shift }) => shifts[shift]!.night).length,
       }
     }),
-    shortages: missing,
-    cover: horizon.needs.map(({ day, shift, hour, skill, people, cells }) => ({
-      date: dates[day]!,
-      shift: shift === null ? null : shifts[shift]!.name,
-      hour,
-      skill,
-      needed: people,
-      assigned: new Set(
-        taken
-          .filter(each => skill === null || problem.people[each.person]!.skills.includes(skill))
-          .filter(each => cells.some(cell => cell.day === each.day && cell.shift === each.shift))
-          .map(each => each.person),
-      ).size,
+    shortages: shortagesOf(model, values),
+    cover: horizon.needs.map(need => ({
+      date: dates[need.day]!,
+      shift: need.shift === null ? null : shifts[need.shift]!.name,
+      hour: need.hour,
+      skill: need.skill,
+      needed: need.people,
+      assigned: serving(need),
     })),
   }
 }

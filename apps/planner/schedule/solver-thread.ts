@@ -7,4 +7,4 @@ export type ThreadMessage = { progress: SolverProgress } | { solved: Solved }
 const port = parentPort!
 const tell = (message: ThreadMessage) => port.postMessage(message)
 const solve = await loadSolver()
-tell({ solved: solve(workerData, { progress: progress => tell({ progress }) }) })
+tell({ solved: solve(workerData, progress => tell({ progress })) })

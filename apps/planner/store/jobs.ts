@@ -1,7 +1,8 @@
 /**
  * Stores the list of the planner's jobs, and reads the jobs in the words of the seed (the view planner.planner_job).
  *
- * Invariant: a row exists together with its job: both are inserted in one transaction, and a row is removed only after its job.
+ * Invariant: a row exists together with its job: both are inserted in one transaction, and a row is removed only after its job. A hidden row is a
+ * job that is being erased.
  */
 import type { Engine, JobTransaction } from 'retoma'
 import { clockOf } from 'retoma/http'
@@ -56,18 +57,36 @@ export async function listJobs(
   return (await home.query<ListedJob>(list, [after, status, kind, limit])).rows
 }
 
-const remove = `
-  delete from planner.job p where p.job_id = $1 and (select j.id from retoma.job j where j.id = any (array[p.job_id])) is null`
+const hide = `
+  update planner.job set deleted_at = coalesce($2::timestamptz, now())
+  where job_id = $1 and deleted_at is null
+  returning job_id::text as id, kind`
 
-/** Removes the row of an erased job. */
-export async function removeJob(home: Pick<Engine, 'query'>, id: string): Promise<void> {
+export type HiddenJob = Pick<PlannerJob, 'id' | 'kind'>
+
+/** Hides the job from all readers. undefined: there is no such job, or another request erases the job. */
+export async function hideJob(home: Engine, id: string): Promise<HiddenJob | undefined> {
+  return (await home.query<HiddenJob>(hide, [id, clockOf(home).instant()])).rows[0]
+}
+
+const hidden = `
+  select job_id::text as id, kind from planner.job where deleted_at is not null order by job_id limit 100`
+
+export async function readHiddenJobs(home: Pick<Engine, 'query'>): Promise<HiddenJob[]> {
+  return (await home.query<HiddenJob>(hidden)).rows
+}
+
+const remove = `delete from planner.job where job_id = $1 and deleted_at is not null`
+
+/** Removes the row of a hidden job, after its job is gone. */
+export async function removeHiddenJob(home: Pick<Engine, 'query'>, id: string): Promise<void> {
   await home.query(remove, [id])
 }
 
 // Follows the job: the janitor removes the job after its retention. The oldest jobs go first, so a look at the oldest is enough.
 const removeOld = `
   with oldest as materialized (
-    select job_id from planner.job order by job_id limit 1000
+    select job_id from planner.job where deleted_at is null order by job_id limit 1000
   )
   delete from planner.job p
   where p.job_id = any (array(

@@ -3,8 +3,11 @@ import { doorWith } from '../../../test/http/support.ts'
 import { planner } from '../index.ts'
 import { readPlannerSettings } from '../settings.ts'
 
-export async function plannerDoor() {
+/** `scheduleMemory`: bytes in place of the 1 GB of a schedule. */
+export async function plannerDoor({ scheduleMemory }: { scheduleMemory?: number } = {}) {
   const system = planner({ settings: readPlannerSettings({}) })
+  const schedule = system.jobs!.find(({ kind }) => kind === 'generate-schedule')!
+  if (scheduleMemory !== undefined) Object.assign(schedule.policy, { memoryBytes: scheduleMemory })
   const door = await doorWith([], { systems: [system], app: { routes: system.routes } })
   const { ask, fetch } = door
   return {
@@ -50,4 +53,20 @@ export const smallProblem = {
     { shift: 'Manhã', people: 1 },
     { shift: 'Noite', people: 1 },
   ],
+}
+
+/** The solver finds a first schedule within half a second, and needs some 7 seconds on a fast machine for the proof of the best. */
+export const longProblem = {
+  start: '2030-03-04',
+  days: 28,
+  people: Array.from({ length: 100 }, (_, index) => ({
+    name: `P${index}`,
+    avoids: index % 5 === 0 ? ['Noite'] : index % 7 === 0 ? ['Manhã'] : [],
+    skills: index % 4 === 0 ? ['caixa'] : [],
+  })),
+  shifts,
+  demand: shifts.map(({ name }) => ({ shift: name, people: 25, skills: { caixa: 6 } })),
+  rules: { max_nights_per_week: 3 },
+  allow_shortage: true,
+  balance_hours: true,
 }

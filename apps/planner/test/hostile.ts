@@ -85,6 +85,34 @@ async function pictures(): Promise<{
   }
 }
 
+/** Parts of a polyglot that are no pixels; no thumbnail may contain one of them. */
+export const payloads = {
+  zip: zipOf([{ name: 'Main.class', bytes: 'cafebabe' }]),
+  html: latin('<!DOCTYPE html><script>alert(1)</script>'),
+  php: latin('<?php system($_GET["x"]); ?>'),
+  pdf: latin('%PDF-1.4\n1 0 obj\n<< /OpenAction << /S /JavaScript /JS (x) >> >>\nendobj\n'),
+} as const
+
+/** Each is an image or a PDF that every viewer shows, and something else besides. */
+function polyglots({ jpeg, png: image, gif, webp }: Awaited<ReturnType<typeof pictures>>): [string, Buffer][] {
+  const { zip, html, php, pdf } = payloads
+  const comment = (text: Buffer) => {
+    const head = Buffer.from([0xff, 0xfe, 0, 0])
+    head.writeUInt16BE(text.length + 2, 2)
+    return Buffer.concat([jpeg.subarray(0, 2), head, text, jpeg.subarray(2)])
+  }
+  return [
+    ['jpeg e zip.jpg', Buffer.concat([jpeg, zip])],
+    ['png e página da web.png', Buffer.concat([image, html])],
+    ['gif e php.gif', Buffer.concat([gif, php])],
+    ['webp e zip.webp', Buffer.concat([webp, zip])],
+    ['jpeg com php no comentário.jpg', comment(php)],
+    ['jpeg com pdf no comentário.jpg', comment(pdf)],
+    ['png com página da web no texto.png', png(8, 8, 8, [pngChunk('tEXt', Buffer.concat([latin('a\0'), html]))])],
+    ['pdf e zip.pdf', Buffer.concat([goodPdf('Escala'), zip])],
+  ]
+}
+
 export async function hostileImages(): Promise<HostileFile[]> {
   const route = 'generate-thumbnail' as const
   const good = await pictures()
@@ -146,6 +174,7 @@ export async function hostileImages(): Promise<HostileFile[]> {
     ['pdf dentro de ruído.png', Buffer.concat([noise(300), latin('%PDF-1.4\n'), noise(600)])],
     ['pdf e gif.gif', Buffer.concat([latin('GIF89a\x01\0\x01\0'), latin('%PDF-1.4\n1 0 obj\n'), noise(200)])],
     ['pdf vazio.pdf', latin('%PDF-')],
+    ...polyglots(good),
   ]
   return [
     ...files.map(([name, bytes]) => ({ name, bytes, route })),
@@ -252,6 +281,7 @@ export function hostileTables(): HostileFile[] {
     ['documento de texto.xlsx', zipOf([{ name: 'word/document.xml', bytes: '<x/>' }])],
     ['outro zip.xlsx', zipOf([{ name: 'leia.txt', bytes: 'x' }])],
     ['zip vazio.xlsx', zipOf([])],
+    ['pdf e planilha.xlsx', Buffer.concat([goodPdf('data;hora'), plain])],
     ['zip e texto.xlsx', Buffer.concat([latin('data;hora\n'), plain])],
     [
       'zip dentro de zip.xlsx',

@@ -15,25 +15,15 @@ import { hire, killed, takeLock, writeLock } from '../../../test/support/killed-
 import { linkTo } from '../../../test/support/link.ts'
 import { planner } from '../index.ts'
 import { readPlannerSettings } from '../settings.ts'
-import { shifts, smallProblem } from './door.ts'
+import { longProblem, smallProblem } from './door.ts'
 
 const script = fileURLToPath(new URL('./worker.mjs', import.meta.url))
 /** In place of 2 and 5 minutes. */
 const times = { orphanAfter: seconds(15), sweepEvery: seconds(10) }
+/** Of a busy machine: the heartbeat before the kill, two checks of the watchdog, and its statements. */
+const slack = seconds(30)
 /** Longer than both times together: a job that is marked at all is marked by then. */
 const longer = seconds(30)
-
-/** The solver needs the whole time limit. */
-const longProblem = {
-  start: '2030-03-04',
-  days: 14,
-  people: Array.from({ length: 40 }, (_, index) => ({ name: `P${index}`, avoids: index % 5 === 0 ? ['Noite'] : [] })),
-  shifts,
-  demand: shifts.map(({ name }) => ({ shift: name, people: 9 })),
-  rules: { max_nights_per_week: 3 },
-  allow_shortage: true,
-  balance_hours: true,
-}
 
 /** While a row is in `held`, no job can end: the write of its end waits for a lock. */
 const hold = `
@@ -71,7 +61,7 @@ async function started() {
   return { url, server, link, engine, hired, read, upload, schedule }
 }
 
-test('kill -9 of the worker during each of the three jobs: FAILED with the text of the seed, not before the orphan threshold', async () => {
+test('kill -9 of the worker during each of the three jobs: FAILED with the text of the seed, not before the orphan threshold and not after the next sweep', async () => {
   const t = await started()
   const sql = await sqlOn({ databaseUrl: t.url })
   const lock = await writeLock(t.url, hold)
@@ -97,15 +87,18 @@ test('kill -9 of the worker during each of the three jobs: FAILED with the text 
   await until(() => all('FAILED'))
   for (const job of await Promise.all(ids.map(t.read))) {
     expect(job.error_message).toBe('orphan: job RUNNING sem heartbeat; worker provavelmente morreu')
-    expect(Date.parse(job.completed_at) - Date.parse(job.last_heartbeat_at)).toBeGreaterThanOrEqual(times.orphanAfter)
+    const took = Date.parse(job.completed_at) - Date.parse(job.last_heartbeat_at)
+    expect(took).toBeGreaterThanOrEqual(times.orphanAfter)
+    expect(took).toBeLessThanOrEqual(times.orphanAfter + times.sweepEvery + slack)
   }
 })
 
 test('SIGTERM in the middle of generate-schedule: handed back, runs elsewhere, ends COMPLETED with one try', async () => {
   const t = await started()
-  const id = await t.schedule({ ...longProblem, time_limit_seconds: 5 })
+  const id = await t.schedule({ ...longProblem, time_limit_seconds: 8 })
   const first = t.hired()
-  await until(async () => (await t.read(id)).progress?.done > 0)
+  // The first note of the handler: on a busy machine the first note of the solver may come just before its time is up.
+  await until(async () => (await t.read(id)).progress !== null)
   const { worker_id: before } = (
     await t.engine.query<{ worker_id: string }>(`select worker_id from planner.planner_job`)
   ).rows[0]!

@@ -20,7 +20,7 @@ const table = Uint32Array.from({ length: 256 }, (_, index) => {
   for (let bit = 0; bit < 8; bit++) value = value & 1 ? 0xedb88320 ^ (value >>> 1) : value >>> 1
   return value >>> 0
 })
-function crc32(bytes: Uint8Array): number {
+export function crc32(bytes: Uint8Array): number {
   if (typeof crcOf === 'function') return crcOf(bytes)
   let crc = 0xffffffff
   for (const byte of bytes) crc = table[(crc ^ byte) & 0xff]! ^ (crc >>> 8)
@@ -67,7 +67,14 @@ export function deflatedBomb(megabytes: number, character = ' '): { bytes: Buffe
   return { bytes: Buffer.concat([...pieces, Buffer.from([0x03, 0x00])]), size: megabytes * 1024 * 1024, crc: 0 }
 }
 
-export type CellValue = string | number | { formula: string; value?: string } | { inline: string } | null
+export type CellValue =
+  | string
+  | number
+  | { formula: string; value?: string }
+  | { inline: string }
+  /** `style`: the number of the style in xl/styles.xml. */
+  | { number: number; style: number }
+  | null
 
 const columnOf = (index: number): string =>
   (index < 26 ? '' : columnOf(Math.floor(index / 26) - 1)) + String.fromCharCode(65 + (index % 26))
@@ -78,6 +85,7 @@ function sheetOf(rows: readonly (readonly CellValue[])[], shared: string[]): str
     if (value === null) return ''
     if (typeof value === 'number') return `<c r="${at}"><v>${value}</v></c>`
     if (typeof value === 'string') return `<c r="${at}" t="s"><v>${shared.push(value) - 1}</v></c>`
+    if ('number' in value) return `<c r="${at}" s="${value.style}"><v>${value.number}</v></c>`
     if ('inline' in value) return `<c r="${at}" t="inlineStr"><is><t>${escaped(value.inline)}</t></is></c>`
     return `<c r="${at}"><f>${escaped(value.formula)}</f>${value.value === undefined ? '' : `<v>${value.value}</v>`}</c>`
   }

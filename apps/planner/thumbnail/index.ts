@@ -41,7 +41,7 @@ export async function generateThumbnail(ctx: JobContext, engine: Engine, upload:
   if (type === 'empty') throw failed(new RetomaError(errors.planner_file_empty, {}))
   const { source, pictures } = isPdf
     ? pdfOf(await readAway<PdfPage>(ctx, 'page', pdfPageModule, { path, sizes: wanted }, pdfPageLimits))
-    : imageOf(await readAway<ReadImage>(ctx, 'image', reader, { path, sizes: wanted }, imageLimits))
+    : imageOf(await readAway<ReadImage>(ctx, 'image', reader, { path, sizes: wanted }, imageLimits), upload.name)
   const stored = await Promise.all(
     (Object.keys(sizes) as ThumbnailSize[]).map(async (size, index) => {
       const { width, height, webp } = pictures[index]!
@@ -51,14 +51,15 @@ export async function generateThumbnail(ctx: JobContext, engine: Engine, upload:
       return [size, { file: id, width, height, bytes: webp.length, type: 'image/webp' }] as const
     }),
   )
-  const thumbnails = Object.fromEntries(stored) as Thumbnails['thumbnails']
-  await ctx.transaction('keep', tx =>
-    engine.files.keep(
+  const made = { source, thumbnails: Object.fromEntries(stored) as Thumbnails['thumbnails'] }
+  // The result comes from the step: in a later attempt the step is saved, and only the files that the step has kept have an owner.
+  return ctx.transaction('keep', async tx => {
+    await engine.files.keep(
       stored.map(([, { file }]) => file),
       { job: ctx.id, tx },
-    ),
-  )
-  return { source, thumbnails }
+    )
+    return made
+  })
 }
 
 type Made = { source: Thumbnails['source']; pictures: Picture[] }
@@ -76,7 +77,8 @@ function pdfOf(page: PdfPage): Made {
   }
 }
 
-function imageOf(read: ReadImage): Made {
+/** `name`: the name of the file. */
+function imageOf(read: ReadImage, name: string): Made {
   if ('pictures' in read) {
     const { type, width, height, pictures } = read
     return { source: { type, width, height, pages: null }, pictures }
@@ -91,7 +93,7 @@ function imageOf(read: ReadImage): Made {
         ? { en: 'it is a HEIC photo', pt: 'é uma foto HEIC' }
         : { en: 'it is no image that is known', pt: 'não é uma imagem conhecida' }
     const wanted = { en: 'JPEG, PNG, WebP, GIF, AVIF, TIFF or PDF', pt: 'JPEG, PNG, WebP, GIF, AVIF, TIFF ou PDF' }
-    throw failed(new RetomaError(errors.planner_file_type, { likeness, wanted }))
+    throw failed(new RetomaError(errors.planner_file_type, { name, likeness, wanted }))
   }
   throw failed(new RetomaError(errors.planner_file_corrupt, { problem: read.problem }))
 }
