@@ -15,5 +15,8 @@ export function newId(at: Date): string {
 /** Any other text is no id. */
 export const isId = (id: string): boolean => /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/.test(id)
 
+/** Sorts before every id. */
+export const firstId = '00000000-0000-0000-0000-000000000000'
+
 /** Sorts after every id. */
 export const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'

@@ -1,6 +1,6 @@
 /** A document from the upload to the erasure: the answers, the list, the search, the download. */
 import { createHash } from 'node:crypto'
-import { days, seconds } from 'retoma'
+import { days, hours, seconds } from 'retoma'
 import { expect, test } from 'vitest'
 import { goodPdf } from '../classifier/test/pdfs.ts'
 import { documentsDoor } from './test/door.ts'
@@ -37,6 +37,10 @@ test('the bytes decide what a PDF is, not the name; a file that is too large is 
   expect(page).toMatchObject({ status: 415, body: { error: { code: 'upload_not_pdf' } } })
   expect(page.body.error.message).toBe('o arquivo "conta.pdf" não é um PDF: parece ser uma página da web')
   expect((await t.upload('', { name: 'vazio.pdf' })).status).toBe(415)
+  for (const image of ['ffd8ffe000104a464946', '89504e470d0a1a0a', '474946383961', '52494646240000005745425056503820'])
+    expect((await t.upload(Buffer.from(image, 'hex'), { name: 'foto.pdf' })).body.error.message).toBe(
+      'o arquivo "foto.pdf" não é um PDF: parece ser uma imagem',
+    )
   expect((await t.upload(goodPdf('a'), { name: 'sem-extensao', type: 'text/plain' })).status).toBe(202)
   const large = Buffer.alloc(50 * 1024 * 1024 + 1)
   large.write('%PDF-1.7')
@@ -214,4 +218,93 @@ test('a reprocess that breaks off before it erases the first job leaves nothing 
   await t.work()
   expect(await t.read(ids[1]!)).toMatchObject({ status: 'DONE' })
   expect(await jobs()).toBe(1)
+})
+
+test('a second reprocess names the jobs of the first reprocess that was cancelled before it ran: DELETE leaves none of them', async () => {
+  const t = await documentsDoor()
+  const id = await t.send()
+  await t.work()
+  const jobs = async () => (await t.engine.jobs.list({ kind: 'process-document' })).items
+  await t.engine.query(
+    `create function public.broken() returns trigger language plpgsql as 'begin raise exception ''away''; end'`,
+  )
+  await t.engine.query(
+    `create trigger broken before delete on retoma.job for each row execute function public.broken()`,
+  )
+  for (const count of [2, 3]) {
+    expect((await t.ask('POST', `/api/documents/${id}/reprocess`)).status).toBe(202)
+    const all = await jobs()
+    expect(all).toHaveLength(count)
+    await t.engine.jobs.cancel(all.find(({ state }) => state === 'waiting')!.id)
+  }
+  await t.engine.query(`drop function public.broken cascade`)
+  expect((await t.ask('DELETE', `/api/documents/${id}`)).status).toBe(204)
+  expect(await jobs()).toEqual([])
+})
+
+const oldDocuments = `
+  insert into documents.documents
+    (id, user_id, filename, size, sha256, file_id, status, job_id, search, created_at, updated_at, deleted_at)
+  select ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 'ana', 'old-' || n || '.pdf', 1, ''::bytea, 0, 'DONE', $2, '', now(), now(), $3
+  from generate_series(1, $1::int) n`
+
+test('the tidy job erases all documents whose erasure was interrupted, also behind one that cannot be erased', async () => {
+  const t = await documentsDoor()
+  await t.engine.query(oldDocuments, [250, 999_999_999, t.clock.now()])
+  await t.engine.query(
+    `create function public.broken() returns trigger language plpgsql as 'begin if old.filename = ''old-3.pdf'' then raise exception ''away''; end if; return old; end'`,
+  )
+  await t.engine.query(
+    `create trigger broken before delete on documents.documents for each row execute function public.broken()`,
+  )
+  await t.schedule()
+  await t.clock.advance(hours(1))
+  await t.schedule()
+  await t.run()
+  const left = async () => (await t.engine.query(`select filename from documents.documents`)).rows
+  expect(await left()).toEqual([{ filename: 'old-3.pdf' }])
+  await t.engine.query(`drop function public.broken cascade`)
+  await t.clock.advance(hours(1))
+  await t.schedule()
+  await t.work()
+  expect(await left()).toEqual([])
+})
+
+test('a thousand old documents with a young job keep no other document from its retention', async () => {
+  const t = await documentsDoor()
+  const young = await t.send()
+  const [job] = (await t.engine.jobs.list({ kind: 'process-document' })).items
+  await t.engine.query(oldDocuments, [1001, job!.id, null])
+  const gone = await t.send()
+  await t.engine.query(`update documents.documents set job_id = 999999999 where id = $1`, [gone])
+  await t.schedule()
+  await t.clock.advance(hours(1))
+  await t.schedule()
+  await t.work()
+  const { rows } = await t.engine.query(`select id from documents.documents where id in ($1, $2)`, [young, gone])
+  expect(rows).toEqual([{ id: young }])
+  expect((await t.engine.query(`select from documents.documents`)).rowCount).toBe(1002)
+})
+
+test('parameters of the list without a value are as absent', async () => {
+  const t = await documentsDoor()
+  const id = await t.send()
+  expect((await t.list('?status=&q=&limit=&after=')).items).toMatchObject([{ id }])
+})
+
+test('an Idempotency-Key reprocesses a document once, and after the erasure the answer is 404', async () => {
+  const t = await documentsDoor()
+  const id = await t.send()
+  await t.work()
+  const again = (headers: Record<string, string>) => t.ask('POST', `/api/documents/${id}/reprocess`, { headers })
+  const first = await again({ 'idempotency-key': 'k' })
+  expect([first.status, first.body]).toEqual([202, { id, status: 'PENDING' }])
+  await t.work()
+  const jobs = async () => (await t.engine.jobs.list({ kind: 'process-document' })).items.map(each => each.id)
+  const before = await jobs()
+  const second = await again({ 'idempotency-key': 'k' })
+  expect([second.status, second.body, second.headers.get('idempotent-replayed')]).toEqual([202, first.body, 'true'])
+  expect(await jobs()).toEqual(before)
+  await t.ask('DELETE', `/api/documents/${id}`)
+  expect((await again({ 'idempotency-key': 'k' })).status).toBe(404)
 })

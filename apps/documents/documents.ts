@@ -13,13 +13,12 @@ import {
   hours,
   type JobTransaction,
   minutes,
-  RetomaError,
   type Schedule,
 } from 'retoma'
 import { clockOf, forgetResponses } from 'retoma/http'
-import { newId } from './document-id.ts'
+import { firstId, newId } from './document-id.ts'
 import { eraseJob } from './erase-job.ts'
-import { errors } from './errors.ts'
+import { reasonOfJob } from './job-reason.ts'
 import { type DocumentJob, queue } from './jobs.ts'
 import type { Status } from './status.ts'
 import {
@@ -27,12 +26,14 @@ import {
   hideDocument,
   hideOldDocuments,
   insertDocument,
+  isJobOpen,
   lockDocument,
   type NewDocument,
   readHidden,
+  readReplaced,
   removeHidden,
 } from './store/documents.ts'
-import { followEndedJobs } from './store/processing.ts'
+import { followJobStates } from './store/processing.ts'
 
 export interface Documents {
   job: DocumentJob
@@ -46,7 +47,9 @@ export function createDocuments(job: DocumentJob, guard: Guard, engine: () => En
   const followJob = defineJob({
     ...caring,
     kind: 'follow_document_jobs',
-    run: async () => ({ marked: await followJobs(engine()) }),
+    // The result counts documents of all users.
+    private: true,
+    run: async () => ({ marked: await followJobStates(engine(), reasonOfJob) }),
   })
   const tidyJob = defineJob({ ...caring, kind: 'tidy_documents', run: () => tidyDocuments(engine()) })
   const once = (name: string) => ({ input: undefined, catchUp: 'once', options: { key: name, priority: 0 } }) as const
@@ -86,28 +89,27 @@ export async function makeDocument(
 }
 
 /**
- * Processes a document again. A document that waits or is being processed stays as it is. undefined: the owner has no such document.
+ * Processes a document again. A document that waits or is being processed stays as it is, unless its job has ended without the document.
+ * `replaced`: the earlier job, for `eraseJob` after the transaction; if that call is lost, the new job erases the earlier job.
+ * undefined: the owner has no such document.
  */
 export async function reprocess(
   engine: Engine,
+  tx: JobTransaction,
   { job }: Documents,
-  id: string,
-  owner: string | null,
-): Promise<{ status: Status } | undefined> {
-  const outcome = await engine.transaction(async tx => {
-    const found = await lockDocument(tx, id, owner)
-    if (found === undefined) return undefined
-    if (found.status === 'PENDING' || found.status === 'PROCESSING') return { status: found.status, before: null }
-    const { id: made } = await engine.enqueue(job, { document: id, replaces: found.job }, { tx })
-    await giveToJob(engine, tx, id, made)
-    const files = [found.file, ...(found.thumbnail === null ? [] : [found.thumbnail])]
-    await engine.files.keep(files, { job: made, tx })
-    return { status: 'PENDING' as const, before: found.job }
-  })
-  if (outcome === undefined) return undefined
-  // If this call is lost, the new job erases the old job.
-  if (outcome.before !== null) await eraseJob(engine, outcome.before).catch(() => {})
-  return { status: outcome.status }
+  { id, owner }: { id: string; owner: string | null },
+): Promise<{ status: Status; replaced: string | null } | undefined> {
+  const found = await lockDocument(tx, id, owner)
+  if (found === undefined) return undefined
+  const isOpen = found.status === 'PENDING' || found.status === 'PROCESSING'
+  if (isOpen && (await isJobOpen(tx, found.job))) return { status: found.status, replaced: null }
+  // An earlier job may still name jobs that it did not erase, because it was cancelled before it ran.
+  const replaces = [found.job, ...(await readReplaced(tx, found.job))]
+  const { id: made } = await engine.enqueue(job, { document: id, replaces }, { tx })
+  await giveToJob(engine, tx, id, made)
+  const files = [found.file, ...(found.thumbnail === null ? [] : [found.thumbnail])]
+  await engine.files.keep(files, { job: made, tx })
+  return { status: 'PENDING', replaced: found.job }
 }
 
 /** Erases a document with its job, steps, failures, events and files. false: the owner has no such document. */
@@ -119,20 +121,28 @@ export async function eraseDocument(engine: Engine, id: string, owner: string | 
 }
 
 async function finishErasing(engine: Engine, { id, job }: { id: string; job: string }): Promise<void> {
-  const replaced = ((await engine.job(job))?.input as { replaces?: string } | null | undefined)?.replaces
-  if (replaced !== undefined) await eraseJob(engine, replaced)
+  for (const replaced of await readReplaced(engine, job)) await eraseJob(engine, replaced)
   await eraseJob(engine, job)
   // Before the last row goes: after the row is gone, no process would repeat this call.
-  await forgetResponses(engine, 'post /api/documents', id)
+  for (const route of ['post /api/documents', 'post /api/documents/{id}/reprocess'])
+    await forgetResponses(engine, route, id)
   await removeHidden(engine, id)
 }
 
-/** Marks the documents FAILED whose job ended without its handler: cancelled by a person, or failed by the watchdog of the engine. */
-const followJobs = (engine: Engine): Promise<number> =>
-  followEndedJobs(engine, new RetomaError(errors.document_job_ended, {}).in('pt'))
-
-/** Erases the rest: of erasures that a crash interrupted, and of documents whose job the janitor has removed. */
+/**
+ * Erases the rest: of erasures that a crash interrupted, and of documents whose job the janitor has removed. A document that cannot be
+ * erased does not hold up the others; the job then fails, so that a person sees the reason, and the next hour tries again.
+ */
 async function tidyDocuments(engine: Engine): Promise<void> {
-  while ((await hideOldDocuments(engine)) > 0);
-  for (const hidden of await readHidden(engine)) await finishErasing(engine, hidden)
+  for (let last: string | null = firstId; last !== null; ) last = await hideOldDocuments(engine, last)
+  let problem: { thrown: unknown } | undefined
+  for (let last: string | undefined = firstId; last !== undefined; ) {
+    const page: { id: string; job: string }[] = await readHidden(engine, last)
+    for (const hidden of page)
+      await finishErasing(engine, hidden).catch(thrown => {
+        problem ??= { thrown }
+      })
+    last = page.at(-1)?.id
+  }
+  if (problem !== undefined) throw problem.thrown
 }

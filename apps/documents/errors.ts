@@ -41,6 +41,21 @@ const documentErrors = defineErrors({
     en: 'the processing ended without a result',
     pt: 'o processamento terminou sem resultado',
   },
+  document_worker_lost: {
+    status: 500,
+    en: 'the processing ended several times together with its process; try again later',
+    pt: 'o processamento terminou várias vezes junto com o seu processo; tente de novo mais tarde',
+  },
+  document_overlong: {
+    status: 500,
+    en: 'the processing took longer than its time limit',
+    pt: 'o processamento passou do tempo limite',
+  },
+  document_file_missing: {
+    status: 500,
+    en: 'the file of the document is missing: send the document again',
+    pt: 'o arquivo do documento não existe mais: envie o documento de novo',
+  },
   // Problems of a file
   document_truncated: {
     status: 422,

@@ -38,8 +38,8 @@ export interface DocumentJobOptions {
 
 const maxAttempts = 3
 
-/** `replaces`: the earlier job of the document, of which nothing shall stay. */
-export type DocumentJob = Job<{ document: string; replaces?: string | undefined }>
+/** `replaces`: the earlier jobs of the document, of which nothing shall stay. */
+export type DocumentJob = Job<{ document: string; replaces?: string | readonly string[] | undefined }>
 
 export function createDocumentJob(options: DocumentJobOptions): DocumentJob {
   return defineJob({
@@ -47,7 +47,7 @@ export function createDocumentJob(options: DocumentJobOptions): DocumentJob {
     internal: true,
     private: true,
     queue,
-    input: z.object({ document: z.string(), replaces: z.string().optional() }),
+    input: z.object({ document: z.string(), replaces: z.union([z.string(), z.array(z.string())]).optional() }),
     maxAttempts,
     backoff: { first: seconds(5), factor: 2, max: minutes(10), jitter: 0.1 },
     timeout: minutes(15),
@@ -55,8 +55,8 @@ export function createDocumentJob(options: DocumentJobOptions): DocumentJob {
     stallAfter: noProgress,
     onStall: 'fail',
     messages: { stalled: timedOut },
-    async run(ctx, { document, replaces }) {
-      if (replaces !== undefined) await eraseJob(options.engine(), replaces)
+    async run(ctx, { document, replaces = [] }) {
+      for (const job of [replaces].flat()) await eraseJob(options.engine(), job)
       await processDocument(ctx, document, options)
     },
   })
@@ -66,7 +66,10 @@ export function createDocumentJob(options: DocumentJobOptions): DocumentJob {
 const noProgress = minutes(10)
 const timedOut = 'Processing timeout (watchdog)'
 
-/** A process that died in the middle of a document leaves PROCESSING behind: the guard marks the document. */
+/**
+ * Marks a document without progress. The guard leaves a document alone whose process died: the engine runs its job again
+ * (`follow_document_jobs` shows such a document as PENDING until then).
+ */
 export const documentGuard = (): Guard =>
   defineGuard({
     name: 'documents',
@@ -74,6 +77,9 @@ export const documentGuard = (): Guard =>
     status: { column: 'status', running: 'PROCESSING' },
     signal: 'updated_at',
     after: noProgress,
+    private: true,
+    where: { deleted_at: null },
+    job: 'job_id',
     set: { status: 'FAILED', error_message: timedOut, updated_at: guardNow },
   })
 
@@ -104,15 +110,14 @@ async function attemptAt(ctx: JobContext, run: Run, begun: Begun, options: Docum
   const { read, draw, engine } = options
   const home = engine()
   const path = await ctx.files.path(begun.file)
-  if (path === null) return { is: 'late' }
-  const content = await read(ctx, path, begun.filename)
+  const content = path === null ? { trouble: fileMissing() } : await read(ctx, path, begun.filename)
   if ('trouble' in content) {
     const { trouble } = content
     const isOurs = await ctx.transaction('fail', tx => failRun(home, tx, run, trouble.in('pt')))
     return isOurs ? { is: 'failed', trouble } : { is: 'late' }
   }
   if (!(await touchRun(home, run))) return { is: 'late' }
-  const thumbnail = await draw(ctx, path)
+  const thumbnail = await draw(ctx, path!)
   const { pages, title, text, isComplete } = content
   const done = { pages, title, text, textComplete: isComplete, language: languageOf(text), thumbnail }
   const isOurs = await ctx.transaction('finish', async tx => {
@@ -134,13 +139,17 @@ async function giveBack(ctx: JobContext, run: Run, error: unknown, home: Engine)
       if (isRetomaError(ctx.signal.reason, 'worker_stopping')) await failRun(home, home, run, null)
       return
     }
-    const { failures = 0 } = (await home.job(ctx.id)) ?? {}
-    const reason = failures + 1 < maxAttempts ? null : reasonOf(error)
+    const reason = isDeferred(error) || ctx.failures + 1 < maxAttempts ? null : reasonOf(error)
     await failRun(home, home, run, reason)
   } catch (problem) {
     ctx.log.warn({ err: problem }, 'the end of an attempt could not be written into its document')
   }
 }
+
+const fileMissing = () => new RetomaError(errors.document_file_missing, {})
+
+/** No child process was free: the job waits, and the attempt does not count. */
+const isDeferred = (error: unknown): boolean => error instanceof Error && 'why' in error && error.why === 'child'
 
 function reasonOf(error: unknown): string {
   const problem = isRetomaError(error) ? { en: error.in('en'), pt: error.in('pt') } : unexpected

@@ -1,41 +1,24 @@
 /** Ten requests per user in any minute: uploads and reprocesses together. Lists and downloads are free. */
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { seconds } from 'retoma'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
+import { hasRedis, startUpstash, upstashToken } from '../../test/support/upstash.ts'
 import { documentsDoor } from './test/door.ts'
-
-/** The window of Upstash for each key, as its script keeps it: the engine sends the instant, because its clock is virtual. */
-async function upstashServer() {
-  const windows = new Map<string, number[]>()
-  const server = createServer(async (request, response) => {
-    const pieces: Buffer[] = []
-    for await (const piece of request) pieces.push(piece as Buffer)
-    const [, , , key = '', limit, per, more, now] = JSON.parse(Buffer.concat(pieces).toString()) as string[]
-    const live = (windows.get(key) ?? []).filter(at => at > Number(now) - Number(per))
-    const isGranted = live.length + 1 <= Number(limit)
-    if (isGranted && Number(more) > 0) live.push(Number(now))
-    windows.set(key, live)
-    const frees = live.length === 0 ? -1 : Math.ceil((live[0]! + Number(per) - Number(now)) / 1000)
-    response.end(JSON.stringify({ result: [isGranted ? 1 : 0, live.length, frees] }))
-  })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => new Promise<void>(resolve => void server.close(() => resolve())))
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
-}
 
 const bursts = {
   PostgreSQL: async () => ({}),
   Upstash: async () => {
-    const { url } = await upstashServer()
+    const { url } = await startUpstash()
     // A busy machine may take longer than the second that an answer may take; PostgreSQL would answer then.
     vi.spyOn(AbortSignal, 'timeout').mockReturnValue(new AbortController().signal)
-    return { rateLimits: { url, token: 'token-of-a-test' } }
+    return { rateLimits: { url, token: upstashToken } }
   },
 }
 
-test.each(Object.keys(bursts) as (keyof typeof bursts)[])(
-  'one user sends 30 uploads and 10 reprocesses in a minute: 10 of 40 pass, the rest are 429 with the right second (%s)',
+/** The window of Upstash is a script in Redis: only a real Redis runs the script. */
+const places = (Object.keys(bursts) as (keyof typeof bursts)[]).filter(where => where !== 'Upstash' || hasRedis)
+
+test.each(places)(
+  'one user sends 30 uploads, 10 reprocesses and 20 syncs at once: 10 of 40 and 10 of 20 pass, the rest are 429 with the right second (%s)',
   async where => {
     const t = await documentsDoor({}, await bursts[where]())
     const id = await t.send({ user: 'ana' })
@@ -45,7 +28,18 @@ test.each(Object.keys(bursts) as (keyof typeof bursts)[])(
       Promise.all(Array.from({ length: count }, ask))
     const upload = () => t.upload('%PDF-1.7\n%%EOF', { user: 'ana' })
     const reprocess = () => t.as('ana', 'POST', `/api/documents/${id}/reprocess`)
-    const all = (await Promise.all([statuses(30, upload), statuses(10, reprocess)])).flat()
+    const sync = () => t.as('ana', 'POST', '/api/open-finance/sync')
+    const [uploads, reprocesses, syncs] = await Promise.all([
+      statuses(30, upload),
+      statuses(10, reprocess),
+      statuses(20, sync),
+    ])
+    const all = [...uploads, ...reprocesses]
+    expect(syncs.filter(({ status }) => status === 202)).toHaveLength(10)
+    const refusedSyncs = syncs.filter(({ status }) => status === 429)
+    expect(refusedSyncs.map(({ headers }) => headers.get('retry-after'))).toEqual(
+      Array.from({ length: 10 }, () => '60'),
+    )
     const passed = all.filter(({ status }) => status === 202)
     const refused = all.filter(({ status }) => status === 429)
     expect([passed.length, refused.length]).toEqual([10, 30])

@@ -1,7 +1,9 @@
 /** Attempts at a document: ten users at once, failures and their repetition, an attempt that loses the document. */
-import { seconds } from 'retoma'
+import { minutes, RetomaError, seconds } from 'retoma'
 import { expect, test } from 'vitest'
+import { noChildFree } from '../../src/jobs/model/deferral.ts'
 import { gate } from '../../test/support/engine.ts'
+import { errors } from './errors.ts'
 import { documentsDoor, readAtOnce } from './test/door.ts'
 
 test('ten users upload at once, and each PDF takes 4 to 8 s: all are DONE, and no more than the limit run at a time', async () => {
@@ -22,6 +24,19 @@ test('ten users upload at once, and each PDF takes 4 to 8 s: all are DONE, and n
   const seen = await Promise.all(ids.map((id, n) => t.read(id, { user: users[n]! })))
   expect(seen.map(({ status, user }) => [status, user])).toEqual(users.map(user => ['DONE', user]))
   expect(most).toBe(3)
+})
+
+test('a PDF that takes nine minutes to read is DONE with the first attempt', async () => {
+  const t = await documentsDoor({
+    async read(ctx, path, name) {
+      await t.clock.sleep(minutes(9), ctx.signal)
+      return readAtOnce(ctx, path, name)
+    },
+  })
+  const id = await t.send()
+  await t.work()
+  expect(await t.read(id)).toMatchObject({ status: 'DONE', pages: 1 })
+  expect((await t.engine.jobs.list({ kind: 'process-document' })).items).toMatchObject([{ starts: 1, failures: 0 }])
 })
 
 test('a failure is repeated after 5 s and 10 s, PENDING in between; the third is FAILED, and a reprocess starts anew', async () => {
@@ -127,4 +142,97 @@ test('a document whose job a person cancels, or whose job the engine fails, is F
     ['FAILED', 'o processamento terminou sem resultado'],
     ['FAILED', 'parado por uma regra'],
   ])
+})
+
+test.each([
+  [
+    'crash',
+    'poison',
+    'its process died 3 times: w-17',
+    /^o processamento terminou várias vezes junto com o seu processo/,
+  ],
+  ['orphan', null, 'orphan: the worker died while it ran this job', /^o processamento terminou várias vezes/],
+  ['timeout', null, 'the attempt took longer than 15 min on w-17', /^o processamento passou do tempo limite/],
+  ['error', 'isolated_unusable', 'the file /srv/read.js', /^o processamento terminou sem resultado/],
+  ['error', null, 'connection to 10.0.0.7 refused', /^o processamento terminou sem resultado/],
+  ['stalled', null, 'Processing timeout (watchdog)', /^Processing timeout \(watchdog\)$/],
+])(
+  'a job that the engine ended (%s) gives the document a sentence in Portuguese without internals',
+  async (type, code, message, words) => {
+    const t = await documentsDoor()
+    const id = await t.send()
+    const [job] = (await t.engine.jobs.list({ kind: 'process-document' })).items
+    await t.engine.jobs.fail(job!.id, message, { by: 'ana' })
+    await t.engine.query(`update retoma.job set error = $2 where id = $1`, [
+      job!.id,
+      { type, code, message, stack: null },
+    ])
+    await t.schedule()
+    await t.clock.advance(seconds(301))
+    await t.schedule()
+    await t.work()
+    expect(await t.read(id)).toMatchObject({ status: 'FAILED', error_message: expect.stringMatching(words) })
+  },
+)
+
+test('a reprocess starts a job for a document whose job has ended without its handler', async () => {
+  const t = await documentsDoor()
+  const id = await t.send()
+  const [job] = (await t.engine.jobs.list({ kind: 'process-document' })).items
+  await t.engine.jobs.cancel(job!.id, { by: 'ana' })
+  expect((await t.ask('POST', `/api/documents/${id}/reprocess`)).status).toBe(202)
+  await t.work()
+  expect(await t.read(id)).toMatchObject({ status: 'DONE' })
+})
+
+test('a wait for a child process is no failure of the document, also after two failures', async () => {
+  const ends = [new Error('no room'), new Error('no room'), noChildFree(seconds(30), 'foreground')]
+  const t = await documentsDoor({
+    async read(ctx, path, name) {
+      const end = ends.shift()
+      if (end !== undefined) throw end
+      return readAtOnce(ctx, path, name)
+    },
+  })
+  const id = await t.send()
+  for (let n = 0; n < 2; n++) {
+    await t.run()
+    expect(await t.read(id)).toMatchObject({ status: 'PENDING', error_message: null })
+    await t.clock.advance(seconds(11))
+  }
+  // The third attempt finds no free child process, and the fourth attempt finds one.
+  for (let n = 0; n < 2; n++) {
+    await t.run()
+    await t.clock.advance(seconds(61))
+  }
+  expect(ends).toEqual([])
+  expect(await t.read(id)).toMatchObject({ status: 'DONE' })
+})
+
+test('a document whose file is missing is FAILED with that reason', async () => {
+  const t = await documentsDoor()
+  const id = await t.send()
+  await t.engine.query(`update documents.documents set file_id = 0`)
+  await t.run()
+  expect(await t.read(id)).toMatchObject({
+    status: 'FAILED',
+    error_message: 'o arquivo do documento não existe mais: envie o documento de novo',
+  })
+})
+
+test('a reprocess that fails keeps what an earlier run has read', async () => {
+  let isBroken = false
+  const t = await documentsDoor({
+    async read(ctx, path, name) {
+      if (isBroken) return { trouble: new RetomaError(errors.document_encrypted, {}) }
+      return readAtOnce(ctx, path, name)
+    },
+  })
+  const id = await t.send({ name: 'a.pdf' })
+  await t.work()
+  isBroken = true
+  await t.ask('POST', `/api/documents/${id}/reprocess`)
+  await t.work()
+  expect(await t.read(id)).toMatchObject({ status: 'FAILED', pages: 1, title: 'a.pdf' })
+  expect((await t.list('?q=aviso')).items).toMatchObject([{ id }])
 })

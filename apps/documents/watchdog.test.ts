@@ -4,6 +4,7 @@ import { minutes, seconds } from 'retoma'
 import { expect, onTestFinished, test } from 'vitest'
 import { sqlOn } from '../../test/support/application.ts'
 import { type Gate, gate, until } from '../../test/support/engine.ts'
+import { followJobStates } from './store/processing.ts'
 import { cronSecret, documentsDoor } from './test/door.ts'
 
 const timedOut = 'Processing timeout (watchdog)'
@@ -11,6 +12,8 @@ const timedOut = 'Processing timeout (watchdog)'
 /** A document whose picture takes until the gate opens: all that is left of the attempt is its last write. */
 async function held() {
   const [begun, open] = [gate(), gate()]
+  // A held attempt would hold up the end of a failed test.
+  onTestFinished(() => open.open())
   const t = await documentsDoor({
     async draw() {
       begun.open()
@@ -54,6 +57,38 @@ test('the cron route needs CRON_SECRET, as a Bearer or as ?secret=, and a token 
     const refused = await t.ask('GET', path, asked)
     expect([refused.status, refused.body.error.code]).toEqual([401, 'cron_refused'])
   }
+})
+
+test('a document whose worker is silent runs again and is not marked, neither by the cron route nor by the sweep; a job that waits shows it as PENDING', async () => {
+  const t = await held()
+  await t.clock.advance(minutes(11))
+  const sql = await sqlOn(t)
+  // As a process that died leaves its rows behind.
+  const silence = `update retoma.worker set heartbeat_at = heartbeat_at - interval '1 hour' returning id`
+  const workers = await sql(silence)
+  expect(workers.length).toBeGreaterThan(0)
+  expect((await t.ask(...cron())).body).toEqual({ marked: 0, ids: [] })
+  await t.guard()
+  expect(await t.read(t.id)).toMatchObject({ status: 'PROCESSING', error_message: null })
+  // The watchdog has recovered the job, and no worker has claimed the job yet.
+  await sql(`update retoma.job set state = 'waiting', worker_id = null where kind = 'process-document'`)
+  expect((await t.ask(...cron())).body).toEqual({ marked: 0, ids: [] })
+  expect(await followJobStates(t.engine, () => 'ended')).toBe(0)
+  expect(await t.read(t.id)).toMatchObject({ status: 'PENDING', error_message: null })
+  t.open.open()
+  await t.running
+})
+
+test('a document in PROCESSING without a running job is FAILED, and an erased document is left alone', async () => {
+  const t = await documentsDoor()
+  const [ended, never, erased] = [await t.send(), await t.send(), await t.send()]
+  await t.engine.query(
+    `update documents.documents set status = 'PROCESSING', updated_at = updated_at - interval '11 minutes'`,
+  )
+  await t.engine.query(`update documents.documents set deleted_at = now() where id = $1`, [erased])
+  await t.engine.query(`update documents.documents set job_id = 0 where id = $1`, [ended])
+  const { marked, ids } = (await t.ask(...cron())).body
+  expect([marked, ids.sort()]).toEqual([2, [ended, never].sort()])
 })
 
 test('the same sweep runs by itself, with no outside cron', async () => {

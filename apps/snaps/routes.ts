@@ -117,6 +117,7 @@ export const routesOf = (snaps: Snaps): readonly Route[] => [
       after: z.string().max(200).optional().meta({ description: 'the `next` of the page before' }),
     }),
     answer: z.object({ items: z.array(listedSnap), next: z.string().nullable() }),
+    heavy: true,
     async run({ engine, query: { status = null, order, after, limit } }) {
       const found = await listSnaps(engine, { order, after: placeOf(after, order), status, limit: limit + 1 })
       const items = found.slice(0, limit)

@@ -8,7 +8,7 @@ const { oneOf, wholeNumber } = settingChecks
 export const settings = {
   SNAPS_WORKER: {
     meaning:
-      'Where snaps are processed. api: also in the process of the API (retoma up). own: only in worker processes (retoma worker, or the further processes of retoma up --processes 2)',
+      'Where snaps are processed. api: also in the process of the API (retoma up). own: only in worker processes: a second process that retoma up starts, or retoma worker',
     default: 'api',
     read: oneOf('api', 'own'),
   },

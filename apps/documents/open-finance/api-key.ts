@@ -4,10 +4,11 @@
  * a copy of the database does not.
  *
  * Invariant: at most one process asks for a new key at a time. Each key has a generation, and a key is replaced only by the process that
- * saw the present generation fail or expire. A process that dies in between loses its turn after `longestRenewal`.
+ * saw the present generation fail or expire. A process that dies in between loses its turn after `longestRenewal`. A login that Pluggy
+ * refuses fails for every sync that waits for the key, in all processes: no waiting sync repeats the login.
  */
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto'
-import { type Engine, minutes, seconds } from 'retoma'
+import { type Engine, minutes, providerWait, seconds } from 'retoma'
 import { clockOf } from 'retoma/http'
 import { leaveRenewal, readKey, saveKey, takeRenewal } from '../store/pluggy-key.ts'
 
@@ -30,6 +31,8 @@ const validFor = minutes(110)
 /** Longer than the time limit of a request. */
 const longestRenewal = seconds(90)
 const lookEvery = 200
+/** The login of another process failed. Within this time the other process stores the wait or the stop of Pluggy for all processes. */
+const afterFailure = seconds(2)
 
 export class ApiKeys {
   readonly #options: ApiKeysOptions
@@ -37,7 +40,8 @@ export class ApiKeys {
   readonly #client: string
   readonly #secret: Buffer
   #known: (ApiKey & { expiresAt: number }) | undefined
-  #renewing: Promise<ApiKey> | undefined
+  /** `signal`: of the sync that began the renewal. */
+  #renewing: { key: Promise<ApiKey>; signal: AbortSignal } | undefined
 
   constructor(options: ApiKeysOptions) {
     const { baseUrl, clientId, clientSecret } = options
@@ -51,36 +55,38 @@ export class ApiKeys {
     const known = this.#known
     const isUsable = known !== undefined && known.expiresAt > clockOf(this.#options.engine()).now().getTime()
     if (isUsable && known.generation > (refused?.generation ?? 0)) return Promise.resolve(known)
-    // Concurrent syncs of a process share one renewal. A renewal that ended with the signal of another sync is begun anew.
+    // Concurrent syncs of a process share one renewal, and its error: Pluggy would refuse the next login too. Only a renewal that ended with
+    // the signal of another sync is begun anew.
     const shared = this.#renewing
     if (shared === undefined) return this.#begin(signal, refused)
-    return shared.then(
+    return shared.key.then(
       key => (key.generation > (refused?.generation ?? 0) ? key : this.get(signal, refused)),
       error => {
-        if (signal.aborted) throw error
+        if (signal.aborted || !shared.signal.aborted) throw error
         return this.get(signal, refused)
       },
     )
   }
 
   #begin(signal: AbortSignal, refused: ApiKey | undefined): Promise<ApiKey> {
-    const renewing = this.#renew(signal, refused?.generation ?? 0).finally(() => {
+    const key = this.#renew(signal, refused?.generation ?? 0).finally(() => {
       this.#renewing = undefined
     })
-    this.#renewing = renewing
-    return renewing
+    this.#renewing = { key, signal }
+    return key
   }
 
   async #renew(signal: AbortSignal, refused: number): Promise<ApiKey> {
     const engine = this.#options.engine()
-    for (;;) {
+    for (let hasWaited = false; ; hasWaited = true) {
       signal.throwIfAborted()
       const stored = await readKey(engine, this.#client)
       const key = stored === undefined || !stored.isValid ? undefined : this.#open(stored)
       if (stored !== undefined && key !== undefined && stored.generation > refused)
         return this.#keep(key, stored.generation, stored.expiresAt!.getTime())
+      if (hasWaited && stored?.hasFailed) throw failedElsewhere()
       const generation = stored?.generation ?? 0
-      if (await takeRenewal(engine, this.#client, { generation, longestMs: longestRenewal }))
+      if (await takeRenewal(engine, this.#client, { generation, longestMs: longestRenewal, afterFailure: !hasWaited }))
         return this.#replace(signal, generation)
       await clockOf(engine).sleep(lookEvery, signal)
     }
@@ -96,7 +102,7 @@ export class ApiKeys {
       return this.#keep(key, next, clockOf(engine).now().getTime() + validFor)
     } catch (error) {
       // A turn that cannot be given back ends by itself.
-      await leaveRenewal(engine, this.#client, generation).catch(() => {})
+      await leaveRenewal(engine, this.#client, { generation, hasFailed: !signal.aborted }).catch(() => {})
       throw error
     }
   }
@@ -129,3 +135,10 @@ export class ApiKeys {
     return Buffer.from(`${this.#client} ${generation}`)
   }
 }
+
+const failedElsewhere = () =>
+  providerWait({
+    retryAfter: afterFailure,
+    code: 'provider_busy',
+    message: 'outro processo não conseguiu entrar na Pluggy',
+  })

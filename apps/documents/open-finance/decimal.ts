@@ -3,8 +3,11 @@
  * the text of the number, and `readAmount` rounds the text to two decimals.
  */
 
-/** A text of JSON, or a number of JSON outside of a text. */
-const token = /"[^"\\]*(?:\\[\s\S][^"\\]*)*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/g
+/**
+ * A text of JSON, or a number of JSON outside of a text. A text without an end goes to the end of the body: the pattern does not begin again
+ * at every quote of such a text.
+ */
+const token = /"[^"\\]*(?:\\[\s\S][^"\\]*)*"?|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/g
 
 /** Parses JSON. Each number becomes the text of the number: `{"amount":1.10}` becomes `{ amount: '1.10' }`. undefined: no JSON. */
 export function parseExact(body: string): unknown {

@@ -1,11 +1,11 @@
 /** The client of Pluggy over real sockets: one key for all workers, and every way in which the service misbehaves. */
 import { inspect } from 'node:util'
-import { milliseconds, minutes } from 'retoma'
+import { milliseconds, minutes, seconds } from 'retoma'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { deferralOf } from '../../../src/jobs/model/deferral.ts'
 import type { VirtualClock } from '../../../src/testing/index.ts'
 import { sqlOn } from '../../../test/support/application.ts'
-import { gate } from '../../../test/support/engine.ts'
+import { gate, until } from '../../../test/support/engine.ts'
 import {
   type Behaviour,
   drips,
@@ -64,7 +64,7 @@ test('all workers share one key: a hundred concurrent requests of two processes 
   const workers = [provider(), provider()]
   await settled(
     door,
-    Promise.all(Array.from({ length: 50 }, () => workers.map(each => each.item('item-1', signal()))).flat()),
+    Promise.all(Array.from({ length: 50 }, () => workers.map(each => each.item('item-1', 'ana', signal()))).flat()),
   )
   expect(server.of('/auth')).toHaveLength(1)
   await provider().accounts('item-1', signal())
@@ -75,7 +75,8 @@ test('a key is renewed before it expires, and once if Pluggy refuses the key ear
   const door = await stage()
   const { server, provider, clock } = door
   const workers = [provider(), provider()]
-  const ask = () => settled(door, Promise.all([...workers, ...workers].map(each => each.item('item-1', signal()))))
+  const ask = () =>
+    settled(door, Promise.all([...workers, ...workers].map(each => each.item('item-1', 'ana', signal()))))
   await ask()
   await clock.advance(minutes(100))
   await ask()
@@ -93,21 +94,98 @@ test('a process that dies while it asks for a key loses its turn; a login that f
   const { server, provider, clock } = door
   server.refuseLogins(true)
   const refused = await provider()
-    .item('item-1', signal())
+    .item('item-1', 'ana', signal())
     .catch(error => error)
   expect(deferralOf(refused)).toMatchObject({ why: 'stop' })
   server.refuseLogins(false)
   const sql = await sqlOn(door)
   // As a dead process leaves the row behind.
   await sql(`update documents.pluggy_key set renewing_until = $1`, [new Date(clock.now().getTime() + 1000)])
-  const asked = provider().item('item-1', signal())
+  const asked = provider().item('item-1', 'ana', signal())
   expect(await settled(door, asked)).toMatchObject({ status: 'UPDATED' })
+})
+
+const tooMany: Behaviour = {
+  name: '429',
+  answer: ({ response }) => {
+    response.writeHead(429, { 'ratelimit-reset': '17' }).end('{"code":429,"message":"Too many"}')
+    return { isSold: false }
+  },
+}
+
+test('a login that Pluggy answers with 429 or refuses is not repeated by the syncs that wait for the key', async () => {
+  for (const [behaviour, deferral] of [
+    [tooMany, { why: 'wait', retryAfterMs: 17_000 }],
+    [refuses(401), { why: 'stop' }],
+  ] as const) {
+    const door = await stage()
+    const { server, provider } = door
+    server.behave(({ about }) => (about === '/auth' ? behaviour : null))
+    const worker = provider()
+    const asked = Array.from({ length: 10 }, () => worker.item('item-1', 'ana', signal()).catch(error => error))
+    const errors = await settled(door, Promise.all(asked))
+    expect(errors.map(deferralOf)).toEqual(Array.from({ length: 10 }, () => expect.objectContaining(deferral)))
+    expect(server.of('/auth')).toHaveLength(1)
+  }
+})
+
+test('processes that wait for the login of another process do not repeat the login that failed: they ask Pluggy again after a wait', async () => {
+  const door = await stage()
+  const { server, provider, clock } = door
+  const [arrived, answered] = [gate(), gate()]
+  server.behave(({ about, nth }) => {
+    if (about !== '/auth' || nth !== 1) return null
+    return {
+      name: 'a late 429',
+      answer: async how => {
+        arrived.open()
+        await answered.passed
+        return tooMany.answer(how)
+      },
+    }
+  })
+  const workers = [provider(), provider(), provider()]
+  const ask = (worker: (typeof workers)[number]) => worker.item('item-1', 'ana', signal()).catch(error => error)
+  const first = ask(workers[0]!)
+  await arrived.passed
+  const waiting = vi.spyOn(clock, 'sleep')
+  const others = workers.slice(1).map(ask)
+  await until(async () => waiting.mock.calls.length === 2)
+  waiting.mockRestore()
+  answered.open()
+  const refused = await first
+  await clock.advance(milliseconds(200))
+  const errors = [refused, ...(await settled(door, Promise.all(others)))]
+  expect(errors.map(error => deferralOf(error)?.why)).toEqual(['wait', 'wait', 'wait'])
+  expect(server.of('/auth')).toHaveLength(1)
+  await clock.advance(seconds(17))
+  expect(await workers[1]!.item('item-1', 'ana', signal())).toMatchObject({ status: 'UPDATED' })
+})
+
+test('a login that ended with the signal of its sync is begun anew by the sync that waits for the key', async () => {
+  const door = await stage()
+  const { server, provider } = door
+  const arrived = gate()
+  server.behave(({ about, nth }) => {
+    if (about !== '/auth' || nth !== 1) return null
+    arrived.open()
+    return never()
+  })
+  const workers = [provider(), provider()]
+  const cancelled = new AbortController()
+  const first = workers[0]!.item('item-1', 'ana', cancelled.signal).catch(error => error)
+  await arrived.passed
+  const others = workers.map(each => each.item('item-1', 'ana', signal()))
+  cancelled.abort(new Error('the sync was cancelled'))
+  for (const found of await settled(door, Promise.all(others))) expect(found).toMatchObject({ status: 'UPDATED' })
+  expect(await first).toBeInstanceOf(Error)
+  expect(server.of('/auth')).toHaveLength(2)
 })
 
 test('neither the key nor the secret is in the database or in an error', async () => {
   const door = await stage()
   const { server, provider } = door
-  await provider().item('item-1', signal())
+  await provider().item('item-1', 'ana', signal())
   const sql = await sqlOn(door)
   const rows = await sql<{ sealed: Buffer; row: string }>(`select sealed, k::text as row from documents.pluggy_key k`)
   expect(rows).toHaveLength(1)
@@ -119,13 +197,13 @@ test('neither the key nor the secret is in the database or in an error', async (
   }
   // Another secret for the same client does not decrypt the key.
   const changed = pluggyProvider({ ...server, clientSecret: 'other-secret', engine: () => door.engine })
-  const error = await changed.item('item-1', signal()).catch(each => each)
+  const error = await changed.item('item-1', 'ana', signal()).catch(each => each)
   expect(deferralOf(error)).toMatchObject({ why: 'stop' })
   expect(inspect(error, { depth: 9 })).not.toMatch(/other-secret/)
 })
 
-test('without a list by cursor the list by page number is asked, and asked first from then on', async () => {
-  const { server, provider } = await stage(false)
+test('without a list by cursor the list by page number is asked, and asked first for an hour', async () => {
+  const { server, provider, clock } = await stage(false)
   const pluggy = provider()
   expect(await pluggy.transactions(request, signal())).toMatchObject({ next: null, total: 3 })
   await pluggy.transactions(request, signal())
@@ -133,6 +211,9 @@ test('without a list by cursor the list by page number is asked, and asked first
   expect(server.of('/transactions')).toHaveLength(2)
   const error = await pluggy.transactions({ ...request, account: 'none' }, signal()).catch(each => each)
   expect(error).toMatchObject({ code: 'provider_rejected' })
+  await clock.advance(minutes(61))
+  await pluggy.transactions(request, signal())
+  expect(server.of('/v2/transactions')).toHaveLength(2)
 })
 
 const json = { 'content-type': 'application/json' }

@@ -9,15 +9,14 @@
 import {
   callProvider,
   type Duration,
-  doNotRetry,
   type Engine,
+  hours,
   type ProviderAnswer,
   type ProviderVerdict,
-  RetomaError,
   unwrapVerdict,
 } from 'retoma'
+import { clockOf } from 'retoma/http'
 import { type ApiKey, ApiKeys } from './api-key.ts'
-import { openFinanceErrors } from './errors.ts'
 import {
   type Fields,
   judgePluggy,
@@ -27,6 +26,7 @@ import {
   readItem,
   readNumberedPage,
 } from './pluggy-answer.ts'
+import { refusedItem, unknownItem } from './problem.ts'
 import type { BankAccount, BankProvider, PageRequest, TransactionPage } from './types.ts'
 
 export interface PluggyOptions {
@@ -43,6 +43,8 @@ const pageSize = 500
 const mostPages = 50
 /** The list by cursor does not exist at this address. */
 const noSuchList = [404, 405, 410, 501]
+/** The list by cursor is asked again after this time: the missing list may have been a fault of a moment. */
+const cursorsAgainAfter = hours(1)
 
 export function pluggyProvider(options: PluggyOptions): BankProvider {
   return new PluggyProvider(options)
@@ -52,19 +54,23 @@ class PluggyProvider implements BankProvider {
   readonly simulated = false
   readonly #options: PluggyOptions
   readonly #keys: ApiKeys
-  /** The list by cursor was not there: the other list is asked first. */
-  #hasCursors = true
+  /** The list by cursor was not there: until this instant the other list is asked first. */
+  #numberedUntil = 0
 
   constructor(options: PluggyOptions) {
     this.#options = options
     this.#keys = new ApiKeys({ ...options, logIn: signal => this.#logIn(signal) })
   }
 
+  #now(): number {
+    return clockOf(this.#options.engine()).now().getTime()
+  }
+
   itemOf(): null {
     return null
   }
 
-  async item(id: string, signal: AbortSignal) {
+  async item(id: string, _user: string, signal: AbortSignal) {
     const { answer, secrets } = await this.#get(`/items/${encodeURIComponent(id)}`, [id], signal)
     if ('status' in answer && (answer.status === 404 || answer.status === 403)) throw unknownItem()
     return unwrap(chained(judgePluggy(answer, secrets), body => readItem(id, body)))
@@ -74,7 +80,7 @@ class PluggyProvider implements BankProvider {
     const found = new Map<string, BankAccount>()
     for (let page = 1; page <= mostPages; page++) {
       const query = new URLSearchParams({ itemId: item, ...(page === 1 ? {} : { page: String(page) }) })
-      const { answer, secrets } = await this.#get(`/accounts?${query}`, [item], signal)
+      const { answer, secrets } = await this.#getData(`/accounts?${query}`, [item], signal)
       const read = unwrap(chained(judgePluggy(answer, secrets), readAccounts))
       for (const account of read.accounts) found.set(account.id, account)
       if (page >= read.pages) break
@@ -85,13 +91,13 @@ class PluggyProvider implements BankProvider {
   async transactions(request: PageRequest, signal: AbortSignal): Promise<TransactionPage> {
     const { place } = request
     if (place?.by === 'page') return this.#numbered(request, place.page, signal)
-    if (place === null && !this.#hasCursors) return this.#numbered(request, 1, signal)
+    if (place === null && this.#now() < this.#numberedUntil) return this.#numbered(request, 1, signal)
     const { account, from } = request
     const query = place?.query ?? String(new URLSearchParams({ accountId: account, dateFrom: from }))
-    const { answer, secrets } = await this.#get(`/v2/transactions?${query}`, [request.item, account], signal)
+    const { answer, secrets } = await this.#getData(`/v2/transactions?${query}`, [request.item, account], signal)
     if (place === null && 'status' in answer && noSuchList.includes(answer.status)) {
       const page = await this.#numbered(request, 1, signal)
-      this.#hasCursors = false
+      this.#numberedUntil = this.#now() + cursorsAgainAfter
       return page
     }
     return unwrap(chained(judgePluggy(answer, secrets), body => readCursorPage(body, { ...request, query })))
@@ -100,8 +106,18 @@ class PluggyProvider implements BankProvider {
   async #numbered(request: PageRequest, page: number, signal: AbortSignal): Promise<TransactionPage> {
     const { account, from } = request
     const query = new URLSearchParams({ accountId: account, from, page: String(page), pageSize: String(pageSize) })
-    const { answer, secrets } = await this.#get(`/transactions?${query}`, [request.item, account], signal)
+    const { answer, secrets } = await this.#getData(`/transactions?${query}`, [request.item, account], signal)
     return unwrap(chained(judgePluggy(answer, secrets), body => readNumberedPage(body, { ...request, page, pageSize })))
+  }
+
+  /**
+   * Gets data of an item that Pluggy has shown before. A status 403 to a new key is therefore about this item, and not about our
+   * credentials: the syncs of other users continue.
+   */
+  async #getData(path: string, ids: readonly string[], signal: AbortSignal) {
+    const got = await this.#get(path, ids, signal)
+    if ('status' in got.answer && got.answer.status === 403) throw refusedItem()
+    return got
   }
 
   /** A refused key is replaced once: the key may have expired. `ids`: no error repeats them. */
@@ -150,10 +166,3 @@ const chained = <T>(
 ): ProviderVerdict<T> => (verdict.is === 'ok' ? read(verdict.value) : verdict)
 
 const unwrap = <T>(verdict: ProviderVerdict<T>): T => unwrapVerdict(verdict, 'pt')
-
-/** Nobody learns whether the item exists for somebody else. */
-export const unknownItem = () => bankProblem(new RetomaError(openFinanceErrors.bank_item_unknown, {}))
-
-/** The error of a sync that no further attempt mends: the code, and the sentence in the language of the users. */
-export const bankProblem = (why: RetomaError): Error =>
-  doNotRetry(Object.assign(new Error(why.in('pt')), { name: 'BankError', code: why.code }))

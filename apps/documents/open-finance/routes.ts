@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { isId } from '../document-id.ts'
 import { syncLimit } from '../limits.ts'
 import { ownerOf } from '../owner.ts'
-import { idParams, pageOf, placeOf, pageQuery as shortPageQuery } from '../routes/shared.ts'
+import { emptyIsAbsent, idParams, pageOf, placeOf, pageQuery as shortPageQuery } from '../routes/shared.ts'
 import { listAccounts, listItems, listTransactions, readTotals } from '../store/bank-data.ts'
 import { listSyncs, readSync } from '../store/bank-syncs.ts'
 import { problemOf } from './sync-job.ts'
@@ -29,7 +29,7 @@ const tag = 'open finance'
 
 const pageQuery = {
   ...shortPageQuery,
-  after: z.string().max(400).optional().meta({ description: 'the `next` of the page before' }),
+  after: emptyIsAbsent(z.string().max(400)).meta({ description: 'the `next` of the page before' }),
 }
 
 const itemId = z
@@ -37,13 +37,13 @@ const itemId = z
   .regex(/^[\w.:-]{1,100}$/)
   .meta({ description: 'the item of Pluggy Connect; omitted: all connections of the user' })
 
-const dayQuery = z.iso.date()
+const dayQuery = z.iso.date().max(10)
 const filterQuery = {
-  from: dayQuery.optional().meta({ description: 'first day' }),
-  to: dayQuery.optional().meta({ description: 'last day' }),
-  account_id: z.string().max(100).optional(),
-  category: z.string().max(200).optional(),
-  type: z.enum(['CREDIT', 'DEBIT']).optional(),
+  from: emptyIsAbsent(dayQuery).meta({ description: 'first day' }),
+  to: emptyIsAbsent(dayQuery).meta({ description: 'last day' }),
+  account_id: emptyIsAbsent(z.string().max(100)),
+  category: emptyIsAbsent(z.string().max(200)),
+  type: emptyIsAbsent(z.enum(['CREDIT', 'DEBIT'])),
 }
 
 const [firstDay, lastDay] = ['1970-01-01', '2200-12-31']
@@ -114,8 +114,9 @@ export const openFinanceRoutes = (syncs: Syncs): readonly Route[] => [
     tag,
     summary: 'Lists the syncs, the newest first',
     role: 'viewer',
-    query: z.strictObject({ status: status.optional(), ...pageQuery }),
+    query: z.strictObject({ status: emptyIsAbsent(status), ...pageQuery }),
     answer: pageOf(sync),
+    heavy: true,
     async run({ engine, who, language, query: { status = null, after, limit } }) {
       const found = await listSyncs(engine, ownerOf(who), { before: placeOf(after), status, limit: limit + 1 })
       const { items, next } = pageFrom(found, limit, ({ id }) => id)
@@ -147,6 +148,7 @@ export const openFinanceRoutes = (syncs: Syncs): readonly Route[] => [
     role: 'viewer',
     query: z.strictObject(pageQuery),
     answer: pageOf(item),
+    heavy: true,
     async run({ engine, who, query: { after = '', limit } }) {
       const found = await listItems(engine, ownerOf(who), { after, limit: limit + 1 })
       const { items, next } = pageFrom(found, limit, ({ id }) => id)
@@ -175,8 +177,9 @@ export const openFinanceRoutes = (syncs: Syncs): readonly Route[] => [
     tag,
     summary: 'Lists the accounts with their balances',
     role: 'viewer',
-    query: z.strictObject({ item_id: z.string().max(100).optional(), ...pageQuery }),
+    query: z.strictObject({ item_id: emptyIsAbsent(z.string().max(100)), ...pageQuery }),
     answer: pageOf(account),
+    heavy: true,
     async run({ engine, who, query: { item_id: of = null, after, limit } }) {
       const [item = '', id = ''] = partsOf(after, /^[\w.:-]+~[\w.:-]+$/) ?? []
       const found = await listAccounts(engine, ownerOf(who), { after: { item, id }, item: of, limit: limit + 1 })
@@ -193,13 +196,13 @@ export const openFinanceRoutes = (syncs: Syncs): readonly Route[] => [
     role: 'viewer',
     query: z.strictObject({
       ...filterQuery,
-      removed: z
-        .enum(['true', 'false'])
-        .optional()
-        .meta({ description: 'true: also those that the bank does not list any more' }),
+      removed: emptyIsAbsent(z.enum(['true', 'false'])).meta({
+        description: 'true: also those that the bank does not list any more',
+      }),
       ...pageQuery,
     }),
     answer: pageOf(transaction),
+    heavy: true,
     async run({ engine, who, query: { after, limit, removed, ...given } }) {
       const [day = '9999-12-31', id = '', item = '', account = ''] = partsOf(after, transactionCursor) ?? []
       if (!dayQuery.safeParse(day).success) throw badAfter()

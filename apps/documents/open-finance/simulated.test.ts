@@ -75,6 +75,6 @@ test('money stays believable: a salary each month, and no account below zero for
 })
 
 test('an item shows a problem on request', async () => {
-  expect(await at('2026-11-16').item('login-error-1', never)).toMatchObject({ status: 'LOGIN_ERROR' })
-  expect(await at('2026-11-16').item('waiting-user-1', never)).toMatchObject({ status: 'WAITING_USER_INPUT' })
+  expect(await at('2026-11-16').item('login-error-1', 'ana', never)).toMatchObject({ status: 'LOGIN_ERROR' })
+  expect(await at('2026-11-16').item('waiting-user-1', 'ana', never)).toMatchObject({ status: 'WAITING_USER_INPUT' })
 })

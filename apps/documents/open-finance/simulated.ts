@@ -6,6 +6,7 @@
  */
 import { createHash } from 'node:crypto'
 import { amountOf } from './decimal.ts'
+import { unknownItem } from './problem.ts'
 import type { BankAccount, BankItem, BankProvider, BankTransaction, PageRequest, TransactionPage } from './types.ts'
 
 /** Waits as long as a real service takes; a test passes a function that does not wait. */
@@ -15,20 +16,25 @@ const pageSize = 100
 const listedMonths = 24
 const institution = 'Banco Simulado'
 
-/** Ids of items that show a problem: `login-error…` and `waiting-user…`. */
-const statusOf = (id: string): { status: string; detail: string } => {
+/** The item of a user. No other user has the item, and no other item exists but those that show a problem. */
+const itemOf = (user: string): string => `simulado-${hashOf('item', user).slice(0, 32)}`
+
+/** Ids of items that show a problem: `login-error…` and `waiting-user…`. undefined: the user has no such item. */
+const statusOf = (id: string, user: string): { status: string; detail: string } | undefined => {
   if (id.startsWith('login-error')) return { status: 'LOGIN_ERROR', detail: 'INVALID_CREDENTIALS' }
   if (id.startsWith('waiting-user')) return { status: 'WAITING_USER_INPUT', detail: 'WAITING_USER_INPUT' }
-  return { status: 'UPDATED', detail: 'SUCCESS' }
+  return id === itemOf(user) ? { status: 'UPDATED', detail: 'SUCCESS' } : undefined
 }
 
 export function simulatedPluggy(pause: Pause, now: () => Date): BankProvider {
   return {
     simulated: true,
-    itemOf: user => `simulado-${hashOf('item', user).slice(0, 32)}`,
-    async item(id, signal): Promise<BankItem> {
+    itemOf,
+    async item(id, user, signal): Promise<BankItem> {
       await pause(150, signal)
-      return { id, institution, ...statusOf(id) }
+      const status = statusOf(id, user)
+      if (status === undefined) throw unknownItem()
+      return { id, institution, ...status }
     },
     async accounts(item, signal) {
       await pause(200, signal)

@@ -11,6 +11,7 @@ import {
   defineJob,
   type Engine,
   hours,
+  isNonRetryable,
   type Job,
   type JobContext,
   type JobTransaction,
@@ -38,7 +39,7 @@ import {
 } from '../store/bank-data.ts'
 import { countPage, readSyncOfJob, type SyncOfJob } from '../store/bank-syncs.ts'
 import { openFinanceErrors } from './errors.ts'
-import { bankProblem, unknownItem } from './pluggy.ts'
+import { bankProblem, unknownItem } from './problem.ts'
 import { afterPage, beginning, isEndless } from './sync-position.ts'
 import type { BankAccount, BankItem, BankProvider, BankTransaction, TransactionPage } from './types.ts'
 
@@ -88,7 +89,8 @@ interface PageToSave {
   from: string
   before: SyncPosition
   page: TransactionPage
-  mayRemove: boolean
+  /** The bank has given all data to Pluggy. */
+  isCollected: boolean
 }
 
 class SyncRun {
@@ -103,26 +105,42 @@ class SyncRun {
   async run() {
     const sync = await readSyncOfJob(this.#ctx, this.#ctx.id)
     if (sync === undefined) throw erased()
+    if (sync.simulated !== this.#isSimulated) throw otherMode(sync.simulated)
     const items = await this.#itemsOf(sync)
     const problems: Error[] = []
+    let isUpdating = false
     for (const item of items) {
-      const of: SyncOfItem = { sync: sync.id, item, user: sync.user }
-      const found = await this.#ask(signal => this.#options.provider.item(item, signal))
-      await this.#save(`item ${nameOf(item)} ${this.#ctx.attempt}`, async tx => {
-        const saved = await saveItem(this.#engine, tx, found, { user: sync.user, simulated: this.#isSimulated })
-        return saved ? undefined : unknownItem()
-      })
-      const problem = problemOf(found)
-      if (problem !== null) {
-        problems.push(problem)
-        continue
+      try {
+        isUpdating = (await this.#syncItem({ sync: sync.id, item, user: sync.user })) === 'updating' || isUpdating
+      } catch (error) {
+        // The problem of an item does not hold up the other items. A wait, a stop and a lost lease concern all items.
+        if (this.#ctx.signal.aborted || !isOfItem(error)) throw error
+        problems.push(error)
       }
-      const age = clockOf(this.#engine).now().getTime() - sync.createdAt.getTime()
-      if (found.status === 'UPDATING' && age < longestUpdate) return snooze(lookAgain)
-      await this.#readItem(of, { mayRemove: found.status !== 'UPDATING' })
     }
-    if (problems[0] !== undefined) throw problems[0]
+    if (isUpdating) return snooze(lookAgain)
+    const problem = problems.find(each => !isNonRetryable(each)) ?? problems[0]
+    if (problem !== undefined) throw problem
     return { items: items.length }
+  }
+
+  /** `updating`: the bank is collecting data, and the sync looks again. */
+  async #syncItem(of: SyncOfItem): Promise<'read' | 'updating'> {
+    const { item, user } = of
+    const found = await this.#ask(signal => this.#options.provider.item(item, user, signal))
+    await this.#save(`item ${nameOf(item)} ${this.#ctx.attempt}`, async tx => {
+      const saved = await saveItem(this.#engine, tx, found, { user, simulated: this.#isSimulated })
+      return saved ? undefined : unknownItem()
+    })
+    const problem = problemOf(found)
+    if (problem !== null) throw problem
+    if (isBeingUpdated(found)) {
+      const now = clockOf(this.#engine).now().getTime()
+      const since = await this.#ctx.step(`updating ${nameOf(item)}`, () => now)
+      if (now - since < longestUpdate) return 'updating'
+    }
+    await this.#readItem(of, { isWhole: isCollected(found) })
+    return 'read'
   }
 
   get #engine(): Engine {
@@ -137,20 +155,21 @@ class SyncRun {
   async #itemsOf({ item, user }: SyncOfJob): Promise<string[]> {
     if (item !== null) return [item]
     const own = this.#options.provider.itemOf(user)
-    const known = await readItemIds(this.#ctx, user)
+    const known = await readItemIds(this.#ctx, user, { simulated: this.#isSimulated })
     return own === null || known.includes(own) ? known : [own, ...known]
   }
 
-  async #readItem(of: SyncOfItem, { mayRemove }: { mayRemove: boolean }): Promise<void> {
+  /** `isWhole`: the bank has given all data. Otherwise nothing counts as removed, and the next sync reads the same window again. */
+  async #readItem(of: SyncOfItem, { isWhole }: { isWhole: boolean }): Promise<void> {
     const accounts = await this.#ask(signal => this.#options.provider.accounts(of.item, signal))
-    const options = { firstDay: this.#firstDay(), overlapDays, simulated: this.#isSimulated }
+    const options = { firstDay: this.#firstDay(), overlapDays, simulated: this.#isSimulated, mayRemove: isWhole }
     await this.#save(`accounts ${nameOf(of.item)} ${this.#ctx.attempt}`, async tx =>
       (await saveAccounts(this.#engine, tx, of, accounts, options)) ? undefined : erased(),
     )
     const states = await readAccountStates(this.#ctx, of)
     for (const [index, state] of states.entries()) {
       const account = accounts.find(({ id }) => id === state.id)
-      if (account !== undefined && !state.isRead) await this.#readAccount(of, account, state, mayRemove)
+      if (account !== undefined && !state.isRead) await this.#readAccount(of, account, state, isWhole)
       await this.#ctx.progress({ done: index + 1, total: states.length })
     }
     await this.#save(`read ${nameOf(of.item)} ${this.#ctx.attempt}`, async tx => {
@@ -166,14 +185,14 @@ class SyncRun {
       .slice(0, 10)
   }
 
-  async #readAccount(of: SyncOfItem, account: BankAccount, state: AccountState, mayRemove: boolean): Promise<void> {
+  async #readAccount(of: SyncOfItem, account: BankAccount, state: AccountState, isCollected: boolean): Promise<void> {
     const { from } = state
     for (let position = state.position ?? beginning; ; ) {
       const before = position
       const request = { item: of.item, account: account.id, currency: account.currency, from, place: before.place }
       const page = await this.#ask(signal => this.#options.provider.transactions(request, signal))
       const after = await this.#ctx.transaction(`page ${nameOf(account.id)} ${before.pages + 1}`, tx =>
-        this.#savePage(tx, of, { account: account.id, from, before, page, mayRemove }),
+        this.#savePage(tx, of, { account: account.id, from, before, page, isCollected }),
       )
       if (after === null) throw erased()
       if (after.isRead) return
@@ -183,13 +202,14 @@ class SyncRun {
   }
 
   /** null: the account was erased. */
-  async #savePage(tx: JobTransaction, of: SyncOfItem, { account, from, before, page, mayRemove }: PageToSave) {
+  async #savePage(tx: JobTransaction, of: SyncOfItem, { account, from, before, page, isCollected }: PageToSave) {
     const home = this.#engine
     if (!(await lockAccount(tx, of, account))) return null
     const saved = await saveTransactions(home, tx, of, account, distinct(page.transactions))
     const { position, isRead, isWhole } = afterPage(before, page, saved.fresh)
-    const removed = isRead && isWhole && mayRemove ? await markRemovedTransactions(home, tx, of, account, from) : 0
-    const readTo = isRead ? await readNewest(home, tx, of.item, account) : null
+    const isEverything = isRead && isWhole && isCollected
+    const removed = isEverything ? await markRemovedTransactions(home, tx, of, account, from) : 0
+    const readTo = isEverything ? await readNewest(home, tx, of.item, account) : null
     await savePosition(tx, of, account, { position: isRead ? null : position, isRead, readTo })
     await countPage(tx, of.sync, { added: saved.added, changed: saved.changed, removed, accounts: isRead ? 1 : 0 })
     return { position, isRead }
@@ -211,16 +231,57 @@ class SyncRun {
   }
 }
 
-const waitingForUser = /^(?:WAITING_USER_INPUT|WAITING_USER_ACTION|USER_AUTHORIZATION_PENDING|USER_INPUT_TIMEOUT)$/
+type ItemStatus = Pick<BankItem, 'status' | 'detail'>
 
-/** A connection that only its user can mend; null: the data can be read. */
-export function problemOf({ status, detail }: Pick<BankItem, 'status' | 'detail'>): Error | null {
+/** Statuses and execution statuses of Pluggy: the user must connect the bank again. */
+const refusedLogins: readonly string[] = [
+  'LOGIN_ERROR',
+  'INVALID_CREDENTIALS',
+  'INVALID_CREDENTIALS_MFA',
+  'ACCOUNT_CREDENTIALS_RESET',
+  'USER_AUTHORIZATION_NOT_GRANTED',
+  'USER_AUTHORIZATION_REVOKED',
+  'USER_NOT_SUPPORTED',
+]
+
+/** The user must do something at the bank. */
+const waitsForUser: readonly string[] = [
+  'WAITING_USER_INPUT',
+  'WAITING_USER_ACTION',
+  'USER_AUTHORIZATION_PENDING',
+  'USER_INPUT_TIMEOUT',
+  'ACCOUNT_LOCKED',
+  'ACCOUNT_NEEDS_ACTION',
+  'ALREADY_LOGGED_IN',
+]
+
+/** A connection that only its user can mend; null: the data can be read. The detail of an item that is UPDATED is of the past. */
+export function problemOf({ status, detail }: ItemStatus): Error | null {
   const facts = { detail: detail ?? status }
-  if (status === 'LOGIN_ERROR') return bankProblem(new RetomaError(openFinanceErrors.bank_login_refused, facts))
-  if (waitingForUser.test(status) || (status !== 'UPDATED' && waitingForUser.test(detail ?? '')))
+  const words = status === 'UPDATED' ? [] : [status, detail ?? '']
+  if (words.some(each => waitsForUser.includes(each)))
     return bankProblem(new RetomaError(openFinanceErrors.bank_waits_for_user, facts))
+  if (words.some(each => refusedLogins.includes(each)))
+    return bankProblem(new RetomaError(openFinanceErrors.bank_login_refused, facts))
   return null
 }
+
+const isBeingUpdated = ({ status }: ItemStatus): boolean => status === 'UPDATING' || status === 'MERGING'
+
+/** The last collection at the bank has ended with all products. */
+const isCollected = ({ status, detail }: ItemStatus): boolean => status === 'UPDATED' && detail !== 'PARTIAL_SUCCESS'
+
+/** The failure is about one item: Pluggy does not know the item, the user must act, or an answer is of no use. */
+const isOfItem = (error: unknown): error is Error =>
+  error instanceof Error && (isNonRetryable(error) || error.name === 'ProviderError' || error.name === 'BankError')
+
+const otherMode = (isSimulated: boolean) =>
+  bankProblem(
+    new RetomaError(
+      isSimulated ? openFinanceErrors.bank_sync_simulated : openFinanceErrors.bank_worker_without_keys,
+      {},
+    ),
+  )
 
 const erased = () => bankProblem(new RetomaError(openFinanceErrors.bank_data_erased, {}))
 

@@ -1,6 +1,8 @@
 /** Syncs of bank data over HTTP, with a Pluggy on loopback: windows, changes, removals, waits, and a second request during a sync. */
+import pg from 'pg'
 import { type Duration, days, hours, minutes, seconds } from 'retoma'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { createLog } from '../../../src/lib/logging/log.ts'
 import { sqlOn } from '../../../test/support/application.ts'
 import { until } from '../../../test/support/engine.ts'
 import { errorBody, late, ok, refuses } from '../../quotes/test/servers/behaviours.ts'
@@ -282,6 +284,40 @@ test('a failure is repeated after 5 s and 10 s, three times in all, and continue
   expect(await t.sync(failing)).toMatchObject({ status: 'FAILED', attempts: 3, error_code: 'provider_error' })
 })
 
+test('neither the API key nor the secret is in a line of the log, also if Pluggy repeats them in its errors', async () => {
+  const lines: string[] = []
+  const log = createLog({ level: 'debug', format: 'json', write: line => void lines.push(line) })
+  const t = await bankDoor({}, { start, log })
+  t.server.addAccount('item-1', 'acc-1', entriesFor('a', 3, start))
+  t.server.refuseLogins(true)
+  const id = await t.begin('item-1')
+  await t.run()
+  t.server.refuseLogins(false)
+  await t.clock.advance(minutes(2))
+  await t.work()
+  expect(await t.sync(id)).toMatchObject({ status: 'DONE' })
+  // Pluggy names the refused key in its answer.
+  t.server.expireKeys()
+  await t.begin('item-1')
+  await t.work()
+  const echo = () => `failed for ${t.server.keys.at(-1)} of ${t.server.clientId}, ${t.server.clientSecret}`
+  for (const behaviour of [refuses, errorBody]) {
+    t.server.behave(({ about }) =>
+      about !== '/accounts' ? null : behaviour === refuses ? refuses(500, { message: echo() }) : errorBody(500, echo()),
+    )
+    const failing = await t.begin('item-1')
+    for (const wait of [0, 6, 12, 60]) {
+      await t.clock.advance(seconds(wait))
+      await t.work()
+    }
+    expect(await t.sync(failing)).toMatchObject({ status: 'FAILED', attempts: 3 })
+  }
+  expect(t.server.keys.length).toBeGreaterThan(1)
+  expect(lines.length).toBeGreaterThan(10)
+  for (const secret of [t.server.clientId, t.server.clientSecret, ...t.server.keys])
+    expect(lines.filter(line => line.includes(secret))).toEqual([])
+})
+
 test('a list that repeats itself for ever ends the sync', async () => {
   const t = await bankDoor({}, { start })
   t.server.addAccount('item-1', 'acc-1', entriesFor('a', 3, start))
@@ -403,6 +439,25 @@ test('without keys three accounts and twelve months are simulated and marked, an
   expect(await t.sync(second)).toMatchObject({ status: 'DONE', changed: 0, removed: 0 })
 })
 
+test('parameters of the lists and of the totals without a value are as absent', async () => {
+  const t = await openFinanceDoor({}, { start })
+  await t.begin()
+  await t.work()
+  const filters = 'from=&to=&account_id=&category=&type='
+  for (const [list, empty] of [
+    ['syncs', 'status=&limit=&after='],
+    ['items', 'limit=&after='],
+    ['accounts', 'item_id=&limit=&after='],
+    ['transactions', `${filters}&removed=&limit=&after=`],
+    ['totals', filters],
+  ]) {
+    const read = async (query: string) => (await t.ask('GET', `/api/open-finance/${list}${query}`)).body
+    const all = await read('')
+    expect(all.items.length, list).toBeGreaterThan(0)
+    expect(await read(`?${empty}`), list).toEqual(all)
+  }
+})
+
 test('totals by month and category are the sums of the transactions', async () => {
   const t = await bankDoor({}, { start })
   const entry = (id: string, date: string, cents: number, category: string | null) => ({ id, date, cents, category })
@@ -446,6 +501,29 @@ test('an erased connection leaves nothing behind, and a sync under way does not 
   for (const table of ['documents.bank_item', 'documents.bank_account', 'documents.bank_transaction', 'documents.bank_sync', 'documents.bank_user', 'retoma.job', 'retoma.checkpoint', 'retoma.failure']) // biome-ignore format: in one line
     expect(await sql(`select * from ${table}`), table).toEqual([])
   expect((await t.ask('DELETE', '/api/open-finance/items/item-1')).status).toBe(404)
+})
+
+test('a sync that begins while the last connection of its user is erased keeps its user', async () => {
+  const t = await bankDoor({}, { start })
+  t.server.addAccount('item-1', 'acc-1', entriesFor('a', 3, start))
+  await t.begin('item-1')
+  await t.work()
+  const sql = await sqlOn(t)
+  const beginning = new pg.Client({ connectionString: t.databaseUrl })
+  await beginning.connect()
+  onTestFinished(() => beginning.end())
+  // As a request for a sync begins: the lock of the user, then the row of the sync.
+  await beginning.query(`begin; select from documents.bank_user for update`)
+  const erasing = t.ask('DELETE', '/api/open-finance/items/item-1')
+  await until(
+    async () => (await sql(`select from pg_locks where not granted and locktype = 'transactionid'`)).length > 0,
+  )
+  await beginning.query(`
+    insert into documents.bank_sync (id, user_id, item_id, job_id, simulated, created_at)
+    values (gen_random_uuid(), 'local', 'item-2', 1, false, now())`)
+  await beginning.query(`commit`)
+  expect((await erasing).status).toBe(204)
+  expect(await sql(`select user_id from documents.bank_user`)).toEqual([{ user_id: 'local' }])
 })
 
 test('a sync without progress for ten minutes is FAILED "Processing timeout (watchdog)", and its late end changes nothing', async () => {

@@ -2,7 +2,8 @@
  * Creates and joins syncs, erases the bank data of an item, and tidies up.
  *
  * Invariant: a sync answered with 202 runs. A sync and its job are written in one transaction. The job has a unique key for the user and
- * the item until its end, so that a second request joins the open sync; and the syncs of a user have one groupKey, of which the queue
+ * the item until its end, so that a second request joins the open sync. A request for an item also joins an open sync of all items that has
+ * not read the item to the end. The syncs of a user have one groupKey, of which the queue
  * runs one job at a time, so that no item is read twice at once.
  */
 import { createHash } from 'node:crypto'
@@ -19,11 +20,12 @@ import {
   type Schedule,
 } from 'retoma'
 import { clockOf, forgetResponses } from 'retoma/http'
-import { newId } from '../document-id.ts'
+import { firstId, newId } from '../document-id.ts'
 import { type ItemRow, readItemIds, readItemRow, removeItem } from '../store/bank-data.ts'
 import {
   ensureBankUser,
   insertSync,
+  readOpenSync,
   readSyncOfJob,
   readSyncsOfItem,
   removeOldSyncs,
@@ -47,10 +49,14 @@ export async function beginSync(
   { job, provider }: Syncs,
   { user, item }: { user: string; item: string | null },
 ): Promise<{ id: string; isJoined: boolean }> {
-  if (item === null && provider.itemOf(user) === null && (await readItemIds(tx, user)).length === 0) throw noItem()
+  const { simulated } = provider
+  if (item === null && provider.itemOf(user) === null && (await readItemIds(tx, user, { simulated })).length === 0)
+    throw noItem()
   const groupKey = await ensureBankUser(tx, user)
+  const covering = item === null ? undefined : await readOpenSync(tx, { user, item, simulated })
+  if (covering !== undefined) return { id: covering.id, isJoined: true }
   const key = createHash('sha256')
-    .update(`${groupKey}\0${item ?? ''}`)
+    .update(`${groupKey}\0${simulated ? 'simulated' : ''}\0${item ?? ''}`)
     .digest('hex')
   const enqueued = await engine.enqueue(job, {}, { tx, key, keyUntil: 'final', groupKey })
   if (!enqueued.created) {
@@ -58,7 +64,7 @@ export async function beginSync(
     if (open !== undefined) return { id: open.id, isJoined: true }
   }
   const id = newId(clockOf(engine).now())
-  await insertSync(engine, tx, { id, user, item, job: enqueued.id, simulated: provider.simulated })
+  await insertSync(engine, tx, { id, user, item, job: enqueued.id, simulated })
   return { id, isJoined: false }
 }
 
@@ -102,7 +108,7 @@ export function createTidySchedule(engine: () => Engine): Schedule {
     queue: syncQueue,
     timeout: minutes(10),
     run: async () => {
-      while ((await removeOldSyncs(engine())) > 0);
+      for (let last: string | null = firstId; last !== null; ) last = await removeOldSyncs(engine(), last)
     },
   })
   return defineSchedule({

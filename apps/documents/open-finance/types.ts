@@ -74,7 +74,8 @@ export interface BankProvider {
   readonly simulated: boolean
   /** The item that a sync without an item reads, besides the known items; null: none. */
   itemOf(user: string): string | null
-  item(id: string, signal: AbortSignal): Promise<BankItem>
+  /** `user`: the user of the sync. */
+  item(id: string, user: string, signal: AbortSignal): Promise<BankItem>
   accounts(item: string, signal: AbortSignal): Promise<BankAccount[]>
   transactions(request: PageRequest, signal: AbortSignal): Promise<TransactionPage>
 }

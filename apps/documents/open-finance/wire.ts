@@ -1,6 +1,7 @@
 /** Turns bank data into JSON for HTTP: money is a text with the currency beside it. */
 import { type Language, type LocalizedText, localized } from 'retoma'
 import { z } from 'zod'
+import { reasonOfJob } from '../job-reason.ts'
 import { statuses } from '../status.ts'
 import type { AccountRow, ItemRow, TotalRow, TransactionRow } from '../store/bank-data.ts'
 import type { SyncRow } from '../store/bank-syncs.ts'
@@ -100,7 +101,9 @@ export const totals = z
     months: z.array(z.object({ month: z.string().meta({ examples: ['2026-11'] }), currency: z.string(), ...sums })),
     categories: z.array(z.object({ category: z.string().nullable(), currency: z.string(), ...sums })),
     items: z.array(z.object({ month: z.string(), category: z.string().nullable(), currency: z.string(), ...sums })),
-    simulado,
+    simulado: simulado.meta({
+      description: 'all sums are of simulated transactions; sums of real and of simulated transactions are never mixed',
+    }),
   })
   .meta({ id: 'BankTotals' })
 
@@ -121,6 +124,9 @@ const waitWords: Readonly<Record<'waiting' | 'stopped', LocalizedText>> = {
 
 const cancelled = localized('the sync was cancelled', 'a sincronização foi cancelada')
 
+const failureOf = ({ error_type: type, error_code: code, error_message: message }: SyncRow, language: Language) =>
+  type === null ? cancelled[language] : reasonOfJob({ type, code, message })
+
 export function syncWire(row: SyncRow, language: Language) {
   const isFailed = row.status === 'FAILED'
   return {
@@ -128,10 +134,7 @@ export function syncWire(row: SyncRow, language: Language) {
     status: row.status,
     item_id: row.item_id,
     error_code: row.error_code,
-    error_message:
-      row.pluggy === null
-        ? (row.error_message ?? (isFailed ? cancelled[language] : null))
-        : waitWords[row.pluggy][language],
+    error_message: row.pluggy === null ? (isFailed ? failureOf(row, language) : null) : waitWords[row.pluggy][language],
     needs_user: row.error_code !== null && userCodes.includes(row.error_code),
     retry_at: iso(row.waits_until),
     attempts: row.attempts,
@@ -230,10 +233,15 @@ const textOf = (cents: bigint): string =>
     .padStart(3, '0')
     .replace(/(\d{2})$/, '.$1')
 
-export const totalsWire = (rows: readonly TotalRow[], window: { from: string; to: string }, isSimulated: boolean) => ({
-  ...window,
-  months: summed(rows, ({ month, currency }) => ({ month, currency })),
-  categories: summed(rows, ({ category, currency }) => ({ category, currency })),
-  items: rows,
-  simulado: isSimulated,
-})
+/** Sums real transactions; if there are none, simulated ones. `isSimulated`: the answer without any transaction. */
+export function totalsWire(found: readonly TotalRow[], window: { from: string; to: string }, isSimulated: boolean) {
+  const real = found.filter(({ simulated }) => !simulated)
+  const rows = real.length > 0 ? real : found
+  return {
+    ...window,
+    months: summed(rows, ({ month, currency }) => ({ month, currency })),
+    categories: summed(rows, ({ category, currency }) => ({ category, currency })),
+    items: rows.map(({ simulated: _, ...row }) => row),
+    simulado: found.length === 0 ? isSimulated : real.length === 0,
+  }
+}

@@ -29,12 +29,14 @@ export async function isWhole(path: string): Promise<boolean> {
 /** The likely type of a file that is no PDF. */
 export function likenessOf(head: Uint8Array) {
   if (head.byteLength === 0) return localized('it is empty', 'está vazio')
-  const start = Buffer.from(head).toString('latin1').trimStart().slice(0, 200).toLowerCase()
+  const bytes = Buffer.from(head).toString('latin1')
+  // Before the conversion to lower case, which changes bytes above 0x7f.
+  if (/^(\x89PNG|\xff\xd8\xff|GIF8|RIFF[\s\S]{4}WEBP)/.test(bytes))
+    return localized('it seems to be an image', 'parece ser uma imagem')
+  const start = bytes.trimStart().slice(0, 200).toLowerCase()
   if (/^(<!doctype html|<html|<head|<body)/.test(start))
     return localized('it seems to be a web page', 'parece ser uma página da web')
   if (start.startsWith('pk\x03\x04'))
     return localized('it seems to be a ZIP or an Office file', 'parece ser um ZIP ou um arquivo do Office')
-  if (/^(\x89png|\xff\xd8\xff|gif8|riff....webp)/.test(start))
-    return localized('it seems to be an image', 'parece ser uma imagem')
   return localized('it does not begin with %PDF', 'não começa com %PDF')
 }

@@ -4,13 +4,14 @@ import { type Call, download, once, type Route, route } from 'retoma/http'
 import { z } from 'zod'
 import { isId } from '../document-id.ts'
 import { type Documents, eraseDocument, makeDocument, reprocess } from '../documents.ts'
+import { eraseJob } from '../erase-job.ts'
 import { errors } from '../errors.ts'
 import { documentLimit } from '../limits.ts'
 import { ownerOf } from '../owner.ts'
 import { listDocuments, readDocument, readFiles, readText } from '../store/documents.ts'
 import { largestFile, leaveFile, receiveFile } from '../upload.ts'
 import { document, documentWire, status } from '../wire.ts'
-import { idParams, noDocument, pageFrom, pageOf, pageQuery, placeOf, tag } from './shared.ts'
+import { emptyIsAbsent, idParams, noDocument, pageFrom, pageOf, pageQuery, placeOf, tag } from './shared.ts'
 
 async function fileOf({ engine, who, params: { id } }: Call<{ id: string }>, which: 'file' | 'thumbnail') {
   const files = isId(id) ? await readFiles(engine, id, ownerOf(who)) : undefined
@@ -71,13 +72,14 @@ export const documentRoutes = (documents: Documents): readonly Route[] => [
     summary: 'Lists the documents of the user, the newest first; an admin sees the documents of all users',
     role: 'viewer',
     query: z.strictObject({
-      status: status.optional(),
+      status: emptyIsAbsent(status),
       q: z.string().max(200).optional().meta({
         description: 'words of the name, the title or the text, with or without accents; "a phrase" in quotes',
       }),
       ...pageQuery,
     }),
     answer: pageOf(document),
+    heavy: true,
     async run({ engine, who, query: { status = null, q = '', after, limit } }) {
       const words = q.trim() === '' ? null : q
       const given = { owner: ownerOf(who), after: placeOf(after), status, words, limit: limit + 1 }
@@ -111,6 +113,7 @@ export const documentRoutes = (documents: Documents): readonly Route[] => [
     params: idParams,
     answers: 'text/plain',
     errors: ['not_found'],
+    heavy: true,
     async run({ engine, who, headers, params: { id } }) {
       const text = isId(id) ? await readText(engine, id, ownerOf(who)) : undefined
       if (text === undefined || text === null) throw noDocument(id)
@@ -155,11 +158,20 @@ export const documentRoutes = (documents: Documents): readonly Route[] => [
     params: idParams,
     answer: z.object({ id: z.string(), status }),
     status: 202,
+    makes: 'exactly',
     errors: ['not_found'],
-    async run({ engine, who, params: { id } }) {
-      const found = isId(id) ? await reprocess(engine, documents, id, ownerOf(who)) : undefined
-      if (found === undefined) throw noDocument(id)
-      return { id, status: found.status }
+    async run(call) {
+      const { engine, who, params } = call
+      const { id } = params
+      let replaced: string | null = null
+      const response = await once(call, async tx => {
+        const found = isId(id) ? await reprocess(engine, tx, documents, { id, owner: ownerOf(who) }) : undefined
+        if (found === undefined) throw noDocument(id)
+        replaced = found.replaced
+        return { status: 202, value: { id, status: found.status } }
+      })
+      if (replaced !== null) await eraseJob(engine, replaced).catch(() => {})
+      return response
     },
   }),
   route({

@@ -7,9 +7,13 @@ export const tag = 'documentos'
 
 export const idParams = z.object({ id: z.string() })
 
+/** A parameter of a query without a value, such as `?status=`, is as an absent parameter. */
+export const emptyIsAbsent = <T extends z.ZodType>(value: T) =>
+  z.preprocess(given => (given === '' ? undefined : given), value.optional())
+
 export const pageQuery = {
-  limit: z.coerce.number().int().min(1).max(500).default(50),
-  after: z.string().max(200).optional().meta({ description: 'the `next` of the page before' }),
+  limit: emptyIsAbsent(z.coerce.number().int().min(1).max(500)).default(50),
+  after: emptyIsAbsent(z.string().max(200)).meta({ description: 'the `next` of the page before' }),
 }
 
 export const pageOf = <T extends z.ZodType>(item: T) => z.object({ items: z.array(item), next: z.string().nullable() })

@@ -20,7 +20,7 @@ create table documents.documents (
   text_complete boolean,                  -- false: pages are missing from the text, because they are unreadable or too many
   thumbnail_id bigint,                    -- picture of page 1; null: none
   search tsvector not null,               -- words of the name, the title and the text, and a word for the user
-  created_at timestamptz not null,
+  created_at timestamptz not null,        -- time of the creation
   updated_at timestamptz not null,        -- last sign of progress; the guard compares this column
   deleted_at timestamptz,                 -- the document is being erased, and no route shows the document
   constraint documents_status check (status in ('PENDING', 'PROCESSING', 'DONE', 'FAILED'))

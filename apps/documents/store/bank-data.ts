@@ -12,16 +12,16 @@ import type { BankAccount, BankItem, BankTransaction, PagePlace } from '../open-
 type Home = Pick<Engine, 'query'>
 type Reader = Pick<JobTransaction, 'query'>
 
-// The owner is the user of the first insert.
+// The owner is the user of the first insert. An item stays simulated, or real: simulated money never enters a real item.
 const saveItemText = `
   insert into documents.bank_item as i (id, user_id, institution, status, status_detail, checked_at, simulated, created_at)
   values ($1, $2, $3, $4, $5, coalesce($7::timestamptz, now()), $6, coalesce($7::timestamptz, now()))
   on conflict (id) do update
     set institution = coalesce(excluded.institution, i.institution), status = excluded.status, status_detail = excluded.status_detail,
-      checked_at = excluded.checked_at, simulated = excluded.simulated
-    where i.user_id = excluded.user_id`
+      checked_at = excluded.checked_at
+    where i.user_id = excluded.user_id and i.simulated = excluded.simulated`
 
-/** false: another user has the item. */
+/** false: another user has the item, or the item is simulated and the sync is not, or the other way round. */
 export async function saveItem(
   home: Engine,
   tx: JobTransaction,
@@ -33,10 +33,14 @@ export async function saveItem(
   return ((await tx.query(saveItemText, values)).rowCount ?? 0) > 0
 }
 
-const itemIds = `select i.id from documents.bank_item i where i.user_id = $1 order by i.id`
+const itemIds = `select i.id from documents.bank_item i where i.user_id = $1 and i.simulated = $2 order by i.id`
 
-export async function readItemIds(home: Reader, user: string): Promise<string[]> {
-  return (await home.query<{ id: string }>(itemIds, [user])).rows.map(({ id }) => id)
+export async function readItemIds(
+  home: Reader,
+  user: string,
+  { simulated }: { simulated: boolean },
+): Promise<string[]> {
+  return (await home.query<{ id: string }>(itemIds, [user, simulated])).rows.map(({ id }) => id)
 }
 
 // A sync that begins with an account takes the window from the end of the last whole sync.
@@ -51,7 +55,7 @@ const saveAccountsText = `
   order by t.id
   on conflict (item_id, id) do update
     set name = excluded.name, type = excluded.type, subtype = excluded.subtype, last_digits = excluded.last_digits,
-      currency = excluded.currency, balance = excluded.balance, balance_at = excluded.balance_at, simulated = excluded.simulated,
+      currency = excluded.currency, balance = excluded.balance, balance_at = excluded.balance_at,
       removed_at = null, sync_id = excluded.sync_id,
       window_from = case when a.sync_id = excluded.sync_id then a.window_from
         else coalesce((a.synced_to - make_interval(days => $6))::date, excluded.window_from) end,
@@ -62,7 +66,7 @@ const removeAccountsText = `
   update documents.bank_account a set removed_at = coalesce($3::timestamptz, now())
   where a.item_id = $1 and a.removed_at is null and not (a.id = any ($2::text[]))`
 
-const lockItem = `select i.id from documents.bank_item i where i.id = $1 and i.user_id = $2 for share`
+const lockItem = `select i.id from documents.bank_item i where i.id = $1 and i.user_id = $2 and i.simulated = $3 for share`
 
 export interface SyncOfItem {
   sync: string
@@ -70,15 +74,25 @@ export interface SyncOfItem {
   user: string
 }
 
-/** `firstDay`: the start of the first window. `overlapDays`: days that a later window repeats. false: the item was erased. */
+export interface AccountOptions {
+  /** The start of the first window. */
+  firstDay: string
+  /** Days that a later window repeats. */
+  overlapDays: number
+  simulated: boolean
+  /** An account that is not in the list counts as removed. */
+  mayRemove: boolean
+}
+
+/** false: the item was erased. */
 export async function saveAccounts(
   home: Engine,
   tx: JobTransaction,
   { sync, item, user }: SyncOfItem,
   accounts: readonly BankAccount[],
-  { firstDay, overlapDays, simulated }: { firstDay: string; overlapDays: number; simulated: boolean },
+  { firstDay, overlapDays, simulated, mayRemove }: AccountOptions,
 ): Promise<boolean> {
-  if ((await tx.query(lockItem, [item, user])).rowCount === 0) return false
+  if ((await tx.query(lockItem, [item, user, simulated])).rowCount === 0) return false
   const of = (name: keyof BankAccount) => accounts.map(each => each[name])
   const now = clockOf(home).instant()
   await tx.query(saveAccountsText, [
@@ -97,7 +111,7 @@ export async function saveAccounts(
     of('balance'),
     now,
   ])
-  await tx.query(removeAccountsText, [item, of('id'), now])
+  if (mayRemove) await tx.query(removeAccountsText, [item, of('id'), now])
   return true
 }
 
@@ -431,22 +445,24 @@ export interface TotalRow {
   /** Sum of the money that went out, without a sign. */
   debit: string
   count: number
+  simulated: boolean
 }
 
 const summed = `
   to_char(b.day, 'YYYY-MM') as month, b.category, b.currency,
   coalesce(sum(abs(b.amount)) filter (where b.type = 'CREDIT'), 0)::numeric(20, 2)::text as credit,
-  coalesce(sum(abs(b.amount)) filter (where b.type = 'DEBIT'), 0)::numeric(20, 2)::text as debit, count(*)::int as count`
+  coalesce(sum(abs(b.amount)) filter (where b.type = 'DEBIT'), 0)::numeric(20, 2)::text as debit, count(*)::int as count,
+  a.simulated`
 
-const grouped = `group by 1, b.category, b.currency order by 1, b.category nulls last, b.currency`
+const grouped = `group by 1, b.category, b.currency, a.simulated order by 1, b.category nulls last, b.currency`
 
 const totals = `
-  select ${summed} from documents.bank_transaction b where ${chosen} and b.removed_at is null ${grouped}`
+  select ${summed} from ${withAccount} where ${chosen} and b.removed_at is null ${grouped}`
 
 const totalsOfUser = `
-  select ${summed} from documents.bank_transaction b where b.user_id = $6 and ${chosen} and b.removed_at is null ${grouped}`
+  select ${summed} from ${withAccount} where b.user_id = $6 and ${chosen} and b.removed_at is null ${grouped}`
 
-/** By month and category, the oldest month first; without removed transactions. */
+/** By month and category, the oldest month first; without removed transactions. Simulated money has rows of its own. */
 export async function readTotals(home: Home, owner: string | null, filter: TransactionFilter): Promise<TotalRow[]> {
   const { from, to, account, category, type } = filter
   const values = [from, to, account, category, type]
@@ -461,6 +477,9 @@ const lockForRemoval = `select i.id from documents.bank_item i where i.id = $1 a
 const lockAccounts = `select a.id from documents.bank_account a where a.item_id = $1 and a.user_id = $2 order by a.id for update`
 const removeItemText = `delete from documents.bank_item i where i.id = $1 and i.user_id = $2`
 
+const lockUser = `select from documents.bank_user u where u.user_id = $1 for update`
+
+// A new sync locks the user first, too. This statement begins after the lock, and therefore sees the sync.
 const removeUser = `
   delete from documents.bank_user u where u.user_id = $1
     and not exists (select from documents.bank_item i where i.user_id = u.user_id)
@@ -475,6 +494,7 @@ export function removeItem(home: Pick<Engine, 'transaction'>, item: string, user
     await tx.query(removeTransactions, [item, user])
     await tx.query(removeAccounts, [item, user])
     await tx.query(removeItemText, [item, user])
+    await tx.query(lockUser, [user])
     await tx.query(removeUser, [user])
   })
 }

@@ -37,18 +37,35 @@ export async function insertSync(home: Engine, tx: JobTransaction, given: NewSyn
 }
 
 const ofJob = `
-  select s.id, s.user_id as "user", s.item_id as item, s.created_at as "createdAt" from documents.bank_sync s where s.job_id = $1`
+  select s.id, s.user_id as "user", s.item_id as item, s.simulated from documents.bank_sync s where s.job_id = $1`
 
 export interface SyncOfJob {
   id: string
   user: string
   item: string | null
-  createdAt: Date
+  simulated: boolean
 }
 
 /** undefined: the sync is erased. */
 export async function readSyncOfJob(home: Pick<JobTransaction, 'query'>, job: string): Promise<SyncOfJob | undefined> {
   return (await home.query<SyncOfJob>(ofJob, [job])).rows[0]
+}
+
+// A sync of the item, or a sync of all items that has not read this item to the end.
+const openOfItem = `
+  select s.id from documents.bank_sync s join retoma.job j on j.id = any (array[s.job_id])
+  where s.user_id = $1 and s.simulated = $3 and j.state in ('waiting', 'running', 'stalled')
+    and (s.item_id = $2 or s.item_id is null and exists (
+      select from documents.bank_item i left join documents.bank_account a on a.item_id = i.id and a.sync_id = s.id and a.removed_at is null
+      where i.id = $2 and i.user_id = s.user_id and i.simulated = s.simulated and a.is_read is not true))
+  order by s.item_id nulls last, s.id limit 1`
+
+/** The open sync that will have read the item; undefined: none. The caller has the lock of the user (`ensureBankUser`). */
+export async function readOpenSync(
+  tx: JobTransaction,
+  { user, item, simulated }: { user: string; item: string; simulated: boolean },
+): Promise<{ id: string } | undefined> {
+  return (await tx.query<{ id: string }>(openOfItem, [user, item, simulated])).rows[0]
 }
 
 export interface SyncRow {
@@ -58,7 +75,9 @@ export interface SyncRow {
   status: Status
   error_code: string | null
   error_message: string | null
-  /** Of a sync that is PENDING. */
+  /** The engine's word for the failure. */
+  error_type: string | null
+  /** Of a sync that is PENDING and not simulated: a simulated sync asks Pluggy nothing. */
   pluggy: 'waiting' | 'stopped' | null
   /** Of a sync that is PENDING after an attempt: the time of the next attempt. */
   waits_until: Date | null
@@ -80,6 +99,7 @@ const shown = `
   s.id, s.user_id as "user", s.item_id, st.status,
   case when st.status = 'FAILED' then j.error ->> 'code' end as error_code,
   case when st.status = 'FAILED' then j.error ->> 'message' end as error_message,
+  case when st.status = 'FAILED' then j.error ->> 'type' end as error_type,
   case when st.status = 'PENDING' and p.stopped_at is not null then 'stopped' when st.status = 'PENDING' and p.name is not null then 'waiting'
   end as pluggy,
   case when st.status = 'PENDING' and j.attempt > 0 then j.run_at end as waits_until,
@@ -94,7 +114,7 @@ const source = `
     select case j.state when 'waiting' then 'PENDING' when 'running' then 'PROCESSING' when 'stalled' then 'PROCESSING'
       when 'succeeded' then 'DONE' else 'FAILED' end as status
   ) st
-  left join retoma.provider p on p.name = 'pluggy' and (p.wait_until > coalesce($1::timestamptz, now()) or p.stopped_at is not null)`
+  left join retoma.provider p on p.name = 'pluggy' and not s.simulated and (p.wait_until > coalesce($1::timestamptz, now()) or p.stopped_at is not null)`
 
 const one = `
   select ${shown} from ${source} where s.id = $2 and ($3::text is null or s.user_id = $3)`
@@ -153,16 +173,18 @@ export async function removeSync(home: Home, id: string): Promise<void> {
   await home.query(remove, [id])
 }
 
-// The oldest syncs go first, so a look at the oldest is enough.
+// Every sync is looked at, by pages: a sync whose job stays says nothing about the syncs after it.
 const removeOld = `
-  with oldest as materialized (
-    select s.id, s.job_id from documents.bank_sync s order by s.id limit 1000
+  with page as materialized (
+    select s.id, s.job_id from documents.bank_sync s where s.id > $1 order by s.id limit 1000
   ), gone as materialized (
-    select o.id from oldest o where (select j.id from retoma.job j where j.id = any (array[o.job_id])) is null
+    select o.id from page o where (select j.id from retoma.job j where j.id = any (array[o.job_id])) is null
+  ), removed as (
+    delete from documents.bank_sync s where s.id = any (array(select id from gone))
   )
-  delete from documents.bank_sync s where s.id = any (array(select id from gone))`
+  select id as last from page order by id desc limit 1`
 
-/** Removes old syncs whose job the janitor has removed. Returns the number, at most 1,000. */
-export async function removeOldSyncs(home: Home): Promise<number> {
-  return (await home.query(removeOld)).rowCount ?? 0
+/** Removes the syncs of a page whose job the janitor has removed. Returns the last id of the page; null: there is no sync after `after`. */
+export async function removeOldSyncs(home: Home, after: string): Promise<string | null> {
+  return (await home.query<{ last: string }>(removeOld, [after])).rows[0]?.last ?? null
 }

@@ -175,6 +175,19 @@ export async function giveToJob(home: Engine, tx: JobTransaction, id: string, jo
   await tx.query(again, [id, job, clockOf(home).instant()])
 }
 
+const replacedBy = `
+  select e.id::text as id
+  from retoma.job j
+    cross join lateral jsonb_path_query(j.input, '$.replaces[*]') as r (id)
+    cross join lateral (select e.id from retoma.job e where e.id = any (array[(r.id #>> '{}')::bigint]) limit 1) e
+  where j.id = any (array[$1::bigint])
+  order by e.id`
+
+/** The jobs that a job replaces and that still exist. */
+export async function readReplaced(home: Pick<JobTransaction, 'query'>, job: string): Promise<string[]> {
+  return (await home.query<{ id: string }>(replacedBy, [job])).rows.map(({ id }) => id)
+}
+
 const hide = `
   update documents.documents set deleted_at = coalesce($3::timestamptz, now())
   where id = $1 and ($2::text is null or user_id = $2) and deleted_at is null
@@ -190,10 +203,12 @@ export async function hideDocument(
 }
 
 const hidden = `
-  select d.id, d.job_id::text as job from documents.documents d where d.deleted_at is not null order by d.id limit 100`
+  select d.id, d.job_id::text as job from documents.documents d where d.deleted_at is not null and d.id > $1
+  order by d.id limit 100`
 
-export async function readHidden(home: Home): Promise<{ id: string; job: string }[]> {
-  return (await home.query<{ id: string; job: string }>(hidden)).rows
+/** A page of the hidden documents after the id `after`. */
+export async function readHidden(home: Home, after: string): Promise<{ id: string; job: string }[]> {
+  return (await home.query<{ id: string; job: string }>(hidden, [after])).rows
 }
 
 const remove = `delete from documents.documents where id = $1 and deleted_at is not null`
@@ -203,17 +218,29 @@ export async function removeHidden(home: Home, id: string): Promise<void> {
   await home.query(remove, [id])
 }
 
-// Follows the job: the janitor removes the job and its files after the retention. The oldest documents go first, so a look at the oldest is
-// enough.
+// Follows the job: the janitor removes the job and its files after the retention. Every document is looked at, by pages: a reprocessed
+// document has a young job, and says nothing about the documents after it.
 const hideOld = `
-  with oldest as materialized (
-    select d.id, d.job_id from documents.documents d where d.deleted_at is null order by d.id limit 1000
+  with page as materialized (
+    select d.id, d.job_id from documents.documents d where d.deleted_at is null and d.id > $2 order by d.id limit 1000
   ), gone as materialized (
-    select o.id from oldest o where (select j.id from retoma.job j where j.id = any (array[o.job_id])) is null
+    select o.id, o.job_id from page o where (select j.id from retoma.job j where j.id = any (array[o.job_id])) is null
+  ), hidden as (
+    update documents.documents d set deleted_at = coalesce($1::timestamptz, now())
+    from gone g
+    where d.id = any (array[g.id]) and d.job_id = g.job_id and d.deleted_at is null
   )
-  update documents.documents d set deleted_at = coalesce($1::timestamptz, now()) where d.id = any (array(select id from gone))`
+  select id as last from page order by id desc limit 1`
 
-/** Hides old documents whose job is gone. Returns the number, at most 1,000. */
-export async function hideOldDocuments(home: Engine): Promise<number> {
-  return (await home.query(hideOld, [clockOf(home).instant()])).rowCount ?? 0
+/** Hides the documents of a page whose job is gone. Returns the last id of the page; null: there is no document after `after`. */
+export async function hideOldDocuments(home: Engine, after: string): Promise<string | null> {
+  const { rows } = await home.query<{ last: string }>(hideOld, [clockOf(home).instant(), after])
+  return rows[0]?.last ?? null
+}
+
+const openJob = `select from retoma.job j where j.id = $1 and j.state in ('waiting', 'running', 'stalled')`
+
+/** false: the job has ended, or is gone. */
+export async function isJobOpen(tx: JobTransaction, job: string): Promise<boolean> {
+  return ((await tx.query(openJob, [job])).rowCount ?? 0) > 0
 }

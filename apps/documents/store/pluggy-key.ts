@@ -13,10 +13,13 @@ export interface StoredKey {
   sealed: Buffer | null
   expiresAt: Date | null
   isValid: boolean
+  /** The last login failed, and no process asks for a new key now. */
+  hasFailed: boolean
 }
 
 const read = `
-  select generation, sealed, expires_at as "expiresAt", coalesce(expires_at > coalesce($2::timestamptz, now()), false) as "isValid"
+  select generation, sealed, expires_at as "expiresAt", coalesce(expires_at > coalesce($2::timestamptz, now()), false) as "isValid",
+    renewing_until is null as "hasFailed"
   from documents.pluggy_key where client = $1`
 
 /** undefined: these credentials have no row yet. */
@@ -28,16 +31,19 @@ const take = `
   insert into documents.pluggy_key as k (client, generation, renewing_until)
   values ($1, 0, coalesce($4::timestamptz, now()) + make_interval(secs => $3::float8 / 1000))
   on conflict (client) do update set renewing_until = excluded.renewing_until
-    where k.generation = $2 and (k.renewing_until is null or k.renewing_until <= coalesce($4::timestamptz, now()))
+    where k.generation = $2 and ($5 and k.renewing_until is null or k.renewing_until <= coalesce($4::timestamptz, now()))
   returning generation`
 
-/** true: the caller alone asks for a new key. false: another process does, or has. */
+/**
+ * true: the caller alone asks for a new key. false: another process does, or has. `afterFailure`: false, if the caller waited for the login
+ * of another process and does not repeat a login that failed.
+ */
 export async function takeRenewal(
   home: Engine,
   client: string,
-  { generation, longestMs }: { generation: number; longestMs: number },
+  { generation, longestMs, afterFailure }: { generation: number; longestMs: number; afterFailure: boolean },
 ): Promise<boolean> {
-  const values = [client, generation, longestMs, clockOf(home).instant()]
+  const values = [client, generation, longestMs, clockOf(home).instant(), afterFailure]
   return ((await home.query(take, values)).rowCount ?? 0) > 0
 }
 
@@ -55,8 +61,15 @@ export async function saveKey(
   await home.query(save, [client, generation, sealed, validMs, clockOf(home).instant()])
 }
 
-const leave = `update documents.pluggy_key set renewing_until = null where client = $1 and generation = $2`
+const leave = `
+  update documents.pluggy_key set renewing_until = case when $3 then null else coalesce($4::timestamptz, now()) end
+  where client = $1 and generation = $2`
 
-export async function leaveRenewal(home: Pick<Engine, 'query'>, client: string, generation: number): Promise<void> {
-  await home.query(leave, [client, generation])
+/** Gives the turn back. `hasFailed`: Pluggy refused the login. Otherwise the caller broke off, and a process that waits takes the turn. */
+export async function leaveRenewal(
+  home: Engine,
+  client: string,
+  { generation, hasFailed }: { generation: number; hasFailed: boolean },
+): Promise<void> {
+  await home.query(leave, [client, generation, hasFailed, clockOf(home).instant()])
 }

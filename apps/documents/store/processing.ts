@@ -4,6 +4,7 @@
  */
 import type { Engine, JobTransaction } from 'retoma'
 import { clockOf } from 'retoma/http'
+import type { JobError } from '../job-reason.ts'
 import type { Status } from '../status.ts'
 import { firstBytes, folded, storable, userWord, wordsOf } from '../text.ts'
 
@@ -125,41 +126,73 @@ export async function failRun(
   return rows.length > 0
 }
 
-// A job may end without its handler: cancelled by a person, failed by the watchdog of the engine, or for good after crashes.
-const followJobs = `
-  with open as materialized (
-    select d.id, d.job_id from documents.documents d
-    where d.status in ('PENDING', 'PROCESSING') and d.job_id > $3 order by d.job_id limit 1000
-  ), looked as materialized (
-    select o.id, o.job_id, j.id is null as is_gone, j.state, j.error ->> 'message' as message
-    from open o left join lateral (select j.id, j.state, j.error from retoma.job j where j.id = any (array[o.job_id])) j on true
-  ), over as materialized (
-    select l.id, l.job_id, l.message from looked l where l.is_gone or l.state in ('failed', 'cancelled', 'skipped')
-  ), ended as (
-    update documents.documents d
-    set status = 'FAILED', updated_at = coalesce($1::timestamptz, now()),
-      error_message = coalesce((select o.message from over o where o.job_id = d.job_id), $2)
-    where d.id = any (array(select o.id from over o)) and d.job_id = any (array(select o.job_id from over o))
-      and d.status in ('PENDING', 'PROCESSING')
-    returning d.id
-  )
-  select (select count(*)::integer from ended) as ended, (select max(o.job_id)::text from open o) as last`
+const openDocuments = `
+  select d.id, d.job_id::text as job, d.attempt, d.status, j.state, j.error ->> 'type' as type, j.error ->> 'code' as code,
+    j.error ->> 'message' as message
+  from documents.documents d
+    left join lateral (select j.state, j.error from retoma.job j where j.id = any (array[d.job_id])) j on true
+  where d.status in ('PENDING', 'PROCESSING') and d.job_id > $1
+  order by d.job_id limit 1000`
 
-interface Followed {
-  ended: number
-  /** Where the next look begins; null: no open document is left. */
-  last: string | null
+// The documents are locked first, each by its id, so that no belief about the table makes PostgreSQL compare each with each.
+const markEnded = `
+  with given as materialized (
+    select * from unnest($2::uuid[], $3::bigint[], $4::text[]) as g (id, job, reason)
+  ), open as materialized (
+    select g.id, g.reason
+    from given g
+      cross join lateral (
+        select from documents.documents d
+        where d.id = g.id and d.job_id = g.job and d.status in ('PENDING', 'PROCESSING') for update
+      ) d
+  )
+  update documents.documents d set status = 'FAILED', error_message = o.reason, updated_at = coalesce($1::timestamptz, now())
+  from open o
+  where d.id = any (array[o.id])`
+
+const markWaiting = `
+  with given as materialized (
+    select * from unnest($2::uuid[], $3::bigint[], $4::int[]) as g (id, job, attempt)
+  ), left_open as materialized (
+    select g.id
+    from given g
+      cross join lateral (
+        select from documents.documents d
+        where d.id = g.id and d.job_id = g.job and d.attempt is not distinct from g.attempt and d.status = 'PROCESSING' for update
+      ) d
+  )
+  update documents.documents d set status = 'PENDING', updated_at = coalesce($1::timestamptz, now())
+  from left_open o
+  where d.id = any (array[o.id])`
+
+interface OpenDocument extends JobError {
+  id: string
+  job: string
+  attempt: number | null
+  status: Status
+  /** null: the job is gone. */
+  state: string | null
 }
 
-/** Marks the open documents FAILED whose job has ended otherwise than succeeded. Returns how many. */
-export async function followEndedJobs(home: Engine, otherwise: string): Promise<number> {
+const endedStates: readonly (string | null)[] = ['failed', 'cancelled', 'skipped', null]
+
+/**
+ * Marks the open documents FAILED whose job has ended without its handler: cancelled by a person, failed by the watchdog of the engine, or
+ * for good after crashes. Marks a document PENDING that a dead process left in PROCESSING, and whose job waits for its next attempt.
+ * Returns the number of documents that are FAILED now.
+ */
+export async function followJobStates(home: Engine, reasonOf: (error: JobError) => string): Promise<number> {
   let marked = 0
-  let last: string | null = '0'
-  while (last !== null) {
-    const values: unknown[] = [clockOf(home).instant(), otherwise, last]
-    const followed: Followed = (await home.query<Followed>(followJobs, values)).rows[0]!
-    marked += followed.ended
-    last = followed.last
+  for (let last: string | undefined = '0'; last !== undefined; ) {
+    const rows: OpenDocument[] = (await home.query<OpenDocument>(openDocuments, [last])).rows
+    const now = clockOf(home).instant()
+    const over = rows.filter(({ state }) => endedStates.includes(state))
+    const ended = [over.map(({ id }) => id), over.map(({ job }) => job), over.map(row => storable(reasonOf(row)))]
+    if (over.length > 0) marked += (await home.query(markEnded, [now, ...ended])).rowCount ?? 0
+    const left = rows.filter(({ status, state }) => status === 'PROCESSING' && state === 'waiting')
+    const waiting = [left.map(({ id }) => id), left.map(({ job }) => job), left.map(({ attempt }) => attempt)]
+    if (left.length > 0) await home.query(markWaiting, [now, ...waiting])
+    last = rows.at(-1)?.job
   }
   return marked
 }

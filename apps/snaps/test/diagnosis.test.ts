@@ -1,4 +1,4 @@
-/** The six queries of docs/snaps.md, taken from the page and run on a queue in every state. */
+/** The queries of docs/snaps.md, taken from the page: six about the queue, run on a queue in every state, and one about similar images. */
 import { readFileSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
 import { migratedDatabase } from '../../../test/support/database.ts'
@@ -75,4 +75,28 @@ test('each of the six queries of the page answers the question above it', async 
   expect(history[0]!.message).toContain('disco cheio')
   letGo()
   await locked
+})
+
+test('the query of the page about similar images finds images with up to six different bits, and no others', async () => {
+  const query = /```sql\n(select a\.id, b\.id .*?);\n```/s.exec(page)![1]!
+  const { url, drop } = await migratedDatabase('with systems')
+  onTestFinished(drop)
+  const { send, sql, ended, work } = await liveSnaps({ url })
+  const worker = await work()
+  onTestFinished(() => worker.stop())
+  const original = await send(await photo(1))
+  const smaller = await send(await photo(1, { width: 160, height: 120, quality: 40 }))
+  const other = await send(await photo(2))
+  for (const id of [original, smaller, other]) expect(await ended(id)).toMatchObject({ status: 'DONE' })
+  const pairs = async () =>
+    (await sql(query)).map(({ id, similar_id, bits }) => [String(id), String(similar_id), Number(bits)])
+  expect((await pairs()).map(([id, similar]) => [id, similar])).toEqual([[original, smaller]])
+  // By the bit: six different bits are similar, seven are not.
+  const turned = (bits: number) =>
+    sql(`update snaps.snap s set perceptual_hash = o.perceptual_hash # (repeat('1', $3::int) || repeat('0', 64 - $3::int))::bit(64)
+         from snaps.snap o where s.id = $1 and o.id = $2`, [smaller, original, bits]) // biome-ignore format: one statement
+  await turned(6)
+  expect(await pairs()).toEqual([[original, smaller, 6]])
+  await turned(7)
+  expect(await pairs()).toEqual([])
 })

@@ -51,8 +51,8 @@ test('api, the default: the process of the API processes snaps itself', async ()
   expect(await t.sql(workers)).toMatchObject([{ queues: { snaps: availableParallelism() } }])
 })
 
-test('own: another process processes snaps, and the API answers while that process is dead', async () => {
-  const t = await up(['--processes', '2'], { SNAPS_WORKER: 'own' })
+test('own: up starts a second process that processes snaps, and the API answers while that process is dead', async () => {
+  const t = await up([], { SNAPS_WORKER: 'own' })
   await until(async () => (await t.sql(workers)).length === 2)
   const [api, other] = await t.sql<{ pid: number; queues: Record<string, number> }>(workers)
   expect(api!.queues).not.toHaveProperty('snaps')
@@ -67,8 +67,22 @@ test('own: another process processes snaps, and the API answers while that proce
   expect((await t.sql(workers)).map(({ pid }) => pid)).toContain(api!.pid)
 })
 
-test('own, with a single process: up says which queues need a worker', async () => {
-  const t = await up(['--no-supervise'], { SNAPS_WORKER: 'own' })
+test('own, with --processes 2: the second process processes snaps, and there is no third', async () => {
+  const t = await up(['--processes', '2'], { SNAPS_WORKER: 'own' })
+  const id = await t.send(await flat('red'))
+  await until(async () => (await t.read(id)).status === 'DONE')
+  expect((await t.sql<{ queues: object }>(workers)).map(({ queues }) => queues)).toEqual([
+    {},
+    { snaps: availableParallelism() },
+  ])
+})
+
+test.for<[string, string[], Record<string, string>]>([
+  ['without the supervisor', ['--no-supervise'], {}],
+  ['with --processes 1', ['--processes', '1'], {}],
+  ['with RETOMA_PROCESSES=1', [], { RETOMA_PROCESSES: '1' }],
+])('own, %s: up starts no second process, and says which queues need a worker', async ([, args, environment]) => {
+  const t = await up(args, { SNAPS_WORKER: 'own', ...environment })
   expect(await t.program.noted('snaps')).toContain(
     'only worker processes run the jobs of: snaps; start retoma worker, or give --processes 2',
   )

@@ -1,5 +1,6 @@
 /** The routes of Open Finance over an engine on the virtual clock. */
 import { onTestFinished } from 'vitest'
+import type { Log } from '../../../../src/lib/logging/log.ts'
 import { doorWith } from '../../../../test/http/support.ts'
 import { workOn } from '../../../../test/support/application.ts'
 import { documents } from '../../index.ts'
@@ -8,10 +9,10 @@ import { readOpenFinanceSettings } from '../../open-finance/settings.ts'
 import { type PluggyServer, type PluggyServerOptions, pluggyServer } from './pluggy-server.ts'
 
 /** Without a server Pluggy is simulated, and answers at once. */
-export async function openFinanceDoor(options: OpenFinanceOptions = {}, { start }: { start?: Date } = {}) {
+export async function openFinanceDoor(options: OpenFinanceOptions = {}, more: { start?: Date; log?: Log } = {}) {
   const settings = readOpenFinanceSettings({})
   const system = documents({ openFinance: { settings, simulatedDelays: false, ...options } })
-  const door = await doorWith([], { systems: [system], ...(start && { start }), app: { routes: system.routes } })
+  const door = await doorWith([], { systems: [system], ...more, app: { routes: system.routes } })
   const { ask } = door
   const asUser = (user: string | undefined) => (user === undefined ? {} : { headers: { 'x-user-id': user } })
   return {
@@ -41,7 +42,7 @@ export const settingsOf = ({ baseUrl, clientId, clientSecret }: PluggyServer) =>
   })
 
 /** The same with a Pluggy on loopback. */
-export async function bankDoor(options: PluggyServerOptions = {}, more: { start?: Date } = {}) {
+export async function bankDoor(options: PluggyServerOptions = {}, more: { start?: Date; log?: Log } = {}) {
   const server = await pluggyServer(options)
   onTestFinished(() => server.close())
   const door = await openFinanceDoor({ settings: settingsOf(server) }, more)

@@ -11,7 +11,7 @@ import { documents } from '../../index.ts'
 import { settingsOf } from './door.ts'
 import { entriesFor, pluggyServer } from './pluggy-server.ts'
 
-const script = fileURLToPath(new URL('./worker.mjs', import.meta.url))
+const script = fileURLToPath(new URL('../process.mjs', import.meta.url))
 
 /** The transaction of a page waits for a lock: before its rows are written, or after, before the commit. */
 const hold = `
@@ -51,7 +51,7 @@ test('killed in the middle of a page, before and after its writes: no transactio
   for (const at of ['begin', 'end']) {
     await sql(`insert into public.held values ($1)`, [at])
     const before = (await read()).added
-    const worker = hire(script, environment)
+    const worker = hire(script, environment, 'sync')
     await until(lock.isAwaited)
     expect((await read()).status).toBe('PROCESSING')
     await killed(worker)
@@ -60,11 +60,11 @@ test('killed in the middle of a page, before and after its writes: no transactio
     // The page of a killed worker is not there by half.
     expect((await read()).added).toBe(before)
     // The next worker writes one page, and is killed too.
-    const next = hire(script, environment)
+    const next = hire(script, environment, 'sync')
     await until(async () => (await read()).added > before)
     await killed(next)
   }
-  const last = hire(script, environment)
+  const last = hire(script, environment, 'sync')
   await until(async () => (await read()).status === 'DONE')
   await killed(last)
 
