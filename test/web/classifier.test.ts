@@ -4,9 +4,10 @@ import { expect, test } from 'vitest'
 import { classifier } from '../../apps/classifier/index.ts'
 import { ok, refuses } from '../../apps/classifier/test/behaviours.ts'
 import { openRouterServer } from '../../apps/classifier/test/openrouter-server.ts'
+import { until } from '../support/engine.ts'
 import { onTestFinished } from '../support/together.ts'
 import { webApp } from './support/app.ts'
-import { openPage, screenshots, violations } from './support/browser.ts'
+import { isOfStop, openPage, screenshots, violations } from './support/browser.ts'
 import { standInClassifier } from './support/stand-in-classifier.ts'
 
 /** Drops files on the page, as a person does. */
@@ -29,6 +30,7 @@ async function newProject(page: Page): Promise<void> {
   await page.getByRole('heading', { level: 1, name: 'Nova classificação' }).waitFor()
 }
 
+const markup = 'fala de <script>document.title=1</script> <img src=x onerror="document.title=2"> locação'
 const hostile = '<img src=x onerror=alert(1)>.txt'
 
 test('a new project, 200 files dropped, a server that goes and comes back, progress to the end; errors have a reason and "Reprocessar apenas erros" heals them', async () => {
@@ -37,7 +39,8 @@ test('a new project, 200 files dropped, a server that goes and comes back, progr
   const system = classifier({ openRouter: { key: ai.key, baseUrl: ai.baseUrl, model: 'm' } })
   const { engine, url, stop, start } = await webApp({ systems: [system] })
   const flagged = refuses(403, { message: 'Your input was <script>flagged</script>' })
-  ai.behave(({ document }) => (/^D-(?:7|77)$/.test(document) ? flagged : ok()))
+  const answer = ok({ justificativa: markup })
+  ai.behave(({ document }) => (/^D-(?:7|77)$/.test(document) ? flagged : answer))
   const { page, problems } = await openPage(`${url}classificador/`)
   await page.getByText('Nenhuma classificação ainda').waitFor()
   expect(await violations(page)).toEqual([])
@@ -68,6 +71,7 @@ test('a new project, 200 files dropped, a server that goes and comes back, progr
   await page.getByRole('button', { name: `Ver ${hostile}` }).click()
   const dialog = page.getByRole('dialog')
   await dialog.getByText('Contrato', { exact: true }).first().waitFor()
+  await dialog.getByText(markup).waitFor()
   await dialog.getByLabel('Categoria certa').selectOption('Outros')
   await press(page, 'Corrigir')
   await page.getByText('Categoria corrigida para "Outros"').waitFor()
@@ -94,7 +98,7 @@ test('a new project, 200 files dropped, a server that goes and comes back, progr
   await page.getByRole('tab', { name: 'Projetos' }).click()
   await page.getByText('Petição Inicial').waitFor()
   expect(await violations(page)).toEqual([])
-  expect(problems.filter(each => !/ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING/.test(each))).toEqual([])
+  expect(problems.filter(each => !isOfStop(each))).toEqual([])
   void worker
 })
 
@@ -111,11 +115,17 @@ test('documents hang, the execution stalls, the reason and the route are on the 
   )
   await press(page, 'Classificar 23 documentos')
   await page.getByText('2 de 23 documentos').first().waitFor()
+  const [id] = /\d+$/.exec(page.url())!
+  const read = async () => (await fetch(`${url}execucoes/${id}/status-detalhado`)).json()
   passes(5)
+  await until(async () => ((await read()) as { segundos_sem_progresso: number }).segundos_sem_progresso >= 60)
+  // Time almost stands still until the page has read the status: the stall comes after four more minutes.
+  passes(0.01)
   await page
     .locator('[data-sentence=idle]')
     .getByText(/^Sem progresso há \d+ s$/)
     .waitFor()
+  passes(5)
   const stalled = page.locator('[data-sentence=TRAVADO]')
   await stalled.getByText('A classificação travou').waitFor()
   passes(0.5)
@@ -162,5 +172,91 @@ test('a provider without credit pauses the execution with its words; a viewer se
   await page.goto(`${url}classificador/nova`)
   await page.getByText('Seu acesso é de leitura').waitFor()
   expect(problems.filter(each => !/401/.test(each))).toEqual([])
+  void worker
+})
+
+test('an upload goes on while another page is shown, and its end takes nobody away from that page', async () => {
+  const { url } = await webApp({ systems: [classifier()] })
+  const { page } = await openPage(`${url}classificador/`)
+  await newProject(page)
+  const server: { answer?: (how: 'answer' | 'break') => void } = {}
+  await page.route(/\/execucoes$/, async route => {
+    if (route.request().method() !== 'POST') return route.fallback()
+    const how = await new Promise<'answer' | 'break'>(resolve => {
+      server.answer = resolve
+    })
+    return how === 'answer' ? route.fallback() : route.abort()
+  })
+  const leave = async () => {
+    await expect.poll(() => server.answer).toBeDefined()
+    await page.getByRole('navigation').getByRole('link', { name: 'Jobs', exact: true }).click()
+    await page.getByRole('heading', { level: 1, name: 'Jobs' }).waitFor()
+  }
+  await drop(page, [{ name: 'a.txt', text: 'D-1 é um contrato.' }])
+  await press(page, 'Classificar 1 documento')
+  await leave()
+  server.answer!('break')
+  await page.getByText(/^O envio não terminou: A conexão caiu/).waitFor()
+  await page.getByRole('heading', { level: 1, name: 'Jobs' }).waitFor()
+  await press(page, 'Voltar ao envio')
+  await page.getByText('a.txt', { exact: true }).waitFor()
+  delete server.answer
+  await press(page, 'Tentar de novo')
+  await leave()
+  server.answer!('answer')
+  await page.getByText('1 documento na fila').waitFor()
+  await page.getByRole('heading', { level: 1, name: 'Jobs' }).waitFor()
+  await press(page, 'Abrir')
+  await page.waitForURL(/\/classificador\/execucoes\/\d+$/)
+})
+
+test('an upload that a person stops says how many executions exist', async () => {
+  const { url } = await webApp({ systems: [classifier()] })
+  const { page } = await openPage(`${url}classificador/`)
+  await newProject(page)
+  let asked = 0
+  await page.route(/\/execucoes$/, route => {
+    if (route.request().method() !== 'POST') return route.fallback()
+    return ++asked === 1 ? route.fulfill({ json: { id: '1', total: 2000 } }) : undefined
+  })
+  await drop(
+    page,
+    Array.from({ length: 2001 }, (_, n) => ({ name: `${n}.txt`, text: 'x' })),
+  )
+  await press(page, 'Classificar 2.001 documentos')
+  await expect.poll(() => asked).toBe(2)
+  await press(page, 'Parar o envio')
+  await page.getByText('Envio interrompido; 1 execução já foi criada').waitFor()
+})
+
+test('a correction is shown at once while the execution runs, also on a page of results that had ended', async () => {
+  const { engine, url } = await standInClassifier({ isDown: () => true })
+  await using worker = await engine.work({ queues: { classifier: 2 } })
+  const { page } = await openPage(`${url}classificador/`)
+  // Two pages of one document each.
+  await page.route(/\/resultados\?/, async route => {
+    const isFirst = !route.request().url().includes('after=second')
+    const response = await route.fetch({
+      url: route
+        .request()
+        .url()
+        .replace(/&?after=second/, ''),
+    })
+    const { items } = (await response.json()) as { items: object[] }
+    return route.fulfill({
+      json: isFirst ? { items: items.slice(0, 1), next: 'second' } : { items: items.slice(1), next: null },
+    })
+  })
+  await newProject(page)
+  await drop(page, [
+    { name: 'a.txt', text: 'texto de a' },
+    { name: 'trava-1.txt', text: 'texto de trava' },
+  ])
+  await press(page, 'Classificar 2 documentos')
+  await page.getByText('1 de 2 documentos').first().waitFor()
+  await press(page, 'Ver a.txt')
+  await page.getByRole('dialog').getByLabel('Categoria certa').selectOption('Outros')
+  await press(page, 'Corrigir')
+  await page.getByRole('dialog').getByText('Corrigida', { exact: true }).waitFor()
   void worker
 })

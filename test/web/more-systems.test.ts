@@ -4,15 +4,16 @@ import { expect, test } from 'vitest'
 import { documents } from '../../apps/documents/index.ts'
 import { planner } from '../../apps/planner/index.ts'
 import { quotes } from '../../apps/quotes/index.ts'
+import { simulatedShopping } from '../../apps/quotes/providers/simulated/shopping.ts'
 import { snaps } from '../../apps/snaps/index.ts'
+import { doNotRetry } from '../../src/index.ts'
+import { gate } from '../support/engine.ts'
+import { onTestFinished } from '../support/together.ts'
 import { webApp } from './support/app.ts'
-import { goesAndComesBack, openPage, screenshots, violations } from './support/browser.ts'
+import { goesAndComesBack, isOfStop, openPage, screenshots, violations } from './support/browser.ts'
 
 /** A GIF of one pixel. */
 const onePixel = 'R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7'
-
-/** While the server is stopped. */
-const isOfStop = (problem: string) => /ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING/.test(problem)
 
 async function drop(page: Page, zone: string, file: { name: string; base64: string }): Promise<void> {
   const transfer = await page.evaluateHandle(({ name, base64 }) => {
@@ -47,6 +48,68 @@ test('a quote goes through its steps on the page, and shows its price with the p
   expect(problems.filter(each => !isOfStop(each))).toEqual([])
 })
 
+test('a quote that hangs says so and goes on with "Retomar"; a quote that failed has its reason and goes on with "Cotar de novo"', async () => {
+  const shopping = simulatedShopping(async () => {})
+  const [begun, hang] = [gate(), gate()]
+  onTestFinished(() => hang.open())
+  let searches = 0
+  const search: typeof shopping.search = async (query, signal) => {
+    searches++
+    if (searches === 1) {
+      begun.open()
+      await hang.passed
+    }
+    if (searches === 2) throw doNotRetry(new Error('a busca recusou <b>este item</b>'))
+    return shopping.search(query, signal)
+  }
+  const { engine, url } = await webApp({
+    systems: [quotes({ simulatedDelays: false, providers: { shopping: { ...shopping, search } } })],
+  })
+  await using _ = await engine.work({ queues: { quotes: 2 } })
+  const { page, problems } = await openPage(`${url}cotacoes/`)
+  await page.getByRole('button', { name: 'Cotar um exemplo' }).click()
+  await page.getByText('tentativa 1').waitFor()
+  await begun.passed
+  expect(await page.getByRole('button', { name: 'Retomar' }).count()).toBe(0)
+  await engine.query(
+    `update retoma.job set state = 'stalled', last_worker = worker_id, worker_id = null,
+       started_at = now() - interval '11 minutes', progress_at = now() - interval '11 minutes' where kind = 'quote'`,
+  )
+  await page.getByText(/^Sem sinal de vida há 11 min/).waitFor()
+  expect(await violations(page)).toEqual([])
+  expect(await screenshots(page, 'quote-stuck')).toEqual([])
+  await page.getByRole('button', { name: 'Retomar' }).click()
+  await page.getByText('Cotação de volta à fila: continua de onde parou.').waitFor()
+
+  await page.getByText('a busca recusou <b>este item</b>').first().waitFor()
+  expect(await violations(page)).toEqual([])
+  expect(await screenshots(page, 'quote-failed')).toEqual([])
+  await page.getByRole('button', { name: 'Cotar de novo' }).click()
+  await page.getByText('Cotação de volta à fila.', { exact: true }).waitFor()
+  await page.getByText('Resultado').waitFor()
+  expect(searches).toBe(3)
+  expect(problems).toEqual([])
+})
+
+test('a schedule whose worker died says so, and "Gerar de novo" finishes it', async () => {
+  const { engine, url } = await webApp({ systems: [planner()] })
+  const { page, problems } = await openPage(`${url}planejador/`)
+  await page.getByRole('button', { name: 'Nova escala' }).first().click()
+  await page.getByRole('button', { name: 'Gerar a escala' }).click()
+  await page.getByText(/nenhum worker/i).waitFor()
+  const [job] = (await engine.jobs.list({ kind: 'generate-schedule' })).items
+  const orphan = 'orphan: job RUNNING sem heartbeat; worker provavelmente morreu'
+  await engine.jobs.fail(job!.id, orphan)
+  await page.getByText(orphan).waitFor()
+  expect(await violations(page)).toEqual([])
+  expect(await screenshots(page, 'schedule-failed')).toEqual([])
+  await using _ = await engine.work({ queues: { planner: 2 } })
+  await page.getByRole('button', { name: 'Gerar de novo' }).click()
+  await page.getByText('De volta à fila, com a mesma entrada.').waitFor()
+  await page.getByText('Ótima: nenhuma escala melhor existe').waitFor()
+  expect(problems).toEqual([])
+})
+
 test('a schedule is generated from the example and shown as a grid; a table of visits becomes demand by hour', async () => {
   const app = await webApp({ systems: [planner()] })
   const { engine, url } = app
@@ -76,11 +139,14 @@ test('images are dropped, pass through their queue, and are shown with their mea
   const { engine, url } = await webApp({ systems: [snaps()] })
   const { page, problems } = await openPage(`${url}snaps/`)
   await page.getByText('Nenhuma imagem ainda').waitFor()
+  await page.getByRole('button', { name: 'Enviar uma imagem de exemplo' }).click()
+  await page.getByRole('img', { name: 'Imagem paisagem-exemplo.png' }).waitFor()
   await drop(page, 'Solte imagens aqui', { name: '<b>a</b>.gif', base64: onePixel })
   await drop(page, 'Solte imagens aqui', { name: 'b.gif', base64: onePixel })
   await page.getByRole('img', { name: 'Imagem b.gif' }).waitFor()
   await using _ = await engine.work({ queues: { snaps: 2 } })
   await expect.poll(() => page.getByText('1 × 1').count()).toBe(2)
+  await page.getByText('640 × 480').waitFor()
   await page
     .getByText(/Igual à imagem/)
     .first()
@@ -98,6 +164,8 @@ test('a viewer sees the pages of the systems and is offered no action', async ()
     'cotacoes/': 'Nenhuma cotação ainda',
     'planejador/': 'Nenhum trabalho ainda',
     'snaps/': 'Nenhuma imagem ainda',
+    'cotacoes/?status=CANCELLED': 'Nada corresponde aos filtros',
+    'snaps/?status=FAILED': 'Nada corresponde aos filtros',
     'documentos/': 'Nenhum documento ainda',
   }
   for (const [path, empty] of Object.entries(pages)) {

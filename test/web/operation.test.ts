@@ -68,7 +68,7 @@ test('a queue is paused with what it will do, its limits are edited, and it cont
     classify,
     Array.from({ length: 1200 }, () => undefined),
   )
-  await engine.queues.setLimits('classifier', { concurrency: 20, fair: 'batch' })
+  await engine.queues.setLimits('classifier', { concurrency: 20, fair: 'group' })
   const { page, problems } = await openPage(`${url}queues`)
   const row = page.getByRole('row', { name: /classifier/ })
   await row.getByText('1.200').waitFor()
@@ -88,15 +88,25 @@ test('a queue is paused with what it will do, its limits are edited, and it cont
   await page.getByText('Um número inteiro maior que zero, ou vazio.').waitFor()
   expect(await page.getByRole('button', { name: 'Salvar' }).isDisabled()).toBe(true)
   await page.getByLabel('Jobs ao mesmo tempo').fill('7')
+  await page.getByLabel('Inícios por período em cada grupo').fill('3')
+  await page.getByLabel('Período do grupo em segundos').fill('1,5')
+  const refused = { error: { code: 'bad_option', message: 'recusado de propósito' } }
+  await page.route('**/limits', answer => answer.fulfill({ status: 400, json: refused }))
+  await page.getByRole('button', { name: 'Salvar' }).click()
+  // The report is inside of the dialog, where a click reaches its button.
+  await page.getByRole('dialog').getByText('recusado de propósito').waitFor()
+  await page.getByRole('dialog').getByRole('button', { name: 'Fechar' }).last().click()
+  await page.unroute('**/limits')
   await page.getByRole('button', { name: 'Salvar' }).click()
   await page.getByText('7 ao mesmo tempo').waitFor()
+  await page.getByText('3 por 1,5 s em cada grupo').waitFor()
   expect((await engine.queues.list()).find(each => each.queue === 'classifier')).toMatchObject({
     paused: true,
-    limits: { concurrency: 7, fair: 'batch' },
+    limits: { concurrency: 7, fair: 'group', perGroup: { rate: { limit: 3, per: 1500 } } },
   })
   await page.getByRole('button', { name: 'Continuar: classifier' }).click()
   await page.getByRole('button', { name: 'Pausar: classifier' }).waitFor()
-  expect(problems).toEqual([])
+  expect(problems.filter(each => !/\b400\b/.test(each))).toEqual([])
 })
 
 test('workers, schedules and providers are shown as they are, and their buttons act', async () => {
@@ -151,13 +161,31 @@ test('workers, schedules and providers are shown as they are, and their buttons 
   expect(problems).toEqual([])
 })
 
+test('a blocked worker names the function, and the settings show the findings of the doctor', async () => {
+  const { url, engine } = await operated()
+  await engine.query(
+    `insert into retoma.worker (id, host, pid, version, queues, kinds, started_at, heartbeat_at, blocked_since, blocked_stack)
+     values ('w-stuck', 'maquina-7', 41, '0.1.0', '{}', '{classify-document}', now(), now() + interval '1 hour',
+       now() - interval '40 seconds', $1)`,
+    [`at parse (/srv/app/<b>parse</b>.js:12:7)\n    at run (/srv/app/job.js:3:1)`],
+  )
+  const { page, problems } = await openPage(`${url}workers/w-stuck`)
+  await page.getByRole('heading', { level: 1, name: /maquina-7/ }).waitFor()
+  await page.getByText('/srv/app/<b>parse</b>.js:12:7').waitFor()
+  expect(await violations(page)).toEqual([])
+  expect(await screenshots(page, 'worker')).toEqual([])
+  await page.goto(`${url}settings`)
+  await page.getByRole('heading', { level: 1, name: 'Configuração' }).waitFor()
+  await page.getByText('PostgreSQL').first().waitFor()
+  expect(await violations(page)).toEqual([])
+  expect(await screenshots(page, 'settings')).toEqual([])
+  expect(problems).toEqual([])
+})
+
 test('a guard lists the lost rows without a change, and marks them when a person says so', async () => {
   const { url, engine } = await operated()
-  await expect
-    .poll(async () =>
-      (await engine.guards.list()).some(each => each.lastSweepAt !== null || each.failingSince !== null),
-    )
-    .toBe(true)
+  // The next sweep of the guard itself is an hour after this sweep.
+  await engine.guards.run('documents')
   await engine.query(
     "insert into web_documents (status, updated_at) select 'PROCESSING', now() - interval '1 hour' from generate_series(1, 3)",
   )
@@ -170,6 +198,14 @@ test('a guard lists the lost rows without a change, and marks them when a person
   await page.getByText('3 linhas marcadas.').waitFor()
   const { rows } = await engine.query('select distinct status from web_documents')
   expect(rows).toEqual([{ status: 'FAILED' }])
+  await engine.query(
+    `update retoma.guard set last_error = '{"code": "x", "en": "no table", "pt": "sem <b>tabela</b>"}', failing_since = now()
+     where name = 'documents'`,
+  )
+  await page.goto(`${url}guards/documents`)
+  await page.getByText('A guarda documents não consegue varrer: sem <b>tabela</b>').waitFor()
+  expect(await violations(page)).toEqual([])
+  expect(await screenshots(page, 'guard')).toEqual([])
   expect(problems).toEqual([])
 })
 

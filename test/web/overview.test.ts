@@ -1,58 +1,9 @@
 /** The overview: the one sentence of health for each trouble, and the button beside the sentence that helps. */
 import { expect, test } from 'vitest'
+import { snaps } from '../../apps/snaps/index.ts'
 import { defineBatch, defineJob } from '../../src/index.ts'
-import { type Facts, problemsOf } from '../../web/src/pages/overview/health.ts'
 import { webApp } from './support/app.ts'
 import { openPage, screenshots, violations } from './support/browser.ts'
-
-type Queue = Facts['queues'][number]
-type Worker = Facts['workers'][number]
-type Batch = Facts['batches'][number]
-type Provider = Facts['providers'][number]
-
-const queue = (more: Partial<Queue> = {}): Queue =>
-  ({ queue: 'letters', paused: false, ready: 0, scheduled: 0, running: 0, stalled: 0, limits: {}, ...more }) as Queue
-const worker = (more: Partial<Worker> = {}): Worker =>
-  ({ id: 'w1', host: 'alfa', queues: { letters: 5 }, dead: false, blocked: null, ...more }) as Worker
-const factsOf = (more: Partial<Facts> = {}): Facts => ({
-  stats: { watchdog_lag_seconds: 2 } as Facts['stats'],
-  queues: [queue()],
-  workers: [worker()],
-  batches: [],
-  providers: [],
-  ...more,
-})
-
-test.each<[string, Partial<Facts>, string[]]>([
-  ['nothing wrong', {}, []],
-  ['jobs that wait for a slot are no trouble', { queues: [queue({ ready: 900, running: 5 })] }, []],
-  ['the watchdog is late', { stats: { watchdog_lag_seconds: 90 } as Facts['stats'] }, ['watchdog_late']],
-  ['no watchdog ever', { stats: { watchdog_lag_seconds: null } as Facts['stats'] }, ['watchdog_late']],
-  ['no worker, and jobs wait', { workers: [], queues: [queue({ ready: 3 })] }, ['no_worker']],
-  ['no worker and nothing to do', { workers: [] }, []],
-  ['only dead workers', { workers: [worker({ dead: true })], queues: [queue({ ready: 1 })] }, ['no_worker']],
-  [
-    'nobody serves a queue',
-    { workers: [worker({ queues: { other: 1 } })], queues: [queue({ ready: 1 })] },
-    ['queue_starved'],
-  ],
-  ['a paused queue with jobs', { queues: [queue({ paused: true, ready: 1 })] }, ['queue_paused']],
-  ['a paused queue without jobs', { queues: [queue({ paused: true })] }, []],
-  ['stalled jobs', { queues: [queue({ stalled: 2 })] }, ['jobs_stalled']],
-  [
-    'a stalled and a paused batch',
-    { batches: [{ state: 'paused' }, { state: 'stalled' }] as Batch[] },
-    ['batch_stalled', 'batch_paused'],
-  ],
-  ['a blocked worker', { workers: [worker({ blocked: { seconds: 9 } as Worker['blocked'] })] }, ['worker_blocked']],
-  [
-    'a stopped and a waiting provider',
-    { providers: [{ state: 'waiting' }, { state: 'stopped' }] as Provider[] },
-    ['provider_stopped', 'provider_waits'],
-  ],
-])('the health with %s', (_, more, expected) => {
-  expect(problemsOf(factsOf(more)).map(each => each.is)).toEqual(expected)
-})
 
 const markup = '<img src=x onerror="document.title=1"> <b>negrito</b>'
 
@@ -93,4 +44,109 @@ test('the overview says what is wrong, the button helps, and markup in an error 
   await expect.poll(() => page.title()).toBe('Visão geral · Retoma')
   expect(await icon()).toMatch(/favicon\.svg$/)
   expect(problems).toEqual([])
+})
+
+test('the overview, the incidents and the title show the same problems, each with its page and its button', async () => {
+  const { engine, url } = await webApp({ jobs: [letter], engine: { batches: [letters] } })
+  await using _worker = await engine.work({ queues: { letters: 3 } })
+  await engine.transaction(async tx => {
+    await tx.query(
+      `insert into retoma.provider (name, stopped_at, probe_at, message, at) values ('mail', now() - interval '4 minutes', now(), 'no credit', now())`,
+    )
+    await tx.query(
+      `insert into retoma.guard (name, about, swept_at, last_error, failing_since)
+       values ('lost', '{"every": 60000}', now(), '{"code": "x", "en": "no table", "pt": "sem tabela"}', now() - interval '3 minutes')`,
+    )
+  })
+  const { page, problems } = await openPage(url)
+  const both = ['O provedor mail recusa os pedidos: no credit', 'A guarda lost não consegue varrer: sem tabela']
+  for (const text of both) await page.getByText(text).waitFor()
+  await page.getByText('há 4 min').waitFor()
+  await expect.poll(() => page.title()).toBe('(2) Visão geral · Retoma')
+  await page.getByRole('link', { name: 'Ver' }).first().click()
+  await page.getByRole('heading', { name: 'mail', level: 1 }).waitFor()
+  await page.getByText('no credit').first().waitFor()
+  expect(await violations(page)).toEqual([])
+  expect(await screenshots(page, 'provider')).toEqual([])
+  await page.goto(`${url}incidents`)
+  for (const text of both) await page.getByText(text).waitFor()
+  expect(await violations(page)).toEqual([])
+  expect(await screenshots(page, 'incidents')).toEqual([])
+  await page.getByRole('button', { name: 'Tentar agora' }).click()
+  await page.getByText('O provedor mail pode ser chamado de novo').waitFor()
+  await expect.poll(() => page.title()).toBe('(1) Incidentes · Retoma')
+  expect(await page.getByText(both[0]!).count()).toBe(0)
+  expect(problems).toEqual([])
+})
+
+test('a tab in the background reads the problems again, and its title shows a new problem', async () => {
+  const { engine, url } = await webApp({ jobs: [letter] })
+  const { page } = await openPage('about:blank')
+  await page.addInitScript(() => {
+    Object.defineProperty(document, 'visibilityState', { get: () => 'hidden' })
+    Object.defineProperty(document, 'hidden', { get: () => true })
+  })
+  await page.clock.install()
+  const first = page.waitForResponse('**/stats/health')
+  await page.goto(url)
+  await first
+  await expect.poll(() => page.title()).toBe('Visão geral · Retoma')
+  // No event of the stream tells of this problem.
+  await engine.query(
+    `insert into retoma.provider (name, stopped_at, probe_at, message, at) values ('mail', now(), now(), 'no credit', now())`,
+  )
+  const read = page.waitForResponse('**/stats/health')
+  await page.clock.runFor(31_000)
+  await read
+  await expect.poll(() => page.title()).toBe('(1) Visão geral · Retoma')
+})
+
+test('an empty overview leads to a sample', async () => {
+  const { url } = await webApp({ systems: [snaps()] })
+  const { page, problems } = await openPage(url)
+  await page.getByText('Nenhum job terminou neste período').waitFor()
+  expect(await violations(page)).toEqual([])
+  expect(await screenshots(page, 'overview-empty')).toEqual([])
+  await page.getByRole('button', { name: 'Experimentar com um exemplo: Snaps' }).click()
+  await page.getByRole('button', { name: 'Enviar uma imagem de exemplo' }).waitFor()
+  expect(problems).toEqual([])
+})
+
+test('the dialog names the stalled jobs that its button resumes, and one request resumes the jobs', async () => {
+  const { engine, url } = await webApp({ jobs: [letter], engine: { batches: [letters] } })
+  await engine.enqueueMany(
+    letter,
+    [1, 2].map(n => ({ n })),
+  )
+  const batch = await engine.submit(letters, [{ n: 4 }])
+  await engine.transaction(async tx => {
+    await tx.query(`update retoma.job set state = 'stalled', attempt = 1`)
+    await tx.query(`update retoma.batch set state = 'stalled', claims_blocked = true, reason = '{"code":"no_worker"}'`)
+  })
+  const { page, problems } = await openPage(url)
+  const requests: string[] = []
+  page.on('request', request => request.method() === 'POST' && requests.push(new URL(request.url()).pathname))
+  await page.getByRole('button', { name: 'Continuar os jobs' }).click()
+  await page.getByRole('dialog').getByText('2 jobs voltam à fila').waitFor()
+  await page.getByRole('dialog').getByRole('button', { name: 'Continuar os jobs' }).click()
+  await page.getByText('2 jobs voltaram à fila').waitFor()
+  expect(requests).toEqual(['/api/v1/jobs/resume', '/api/v1/jobs/resume'])
+  expect((await engine.jobs.list({ state: 'stalled' })).items.map(each => each.batchId)).toEqual([batch.id])
+  expect(problems).toEqual([])
+})
+
+test('a browser that prefers neither language gets English, and a click on a link of a row is one step back', async () => {
+  const { engine, url } = await webApp({ jobs: [letter] })
+  await engine.enqueue(letter, { n: 1 })
+  const { page } = await openPage(url, { locale: 'de-DE' })
+  await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
+  const link = page.getByRole('link', { name: 'letters', exact: true })
+  await link.click({ modifiers: ['ControlOrMeta'] })
+  expect(new URL(page.url()).pathname).toBe('/')
+  const before = await page.evaluate(() => history.length)
+  await link.click()
+  await page.getByRole('heading', { name: 'letters', level: 1 }).waitFor()
+  expect(await page.evaluate(() => history.length)).toBe(before + 1)
+  await page.goBack()
+  await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
 })

@@ -69,13 +69,22 @@ const pagesBelow: Readonly<Record<Exclude<PagePath, 'login'>, readonly PageRoute
     { path: '/queues', Page: Queues },
     { path: '/queues/:name', Page: Queue },
   ],
-  workers: [{ path: '/workers', Page: Workers }],
+  workers: [
+    { path: '/workers', Page: Workers },
+    { path: '/workers/:id', Page: Workers },
+  ],
   schedules: [
     { path: '/schedules', Page: Schedules },
     { path: '/schedules/:name', Page: Schedule },
   ],
-  guards: [{ path: '/guards', Page: Guards }],
-  providers: [{ path: '/providers', Page: Providers }],
+  guards: [
+    { path: '/guards', Page: Guards },
+    { path: '/guards/:name', Page: Guards },
+  ],
+  providers: [
+    { path: '/providers', Page: Providers },
+    { path: '/providers/:name', Page: Providers },
+  ],
   incidents: [{ path: '/incidents', Page: Incidents }],
   tokens: [{ path: '/tokens', Page: Tokens }],
   settings: [{ path: '/settings', Page: SettingsPage }],

@@ -2,7 +2,7 @@
  * Pages of the shared browser. Each page reports what must never happen: an error of the console, a request to another host, a
  * violation of the content security policy.
  */
-import { mkdir } from 'node:fs/promises'
+import { mkdir, readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -53,8 +53,7 @@ const axePath = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 /** The violations of WCAG 2 A and AA on the page, each with the elements. */
 export async function violations(page: Page): Promise<string[]> {
   // Evaluated as the debugger does, because the policy of the page allows no other script.
-  const { readFile } = await import('node:fs/promises')
-  await page.evaluate(await readFile(axePath, 'utf8'))
+  if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(await readFile(axePath, 'utf8'))
   return page.evaluate(async () => {
     const { axe } = globalThis as unknown as {
       axe: {
@@ -73,13 +72,17 @@ export async function violations(page: Page): Promise<string[]> {
 const widths = [380, 1280, 2560]
 const folder = process.env.RETOMA_TEST_SCREENSHOTS ?? fileURLToPath(new URL('../../../.screenshots', import.meta.url))
 
+/** Besides the light theme at 1280 px, which tests look at by themselves at each step. */
+const isChecked = (theme: 'light' | 'dark', width: number) =>
+  (theme === 'light' && width === 380) || (theme === 'dark' && width === 1280)
+
 /**
  * Takes the page at three widths in both themes into .screenshots/ (or RETOMA_TEST_SCREENSHOTS): NAME-380-light.png and so on. Returns
- * the widths at which the page scrolls sideways.
+ * the widths at which the page scrolls sideways, and the violations of WCAG on a narrow screen and in the dark theme.
  */
 export async function screenshots(page: Page, name: string): Promise<string[]> {
   await mkdir(folder, { recursive: true })
-  const sideways: string[] = []
+  const found: string[] = []
   for (const theme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme: theme })
     for (const width of widths) {
@@ -91,14 +94,20 @@ export async function screenshots(page: Page, name: string): Promise<string[]> {
           await new Promise(resolve => requestAnimationFrame(resolve))
         return isSideways()
       })
-      if (scrolls) sideways.push(`${name} ${width}`)
+      if (scrolls) found.push(`${name} ${width}: scrolls sideways`)
       await page.screenshot({ path: join(folder, `${name}-${width}-${theme}.png`) })
+      if (isChecked(theme, width))
+        found.push(...(await violations(page)).map(each => `${name} ${width} ${theme}: ${each}`))
     }
   }
   await page.emulateMedia({ colorScheme: 'light' })
   await page.setViewportSize({ width: 1280, height: 800 })
-  return sideways
+  return found
 }
+
+/** What the console says about requests while the server is stopped. */
+export const isOfStop = (problem: string): boolean =>
+  /ERR_CONNECTION_(?:REFUSED|RESET)|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_EMPTY_RESPONSE/.test(problem)
 
 /** The server goes, the page marks its numbers with the time of the last one; the server comes back, and the mark goes. */
 export async function goesAndComesBack(

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { chromium } from 'playwright-core'
 import type { TestProject } from 'vitest/node'
+import { browserProgram } from '../../support/browser-program.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -22,23 +23,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   }
 }
 
-/** CHROMIUM_PATH names another browser of this machine. */
 async function launchOptions(folder: string) {
   const env = { ...process.env, TMPDIR: folder, HOME: folder } as Record<string, string>
-  const path = process.env.CHROMIUM_PATH
-  if (path !== undefined) return { executablePath: path, env, args: ['--no-sandbox'] }
-  // The package looks at the temporary folder when it is loaded.
-  const before = process.env.TMPDIR
-  process.env.TMPDIR = folder
-  const { default: packaged } = await import('@sparticuz/chromium')
-  packaged.setGraphicsMode = false
-  const executablePath = await packaged.executablePath()
-  if (before === undefined) delete process.env.TMPDIR
-  else process.env.TMPDIR = before
-  return {
-    executablePath,
-    env,
-    args: packaged.args.filter(each => !/single-process|no-zygote/.test(each)),
-    chromiumSandbox: false,
-  }
+  return { ...(await browserProgram(folder)), env, chromiumSandbox: false }
 }

@@ -44,10 +44,16 @@ export function historyOf({ from, to, step_seconds: step, queues, total }: Histo
   }
 }
 
+interface HistoryRead {
+  history: History | undefined
+  error: Error | null
+  refetch(): unknown
+}
+
 /** The history of a range that ends now; read again every half minute. */
-export function useHistory(range: Range): History | undefined {
+export function useHistory(range: Range): HistoryRead {
   const { seconds, step } = spans[range]
-  const { data } = useQuery({
+  const { data, error, refetch } = useQuery({
     queryKey: ['history', range],
     queryFn: ({ signal }) => {
       const from = new Date(serverNow() - seconds * 1000).toISOString()
@@ -56,5 +62,6 @@ export function useHistory(range: Range): History | undefined {
     refetchInterval: 30_000,
     placeholderData: before => before,
   })
-  return useMemo(() => (data === undefined ? undefined : historyOf(data)), [data])
+  const history = useMemo(() => (data === undefined ? undefined : historyOf(data)), [data])
+  return { history, error, refetch }
 }

@@ -11,6 +11,7 @@ import {
 } from '@tanstack/react-query'
 import { language } from '../i18n/language.ts'
 import { type Answer, ApiError, type Call, call, type GetOperation, type Operation } from './client.ts'
+import { mostLivePages, type ReadPage, rereadMs, stillSinceOf } from './list-pace.ts'
 
 /** A 4xx stays a 4xx; the network and a 5xx may be back soon. */
 const mayRetry = (count: number, error: Error) =>
@@ -32,6 +33,8 @@ interface ReadOptions {
   every?: number | false
   /** While other parameters load, the answer before stays on the page. */
   keepPrevious?: boolean
+  /** Reads again also while the tab is hidden. */
+  inBackground?: boolean
 }
 
 export const keyOf = <Name extends GetOperation>(operation: Name, given: Call<Name>) =>
@@ -41,13 +44,14 @@ export const keyOf = <Name extends GetOperation>(operation: Name, given: Call<Na
 export function useApi<Name extends GetOperation>(
   operation: Name,
   given: Call<Name> = {} as Call<Name>,
-  { enabled = true, every = false, keepPrevious = false }: ReadOptions = {},
+  { enabled = true, every = false, keepPrevious = false, inBackground = false }: ReadOptions = {},
 ): UseQueryResult<Answer<Name>, ApiError> {
   return useQuery<Answer<Name>, ApiError>({
     queryKey: keyOf(operation, given),
     queryFn: ({ signal }) => call(operation, given, { signal }),
     enabled,
     refetchInterval: every,
+    refetchIntervalInBackground: inBackground,
     ...(keepPrevious ? { placeholderData: keepPreviousData as never } : {}),
   })
 }
@@ -61,6 +65,8 @@ export type ItemOf<Name extends ListOperation> = Answer<Name> extends Page<infer
 interface ListData<Item> {
   items: Item[]
   pages: number
+  /** The rows stand still since then, in milliseconds since 1970; undefined: the rows are live. */
+  stillSince: number | undefined
 }
 
 /** Reads a list page by page: `data.items` are all items read so far; `fetchNextPage` reads more while `hasNextPage`. */
@@ -71,18 +77,23 @@ export function useApiList<Name extends ListOperation>(
 ): UseInfiniteQueryResult<ListData<ItemOf<Name>>, ApiError> {
   return useInfiniteQuery({
     queryKey: [...keyOf(operation, given), 'pages'],
-    queryFn: ({ signal, pageParam }: { signal: AbortSignal; pageParam: string }) => {
+    queryFn: async ({ signal, pageParam }: { signal: AbortSignal; pageParam: string }) => {
       const query = { ...(given.query as object | undefined), ...(pageParam === '' ? {} : { after: pageParam }) }
-      return call(operation, { ...given, query } as Call<Name>, { signal }) as unknown as Promise<Page<ItemOf<Name>>>
+      const page = (await call(operation, { ...given, query } as Call<Name>, { signal })) as unknown as Page<
+        ItemOf<Name>
+      >
+      return { ...page, readAt: Date.now() }
     },
     initialPageParam: '',
     getNextPageParam: (last: Page<ItemOf<Name>>) => last.next,
-    select: ({ pages }: { pages: Page<ItemOf<Name>>[] }) => ({
+    select: ({ pages }: { pages: ReadPage<ItemOf<Name>>[] }) => ({
       items: pages.flatMap(page => page.items),
       pages: pages.length,
+      stillSince: every === false ? undefined : stillSinceOf(pages, mostLivePages),
     }),
     enabled,
-    refetchInterval: every,
+    refetchInterval: (query: { state: { data?: { pages: unknown[] } } }) =>
+      rereadMs(every, query.state.data?.pages.length ?? 0, mostLivePages),
   } as never) as unknown as UseInfiniteQueryResult<ListData<ItemOf<Name>>, ApiError>
 }
 

@@ -175,7 +175,7 @@ export type JobDetail = {
     code: string | null
     message: string | null
     worker: string | null
-    /** kept for the last attempt only */
+    /** null: an earlier attempt that was released, and is not counted */
     started_at: string | null
     ended_at: string | null
   })[]
@@ -189,6 +189,8 @@ export type JobDetail = {
     stack: string | null
     evidence: Record<string, unknown> | null
     worker: string | null
+    /** start of the attempt */
+    started_at: string | null
     /** ISO 8601, UTC */
     at: string
   })[]
@@ -199,6 +201,13 @@ export type JobDetail = {
     at: string
     bytes: number
     sleep_until: string | null
+  })[]
+  /** what all attempts have cost (`ctx.cost`), by currency; empty: none */
+  cost: ({
+    /** ISO 4217, such as USD */
+    currency: string
+    /** an exact decimal number */
+    amount: string
   })[]
   events: ({
     type: string
@@ -250,7 +259,7 @@ export type BulkActionResult = {
   changed: number
   /** of a retry: jobs left unchanged, because another job has their key */
   conflicts: number
-  /** false: more jobs may match; repeat the request, for a retry with `next` as `after` */
+  /** false: more jobs may match; repeat the request, for a retry or a resume with `next` as `after` */
   done: boolean
   next: string | null
 }
@@ -290,6 +299,13 @@ export type Batch = {
   /** when the last attempt of an item ended */
   progress_at: string | null
   last_ref: string | null
+  /** what all attempts of the items have cost (`ctx.cost`), by currency; empty: none */
+  cost: ({
+    /** ISO 4217, such as USD */
+    currency: string
+    /** an exact decimal number */
+    amount: string
+  })[]
   resumes: number
   max_resumes: number
   /** items that the submit has sent so far */
@@ -372,11 +388,11 @@ export type FailureGroup = {
 export type Queue = {
   queue: string
   paused: boolean
-  ready: number
+  ready: number | null
   /** waiting for their run_at */
-  scheduled: number
-  running: number
-  stalled: number
+  scheduled: number | null
+  running: number | null
+  stalled: number | null
   limits: {
     concurrency?: number
     rate?: {
@@ -452,8 +468,9 @@ export type Guard = {
   after_ms: number
   every_ms: number
   last_sweep_at: string | null
-  last_marked: number
-  total: number
+  /** null: the guard is private, and only an admin sees counts */
+  last_marked: number | null
+  total: number | null
   last_error: {
     code: string
     message: string
@@ -462,6 +479,8 @@ export type Guard = {
   warnings: (string)[]
   active: boolean
   late: boolean
+  /** only an admin sees the counts, the keys of the rows and the messages of errors */
+  private: boolean
 }
 
 export type GuardRun = {
@@ -469,7 +488,7 @@ export type GuardRun = {
   table: string
   dry_run: boolean
   /** on a dry run, rows that would be marked */
-  marked: number
+  marked: number | null
   rows: ({
     /** the row's key, as it is in its table */
     key: unknown
@@ -477,7 +496,9 @@ export type GuardRun = {
     signal_at: string
   })[]
   set: { [name: string]: string | null }
-  jobs: number
+  jobs: number | null
+  /** true: `marked` and `jobs` are null, `rows` and `refused` are empty, except for an admin */
+  private: boolean
   refused: ({
     /** the row's key, as it is in its table */
     key: unknown
@@ -518,7 +539,7 @@ export type HistoryDistribution = {
 }
 
 export type Problem = {
-  /** such as batch.stalled, queue.starved, watchdog.late */
+  /** such as batch.stalled, queue.paused, provider.stopped, watchdog.late */
   event: string
   /** such as batch:17 or queue:mail */
   subject: string
@@ -527,11 +548,13 @@ export type Problem = {
   /** ISO 8601, UTC */
   since: string
   facts: Record<string, unknown>
+  /** the action that helps, on the subject; null: no single action helps */
+  action: "batch.resume" | "queue.resume" | "jobs.resume" | "provider.clear" | null
 }
 
 export type Incident = {
   id: string
-  /** such as batch.stalled, queue.starved, watchdog.late */
+  /** such as batch.stalled, queue.paused, provider.stopped, watchdog.late */
   event: string
   /** such as batch:17 or queue:mail */
   subject: string
@@ -586,6 +609,8 @@ export type Projeto = {
   varias_categorias: boolean
   ocr: boolean
   ocr_max_paginas: number
+  /** the pages of a PDF or TIFF that count; null: all */
+  paginas: string | null
   /** ISO 4217 */
   moeda: string
   /** answered without the AI, because it has no key */
@@ -634,6 +659,8 @@ export type Execucao = {
   simulado: boolean
   /** processor time of OCR, in seconds */
   ocr_segundos: number
+  /** the pages of a PDF or TIFF that count; null: all */
+  paginas: string | null
   criado_por: string
   /** ISO 8601, UTC */
   criado_em: string
@@ -964,6 +991,22 @@ export type ListedQuote = {
   created_at: string
   /** a provider without a key was simulated on this machine */
   simulado: boolean
+  /** what a later attempt starts from */
+  resume_data: {
+    tested_products: (ListQuotesschema0)[]
+  } | null
+  analysis: ListQuotesschema0
+  claude_payload_json: ListQuotesschema0
+  google_shopping_response_json: ListQuotesschema0
+  /** null with `values=short` */
+  prices: (QuotePrice)[] | null
+  /** JSON values of more than 2,000 bytes, which are null in a list; null: none */
+  omitted: { [name: string]: {
+    /** bytes of the value in the table, where large values are compressed */
+    bytes: number
+    /** the address of the quote with the whole value */
+    href: string
+  } } | null
 }
 
 export type QuoteResult = {
@@ -971,6 +1014,32 @@ export type QuoteResult = {
   currency: string
   confidence: "high" | "medium" | "low"
   confidence_reason: string | null
+}
+
+export type ListQuotesschema0 = string | number | boolean | null | (ListQuotesschema0)[] | { [name: string]: ListQuotesschema0 }
+
+export type QuotePrice = {
+  n: number
+  product: string
+  shop: string
+  url: string
+  title: string | null
+  /** with two decimals, as text */
+  price: string
+  currency: string
+  source: string | null
+  /** the part of the page that the price was read from */
+  snippet: string | null
+  /** ISO 8601, UTC */
+  seen_at: string
+  /** null: not decided yet */
+  used: boolean | null
+  /** why the price does not count */
+  reason: string | null
+  /** the page as it was, compressed */
+  evidence_url: string | null
+  /** a picture of the page; null without CHROMIUM_PATH */
+  screenshot_url: string | null
 }
 
 export type Quote = {
@@ -1010,30 +1079,6 @@ export type Quote = {
 
 export type GetQuoteschema0 = string | number | boolean | null | (GetQuoteschema0)[] | { [name: string]: GetQuoteschema0 }
 
-export type QuotePrice = {
-  n: number
-  product: string
-  shop: string
-  url: string
-  title: string | null
-  /** with two decimals, as text */
-  price: string
-  currency: string
-  source: string | null
-  /** the part of the page that the price was read from */
-  snippet: string | null
-  /** ISO 8601, UTC */
-  seen_at: string
-  /** null: not decided yet */
-  used: boolean | null
-  /** why the price does not count */
-  reason: string | null
-  /** the page as it was, compressed */
-  evidence_url: string | null
-  /** a picture of the page; null without CHROMIUM_PATH */
-  screenshot_url: string | null
-}
-
 export type PageWithoutPrice = {
   n: number
   product: string
@@ -1067,8 +1112,25 @@ export type StuckQuote = {
   created_at: string
   /** a provider without a key was simulated on this machine */
   simulado: boolean
+  /** what a later attempt starts from */
+  resume_data: {
+    tested_products: (ListStuckQuotesschema0)[]
+  } | null
+  analysis: ListStuckQuotesschema0
+  claude_payload_json: ListStuckQuotesschema0
+  google_shopping_response_json: ListStuckQuotesschema0
+  prices: (QuotePrice)[]
+  /** JSON values of more than 2,000 bytes, which are null in a list; null: none */
+  omitted: { [name: string]: {
+    /** bytes of the value in the table, where large values are compressed */
+    bytes: number
+    /** the address of the quote with the whole value */
+    href: string
+  } } | null
   seconds_since_heartbeat: number
 }
+
+export type ListStuckQuotesschema0 = string | number | boolean | null | (ListStuckQuotesschema0)[] | { [name: string]: ListStuckQuotesschema0 }
 
 export type Document = {
   id: string
@@ -1229,7 +1291,7 @@ export type BankTotals = {
     debit: string
     count: number
   })[]
-  /** Pluggy without keys was simulated on this machine */
+  /** all sums are of simulated transactions; sums of real and of simulated transactions are never mixed */
   simulado: boolean
 }
 
@@ -1602,6 +1664,30 @@ export interface Operations {
     }
     answer: BulkActionResult
   }
+  /** Resumes the stalled jobs of a filter; items of a stalled batch stay `stalled` until the batch is resumed */
+  'POST /api/v1/jobs/resume': {
+    role: 'operator'
+    body: {
+      state?: "stalled"
+      kind?: string
+      queue?: string
+      group_key?: string
+      batch_id?: string
+      /** ISO 8601, with Z or an offset */
+      created_before?: string
+      /** without batch_id */
+      created_after?: string
+      /** a text in the message of the last error, or its code; without batch_id */
+      error?: string
+      /** these jobs; with state alone */
+      ids?: (string)[]
+      /** the `next` of the request before */
+      after?: string
+      /** true: counts the matching jobs, and changes nothing */
+      dry_run?: boolean
+    }
+    answer: BulkActionResult
+  }
   /** Erases the final jobs of a filter with all their data. A request works for some seconds; repeat the request until `done` */
   'POST /api/v1/jobs/erase': {
     role: 'admin'
@@ -1883,7 +1969,7 @@ export interface Operations {
       next: string | null
     }
   }
-  /** Lists the groups of a queue that have limits: full groups first, then by running jobs */
+  /** Lists the groups of a queue that have limits: full groups first, then by running jobs. Of a queue with private jobs only an admin sees groups */
   'GET /api/v1/queues/{name}/groups': {
     role: 'viewer'
     params: { name: string }
@@ -1931,7 +2017,7 @@ export interface Operations {
   }
   /** Replaces the limits of a queue for all workers, also for waiting jobs; {} removes the limits */
   'PUT /api/v1/queues/{name}/limits': {
-    role: 'operator'
+    role: 'admin'
     params: { name: string }
     body: {
       concurrency?: number
@@ -2009,7 +2095,7 @@ export interface Operations {
         pid: number
         version: string
         queues: { [name: string]: number }
-        /** free slots by queue, at the last heartbeat */
+        /** free slots by queue, at the last heartbeat; only an admin sees queues with private kinds */
         free_slots: { [name: string]: number }
         kinds: (string)[]
         /** ISO 8601, UTC */
@@ -2017,10 +2103,12 @@ export interface Operations {
         heartbeat_age_seconds: number
         suspected: boolean
         dead: boolean
-        running: number
+        /** null: the worker serves a queue with private kinds, and only an admin sees the number */
+        running: number | null
         memory_bytes: number | null
         loop_lag_ms: number | null
-        abandoned: number
+        /** null: the worker serves a queue with private kinds, and only an admin sees the number */
+        abandoned: number | null
         write_lag_ms: number
         supervised: boolean
         blocked: {
@@ -2150,16 +2238,20 @@ export interface Operations {
     }
     answer: GuardRun
   }
-  /** Counts waiting, running and stalled jobs by queue and kind, and the workers */
+  /** Counts waiting, running and stalled jobs by queue and kind, and the workers. Only an admin sees the counts of queues with private kinds */
   'GET /api/v1/stats': {
     role: 'viewer'
     answer: {
       queues: ({
         queue: string
-        ready: number
-        scheduled: number
-        running: number
-        stalled: number
+        /** null: the queue has private kinds, and only an admin sees counts */
+        ready: number | null
+        /** null: the queue has private kinds, and only an admin sees counts */
+        scheduled: number | null
+        /** null: the queue has private kinds, and only an admin sees counts */
+        running: number | null
+        /** null: the queue has private kinds, and only an admin sees counts */
+        stalled: number | null
         /** the waiting time of the oldest ready job; null: no job is ready */
         oldest_ready_seconds: number | null
       })[]
@@ -2172,13 +2264,15 @@ export interface Operations {
       })[]
       oldest_ready_seconds: number | null
       workers: number
+      /** attempts with a running handler; null: there are private kinds, and only an admin sees the number */
+      in_flight: number | null
       watchdog_lag_seconds: number | null
       /** the number of the newest migration of the schema retoma */
       schema_version: number
       sampled_at: string | null
     }
   }
-  /** Gets attempts, durations and waiting times by queue over time: by minute for 48 hours, by hour for 90 days */
+  /** Gets attempts, durations and waiting times by queue over time: by minute for 48 hours, by hour for 90 days. Only an admin sees queues with private kinds */
   'GET /api/v1/stats/history': {
     role: 'viewer'
     query: { queue?: string; from?: string; to?: string; step?: number }
@@ -2384,7 +2478,7 @@ export interface Operations {
   /** One pass of watchdog, scheduler and janitor; with work, ready jobs run too; takes ten seconds where a worker is silent */
   'GET /api/v1/cron/tick': {
     role: 'cron'
-    query: { secret?: string; work?: string }
+    query: { secret?: string; work?: string; queues?: string }
     answer: {
       /** workers declared dead */
       dead: (string)[]
@@ -2406,7 +2500,7 @@ export interface Operations {
         deferred: number
         /** jobs released because the time was up */
         released: number
-        /** no job was ready at the end */
+        /** no job was ready at the end; false: the time was up, or ready jobs wait for a rate */
         empty: boolean
       } | null
     }
@@ -2414,7 +2508,7 @@ export interface Operations {
   /** One pass of watchdog, scheduler and janitor; with work, ready jobs run too; takes ten seconds where a worker is silent */
   'POST /api/v1/cron/tick': {
     role: 'cron'
-    query: { secret?: string; work?: string }
+    query: { secret?: string; work?: string; queues?: string }
     answer: {
       /** workers declared dead */
       dead: (string)[]
@@ -2436,7 +2530,7 @@ export interface Operations {
         deferred: number
         /** jobs released because the time was up */
         released: number
-        /** no job was ready at the end */
+        /** no job was ready at the end; false: the time was up, or ready jobs wait for a rate */
         empty: boolean
       } | null
     }
@@ -2485,12 +2579,14 @@ export interface Operations {
       exemplos?: number
       /** scanned pages and images are read by OCR */
       ocr?: boolean
-      /** pages of a document that OCR reads at most */
+      /** pages of a document that OCR reads at most, within 30 s of processor time */
       ocr_max_paginas?: number
+      /** the pages of a PDF or TIFF that count, such as "1-3,7,-1"; a negative number counts from the end; null: all pages */
+      paginas?: string | null
     }
     answer: Projeto
   }
-  /** Lists projects, the newest first */
+  /** Lists projects, the newest first. A page of large projects may have fewer projects than its limit, although `next` is set */
   'GET /projetos': {
     role: 'viewer'
     query: { limit?: number; after?: string }
@@ -2530,8 +2626,10 @@ export interface Operations {
       exemplos?: number
       /** scanned pages and images are read by OCR */
       ocr?: boolean
-      /** pages of a document that OCR reads at most */
+      /** pages of a document that OCR reads at most, within 30 s of processor time */
       ocr_max_paginas?: number
+      /** the pages of a PDF or TIFF that count, such as "1-3,7,-1"; a negative number counts from the end; null: all pages */
+      paginas?: string | null
     }
     answer: Projeto
   }
@@ -2556,6 +2654,8 @@ export interface Operations {
       webhook_segredo?: string
       /** only so many documents, chosen evenly, are classified; the others are PULADO */
       amostra?: number
+      /** the pages of a PDF or TIFF that count, such as "1-3,7,-1"; a negative number counts from the end; null: all pages */
+      paginas?: string | null
       /** 1 to 2000; codigo is made unique and at most 100 characters */
       documentos: ({
         codigo: string
@@ -2669,12 +2769,14 @@ export interface Operations {
   'GET /execucoes/{id}/resultados.csv': {
     role: 'viewer'
     params: { id: string }
+    query: { status?: "PENDENTE" | "PROCESSANDO" | "CONCLUIDO" | "ERRO" | "PULADO"; categoria?: string; revisar?: string; revisao?: "ACEITO" | "CORRIGIDO"; busca?: string; confianca_abaixo_de?: number }
     answer: unknown
   }
   /** Exports the results as XLSX; no cell is a formula */
   'GET /execucoes/{id}/resultados.xlsx': {
     role: 'viewer'
     params: { id: string }
+    query: { status?: "PENDENTE" | "PROCESSANDO" | "CONCLUIDO" | "ERRO" | "PULADO"; categoria?: string; revisar?: string; revisao?: "ACEITO" | "CORRIGIDO"; busca?: string; confianca_abaixo_de?: number }
     answer: unknown
   }
   /** Resumes an execution with status TRAVADO; the resume is counted */
@@ -2829,6 +2931,8 @@ export interface Operations {
       webhook_segredo?: string
       /** only so many documents, chosen evenly, are classified; the others are PULADO */
       amostra?: number
+      /** the pages of a PDF or TIFF that count, such as "1-3,7,-1"; a negative number counts from the end; null: all pages */
+      paginas?: string | null
       /** only documents that are ERRO */
       somente_erros?: boolean
       /** only documents of this category */
@@ -2900,6 +3004,8 @@ export interface Operations {
     params: { id: string }
     body: {
       modelo?: string
+      /** only so many documents, chosen evenly, are classified; the others are PULADO */
+      amostra?: number
       /** only documents that are ERRO */
       somente_erros?: boolean
       /** only documents of this category */
@@ -2945,7 +3051,7 @@ export interface Operations {
   /** Quotes, the newest first. With a status a page may have fewer quotes than its limit, or none, although `next` is set */
   'GET /api/quotes': {
     role: 'viewer'
-    query: { status?: "PENDING" | "PROCESSING" | "DONE" | "ERROR" | "CANCELLED"; batch_id?: string; limit?: number; after?: string }
+    query: { status?: "PENDING" | "PROCESSING" | "DONE" | "ERROR" | "CANCELLED"; batch_id?: string; values?: "short"; limit?: number; after?: string }
     answer: {
       items: (ListedQuote)[]
       next: string | null
@@ -2977,6 +3083,15 @@ export interface Operations {
   }
   /** Cancels an unfinished quote; prices that were found stay */
   'POST /api/quotes/{id}/cancel': {
+    role: 'operator'
+    params: { id: string }
+    answer: {
+      id: string
+      status: "PENDING" | "PROCESSING" | "DONE" | "ERROR" | "CANCELLED"
+    }
+  }
+  /** Puts a quote in ERROR or CANCELLED back into the queue; the quote continues from its checkpoint */
+  'POST /api/quotes/{id}/retry': {
     role: 'operator'
     params: { id: string }
     answer: {
@@ -3323,7 +3438,7 @@ export interface Operations {
           /** omitted: every day */
           weekdays?: (number)[]
           from?: string
-          /** at or before `from`: on the next day */
+          /** at or before `from`: on the next day, whose early shifts the window contains too */
           to?: string
         })[]
         days_off?: (string)[]

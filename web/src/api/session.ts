@@ -1,4 +1,4 @@
-/** Who is asking and what the server runs. While nobody is logged in, the shell shows the log-in page. */
+/** The user of this session and the systems of the server. While nobody is logged in, the shell shows the log-in page. */
 import { useSyncExternalStore } from 'react'
 import { learnServerTime } from '../lib/now.ts'
 import { type Answer, call, unauthorized } from './client.ts'
@@ -32,10 +32,14 @@ export const useLoggedOut = (): boolean =>
 
 export const useSession = () => useApi('GET /api/v1/session', {}, { every: 60_000 })
 
+/** True if the role of `session` may do what needs `role`. */
+export const mayAs = (session: Session | undefined, role: Role): boolean =>
+  session !== undefined && order[session.role] >= order[role]
+
 /** True if the user may do what needs `role`. Actions that the role lacks are not shown. */
 export function useCan(role: Role): boolean {
   const { data } = useSession()
-  return data !== undefined && order[data.role] >= order[role]
+  return mayAs(data, role)
 }
 
 export async function logIn(token: string): Promise<void> {

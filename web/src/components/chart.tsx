@@ -10,7 +10,7 @@ const TimeChart = lazy(() => import('./time-chart.tsx'))
 /** A chart without any value says so instead of drawing an empty grid. */
 export function Chart(props: TimeChartProps) {
   const words = useMessages(componentMessages)
-  const hasValue = props.series.some(({ values }) => values.some(value => value !== null && value !== 0))
+  const hasValue = props.series.some(({ values }) => values.some(value => value !== null))
   if (!hasValue) return <p class="flex h-40 items-center justify-center text-sm text-faint">{words.noData}</p>
   return (
     <Suspense fallback={<Skeleton lines={4} label={props.label} />}>

@@ -5,13 +5,20 @@ import { useMessages } from '../i18n/messages.ts'
 import { copyText } from '../lib/copy-text.ts'
 import { IconButton } from './button.tsx'
 import { componentMessages } from './messages.ts'
+import { useToast } from './toast.tsx'
 
 /** Copies `text`; the button says so for two seconds. */
 export function CopyButton({ text, label }: { text: string; label?: string }) {
   const words = useMessages(componentMessages)
+  const toast = useToast()
   const [copied, setCopied] = useState(false)
   const copy = async () => {
-    await copyText(text)
+    try {
+      await copyText(text)
+    } catch {
+      toast.show('bad', words.copyFailed)
+      return
+    }
     setCopied(true)
     setTimeout(() => setCopied(false), 2000)
   }

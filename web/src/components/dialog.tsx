@@ -1,10 +1,11 @@
 /** Dialogs on the element of the browser, which holds the focus and closes with Escape. */
 import { X } from 'lucide-react'
 import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useRef } from 'react'
+import { useId, useRef } from 'react'
 import { useMessages } from '../i18n/messages.ts'
 import { Button, IconButton } from './button.tsx'
 import { componentMessages } from './messages.ts'
+import { useModal } from './modal.ts'
 
 interface DialogProps {
   title: ComponentChildren
@@ -22,18 +23,14 @@ export function Dialog({ title, onClose, actions, children }: DialogProps) {
   const words = useMessages(componentMessages)
   const element = useRef<HTMLDialogElement>(null)
   const id = useId()
-  useEffect(() => {
-    element.current?.showModal()
-    const first = element.current?.querySelector<HTMLElement>(firstFocus)
-    ;(first ?? element.current)?.focus()
-  }, [])
+  const closed = useModal(element, onClose, firstFocus)
   return (
     <dialog
       ref={element}
       aria-labelledby={id}
       tabIndex={-1}
       class="m-auto w-[min(32rem,calc(100vw-2rem))] rounded-lg border border-line-strong bg-raised p-0 text-left text-ink outline-none backdrop:bg-overlay"
-      onClose={onClose}
+      onClose={closed}
       onClick={event => event.target === element.current && element.current?.close()}
     >
       <div class="flex flex-col">

@@ -5,6 +5,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'react'
 import { classes } from '../lib/classes.ts'
+import { rowClick } from './row-click.ts'
 import type { Column } from './table.tsx'
 import { Cell } from './virtual-table.tsx'
 
@@ -91,7 +92,7 @@ export function PagedTable<Row>(props: PagedTableProps<Row>) {
                   onRow && row !== undefined && 'cursor-pointer hover:bg-hover',
                 )}
                 style={{ transform: `translateY(${top + index * rowHeight - offset}px)` }}
-                onClick={onRow && row !== undefined ? () => onRow(row) : undefined}
+                onClick={onRow && row !== undefined ? rowClick(() => onRow(row)) : undefined}
               >
                 {columns.map(column => (
                   <Cell key={column.id} column={column} role="cell">

@@ -1,4 +1,7 @@
-/** A progress bar of one or several parts, such as succeeded and failed items. Announced as a number, not as a colour. */
+/**
+ * A progress bar of one or several parts, such as succeeded and failed items. Announced as a number, not as a colour. Parts under way are
+ * pale with stripes: a bar whose items all run is not full.
+ */
 import { useFormat } from '../i18n/format.ts'
 import type { Tone } from './badge.tsx'
 
@@ -11,10 +14,21 @@ const fills: Record<Tone, string> = {
   accent: 'bg-accent-fill',
 }
 
+const underWay: Record<Tone, string> = {
+  good: 'bg-good-soft text-good-fill',
+  busy: 'bg-busy-soft text-busy-fill',
+  warn: 'bg-warn-soft text-warn-fill',
+  bad: 'bg-bad-soft text-bad-fill',
+  idle: 'bg-idle-soft text-idle-fill',
+  accent: 'bg-accent-soft text-accent-fill',
+}
+
 export interface ProgressPart {
   value: number
   tone: Tone
   label: string
+  /** The part has begun and is not done. */
+  isUnderWay?: boolean
 }
 
 interface ProgressProps {
@@ -47,7 +61,7 @@ export function Progress({ label, parts, total, done, size = 'sm' }: ProgressPro
           <div
             key={part.label}
             title={`${part.label}: ${format.number(part.value)}`}
-            class={`h-full transition-[width] ${fills[part.tone]}`}
+            class={`h-full transition-[width] ${part.isUnderWay ? `stripes ${underWay[part.tone]}` : fills[part.tone]}`}
             style={{ width: `${(part.value / total) * 100}%` }}
           />
         ))}

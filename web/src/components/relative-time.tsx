@@ -10,7 +10,7 @@ export function RelativeTime({ at }: { at: Instant | null | undefined }) {
   const now = useNow()
   if (at === null || at === undefined) return <span class="text-faint">{words.never}</span>
   return (
-    <time dateTime={new Date(at).toISOString()} title={format.dateTime(at)} class="whitespace-nowrap">
+    <time dateTime={new Date(at).toISOString()} title={format.dateTimeZone(at)} class="whitespace-nowrap">
       {format.relative(at, now)}
     </time>
   )
@@ -21,7 +21,7 @@ export function Age({ since }: { since: Instant }) {
   const format = useFormat()
   const now = useNow()
   return (
-    <time dateTime={new Date(since).toISOString()} title={format.dateTime(since)} class="whitespace-nowrap">
+    <time dateTime={new Date(since).toISOString()} title={format.dateTimeZone(since)} class="whitespace-nowrap">
       {format.duration(Math.max(0, Math.floor((now - new Date(since).getTime()) / 1000) * 1000))}
     </time>
   )

@@ -32,7 +32,7 @@ export function Sentence({ kind, children, hint, action }: SentenceProps) {
           {hint !== undefined && <p class="mt-0.5 text-muted first-letter:uppercase">{hint}</p>}
         </div>
       </div>
-      {action !== undefined && <div class="flex shrink-0 flex-wrap gap-2">{action}</div>}
+      {action !== undefined && action !== false && <div class="flex shrink-0 flex-wrap gap-2">{action}</div>}
     </div>
   )
 }

@@ -21,6 +21,8 @@ const highest = 220
 
 /** The largest cells with which the map is at most `highest` pixels high. */
 export function gridOf(cells: number, width: number): Grid {
+  // The width is not measured yet: no cell has a place.
+  if (width <= 0) return { columns: 0, rows: 0, step: steps.at(-1)! }
   const at = (step: number): Grid => {
     const columns = Math.max(1, Math.floor(width / step))
     return { columns, rows: Math.ceil(cells / columns), step }

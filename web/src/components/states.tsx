@@ -1,4 +1,4 @@
-/** What a page shows instead of data: nothing yet, a failure, or the shape of what is being loaded. */
+/** Places without data: an empty list, a failure, or the shape of data under way. */
 import { CircleX, type LucideIcon, RotateCw } from 'lucide-react'
 import type { ComponentChildren } from 'preact'
 import { useMessages } from '../i18n/messages.ts'

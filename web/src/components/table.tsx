@@ -4,6 +4,7 @@
  */
 import type { ComponentChildren } from 'preact'
 import { classes } from '../lib/classes.ts'
+import { rowClick } from './row-click.ts'
 
 export interface Column<Row> {
   /** Stable name of the column. */
@@ -58,7 +59,7 @@ export function Table<Row>({ label, columns, rows, keyOf, onRow, empty }: TableP
           <tr
             key={keyOf(row)}
             class={classes('border-b last:border-b-0', onRow && 'cursor-pointer hover:bg-hover')}
-            onClick={onRow && (() => onRow(row))}
+            onClick={onRow && rowClick(() => onRow(row))}
           >
             {columns.map(({ id, cell, align, hide }) => (
               <td

@@ -3,8 +3,11 @@ import { useEffect, useRef } from 'react'
 import UPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 import { type Format, useFormat } from '../i18n/format.ts'
+import { useMessages } from '../i18n/messages.ts'
 import { useShownTheme } from '../lib/theme.ts'
 import type { Tone } from './badge.tsx'
+import { tickTexts, topOf } from './chart-axis.ts'
+import { componentMessages } from './messages.ts'
 
 export interface Series {
   label: string
@@ -17,7 +20,7 @@ export interface Series {
 }
 
 export interface TimeChartProps {
-  /** Read aloud: what the chart shows, with its last value. */
+  /** Read aloud, followed by the last and the largest value of each series. */
   label: string
   /** Seconds since 1970. */
   times: readonly number[]
@@ -38,7 +41,7 @@ const dataOf = ({ times, series }: TimeChartProps) =>
   [times, ...series.map(each => each.values)] as unknown as UPlot.AlignedData
 
 function optionsOf(
-  { times, series, height = 160, counts = false, show }: TimeChartProps,
+  { series, height = 160, counts = false, show }: TimeChartProps,
   format: Format,
 ): Omit<UPlot.Options, 'width'> {
   const text = show ?? ((value: number) => format.compact(value))
@@ -46,21 +49,30 @@ function optionsOf(
   const axis = { stroke: colourOf('faint'), grid, ticks: { show: false }, font }
   const hour = new Intl.DateTimeFormat(format.language, { hour: '2-digit', minute: '2-digit' })
   const day = new Intl.DateTimeFormat(format.language, { day: '2-digit', month: '2-digit' })
-  const isLong = (times.at(-1) ?? 0) - (times[0] ?? 0) > twoDays
   return {
     height,
     padding: [8, 20, 0, 0],
     legend: { show: true, live: true },
     cursor: { points: { size: 6 }, drag: { x: false, y: false } },
-    scales: { y: { range: (_, __, largest) => [0, Math.max(1e-3, largest * 1.1)] } },
+    scales: { y: { range: (_, __, largest) => [0, topOf(largest, show !== undefined)] } },
     axes: [
       {
         ...axis,
         space: 64,
         size: 28,
-        values: (_, ticks) => ticks.map(tick => (isLong ? day : hour).format(tick * 1000)),
+        // By the data on the screen: other data come into the same drawing.
+        values: ({ data: [times] }, ticks) => {
+          const isLong = (times.at(-1) ?? 0) - (times[0] ?? 0) > twoDays
+          return ticks.map(tick => (isLong ? day : hour).format(tick * 1000))
+        },
       },
-      { ...axis, size: 56, space: 32, values: (_, ticks) => ticks.map(text), ...(counts ? { incrs: wholeSteps } : {}) },
+      {
+        ...axis,
+        size: 56,
+        space: 32,
+        values: (_, ticks) => tickTexts(ticks, text),
+        ...(counts ? { incrs: wholeSteps } : {}),
+      },
     ],
     series: [
       { label: '', value: (_, at) => (at === null ? '' : format.dateTime(at * 1000)) },
@@ -75,6 +87,23 @@ function optionsOf(
       })),
     ],
   }
+}
+
+/** Reads the last and the largest value of each series. */
+function summaryOf(
+  { series, show }: TimeChartProps,
+  format: Format,
+  text: (name: string, last: string, largest: string) => string,
+): string {
+  const shown = show ?? ((value: number) => format.number(value, { maximumFractionDigits: 1 }))
+  return series
+    .flatMap(({ label, values }) => {
+      const known = values.filter(value => value !== null)
+      const last = known.at(-1)
+      const largest = known.reduce((most, value) => Math.max(most, value), 0)
+      return last === undefined ? [] : [text(label, shown(last), shown(largest))]
+    })
+    .join('; ')
 }
 
 export default function TimeChart(props: TimeChartProps) {
@@ -104,6 +133,14 @@ export default function TimeChart(props: TimeChartProps) {
       plot.current = undefined
     }
   }, [look])
+  const words = useMessages(componentMessages)
   useEffect(() => plot.current?.setData(dataOf(latest.current)), [times, series])
-  return <div ref={place} role="img" aria-label={label} class="chart w-full min-w-0 overflow-hidden" />
+  return (
+    <div
+      ref={place}
+      role="img"
+      aria-label={`${label}. ${summaryOf(props, format, words.chartSeries)}`}
+      class="chart w-full min-w-0 overflow-hidden"
+    />
+  )
 }

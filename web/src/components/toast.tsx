@@ -2,9 +2,11 @@
 import { CircleCheck, CircleX, Info, X } from 'lucide-react'
 import { type ComponentChildren, createContext } from 'preact'
 import { useCallback, useContext, useMemo, useState } from 'react'
+import { createPortal } from 'react-dom'
 import { useMessages } from '../i18n/messages.ts'
 import { IconButton } from './button.tsx'
 import { componentMessages } from './messages.ts'
+import { useTopDialog } from './modal.ts'
 
 type Kind = 'good' | 'bad' | 'info'
 
@@ -30,6 +32,7 @@ let nextId = 1
 
 export function ToastProvider({ children }: { children: ComponentChildren }) {
   const words = useMessages(componentMessages)
+  const home = useTopDialog() ?? document.body
   const [toasts, setToasts] = useState<readonly Toast[]>([])
   const remove = useCallback((id: number) => setToasts(all => all.filter(each => each.id !== id)), [])
   const value = useMemo<Toasts>(
@@ -45,36 +48,39 @@ export function ToastProvider({ children }: { children: ComponentChildren }) {
   return (
     <ToastContext.Provider value={value}>
       {children}
-      <div
-        aria-live="polite"
-        class="pointer-events-none fixed inset-x-4 bottom-4 z-50 flex flex-col items-end gap-2 max-nav:bottom-18"
-      >
-        {toasts.map(({ id, kind, text, action }) => {
-          const Icon = icons[kind]
-          return (
-            <div
-              key={id}
-              class="pointer-events-auto flex max-w-md items-center gap-2 rounded-lg border border-line-strong bg-raised py-1.5 pr-1.5 pl-3"
-            >
-              <Icon size={16} className={inks[kind]} aria-hidden="true" />
-              <span class="min-w-0">{text}</span>
-              {action !== undefined && (
-                <button
-                  type="button"
-                  class="px-1 font-medium text-accent"
-                  onClick={() => {
-                    action.run()
-                    remove(id)
-                  }}
-                >
-                  {action.label}
-                </button>
-              )}
-              <IconButton icon={X} size="sm" label={words.close} onClick={() => remove(id)} />
-            </div>
-          )
-        })}
-      </div>
+      {createPortal(
+        <div
+          aria-live="polite"
+          class="pointer-events-none fixed inset-x-4 bottom-4 z-50 flex flex-col items-end gap-2 max-nav:bottom-18"
+        >
+          {toasts.map(({ id, kind, text, action }) => {
+            const Icon = icons[kind]
+            return (
+              <div
+                key={id}
+                class="pointer-events-auto flex max-w-md items-center gap-2 rounded-lg border border-line-strong bg-raised py-1.5 pr-1.5 pl-3"
+              >
+                <Icon size={16} className={inks[kind]} aria-hidden="true" />
+                <span class="min-w-0">{text}</span>
+                {action !== undefined && (
+                  <button
+                    type="button"
+                    class="px-1 font-medium text-accent"
+                    onClick={() => {
+                      action.run()
+                      remove(id)
+                    }}
+                  >
+                    {action.label}
+                  </button>
+                )}
+                <IconButton icon={X} size="sm" label={words.close} onClick={() => remove(id)} />
+              </div>
+            )
+          })}
+        </div>,
+        home,
+      )}
     </ToastContext.Provider>
   )
 }

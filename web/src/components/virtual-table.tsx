@@ -6,6 +6,7 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { classes } from '../lib/classes.ts'
+import { rowClick } from './row-click.ts'
 import { type Column, hidden } from './table.tsx'
 
 const rowHeight = 40
@@ -80,7 +81,7 @@ export function VirtualTable<Row>({
                   onRow && 'cursor-pointer hover:bg-hover',
                 )}
                 style={{ transform: `translateY(${start}px)` }}
-                onClick={onRow && (() => onRow(row))}
+                onClick={onRow && rowClick(() => onRow(row))}
               >
                 {columns.map(column => (
                   <Cell key={column.id} column={column} role="cell">

@@ -4,7 +4,8 @@ import { type Language, useLanguage } from './language.ts'
 
 export interface Format {
   readonly language: Language
-  number(value: number, options?: Intl.NumberFormatOptions): string
+  /** A dash for null: a number that only an admin sees. */
+  number(value: number | null, options?: Intl.NumberFormatOptions): string
   /** 12,3 mil for 12 345: for axes and narrow places. */
   compact(value: number): string
   /** `value`: 0 to 100. */
@@ -15,6 +16,8 @@ export interface Format {
   /** Hours, minutes and seconds. */
   time(instant: Instant): string
   dateTime(instant: Instant): string
+  /** With the time zone: for the text on hover. */
+  dateTimeZone(instant: Instant): string
   /** Day of the week, date, hours and minutes: for times to come. */
   weekdayTime(instant: Instant): string
   /** 1 h 12 min, 45 s, 320 ms: at most two units. */
@@ -42,6 +45,7 @@ function createFormat(language: Language): Format {
   const date = new Intl.DateTimeFormat(language, { dateStyle: 'medium' })
   const time = new Intl.DateTimeFormat(language, { timeStyle: 'medium' })
   const dateTime = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'medium' })
+  const dateTimeZone = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'long' })
   const weekdayTime = new Intl.DateTimeFormat(language, {
     weekday: 'short',
     day: '2-digit',
@@ -56,7 +60,7 @@ function createFormat(language: Language): Format {
   return {
     language,
     number: (value, options) =>
-      (options === undefined ? number : new Intl.NumberFormat(language, options)).format(value),
+      value === null ? '–' : (options === undefined ? number : new Intl.NumberFormat(language, options)).format(value),
     compact: value => compact.format(value),
     percent: (value, digits = 0) =>
       new Intl.NumberFormat(language, { style: 'percent', maximumFractionDigits: digits }).format(value / 100),
@@ -65,6 +69,7 @@ function createFormat(language: Language): Format {
     date: instant => show(date, instant),
     time: instant => show(time, instant),
     dateTime: instant => show(dateTime, instant),
+    dateTimeZone: instant => show(dateTimeZone, instant),
     weekdayTime: instant => show(weekdayTime, instant),
     duration: ms => durationText(ms, number),
     relative(instant, now) {

@@ -1,4 +1,4 @@
-/** The language of the dashboard: Portuguese of Brazil or English. Kept by the browser; the first time, as the browser prefers. */
+/** The language of the dashboard: Portuguese of Brazil or English. Kept by the browser; the first time, as the browser prefers; English if it prefers neither. */
 import { createStored, useStored } from '../lib/stored.ts'
 
 export const languages = ['pt-BR', 'en'] as const
@@ -8,7 +8,7 @@ const isLanguage = (text: string): text is Language => (languages as readonly st
 
 function preferred(): Language {
   const found = navigator.languages.map(each => each.slice(0, 2)).find(each => each === 'pt' || each === 'en')
-  return found === 'en' ? 'en' : 'pt-BR'
+  return found === 'pt' ? 'pt-BR' : 'en'
 }
 
 export const language = createStored<Language>('language', isLanguage, preferred())

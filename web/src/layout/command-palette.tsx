@@ -1,10 +1,14 @@
-/** Ctrl-K: go to any page, or straight to a job or a batch by its id. */
-import { ArrowRight, Layers, ListChecks, type LucideIcon } from 'lucide-react'
+/** Ctrl-K: go to any page or queue, straight to a job or a batch by its id, to the jobs of a ref or a kind, or run an action of the shell. */
+import { ArrowRight, Languages, Layers, ListChecks, type LucideIcon, Moon, Rows3, Sun } from 'lucide-react'
 import { useEffect, useMemo, useRef, useState } from 'react'
 import { useLocation } from 'wouter'
-import { useSession } from '../api/session.ts'
+import { useApi } from '../api/query.ts'
+import { mayAs, useSession } from '../api/session.ts'
+import { useModal } from '../components/modal.ts'
+import { language } from '../i18n/language.ts'
 import { useMessages } from '../i18n/messages.ts'
 import { classes } from '../lib/classes.ts'
+import { theme, useShownTheme } from '../lib/theme.ts'
 import { navigation } from '../router.tsx'
 import { isSystemPath, systemMessages, systemPages } from '../systems/index.ts'
 import { shellMessages } from './messages.ts'
@@ -13,7 +17,7 @@ interface Command {
   id: string
   label: string
   icon: LucideIcon
-  path: string
+  run(): void
 }
 
 export function useCommandKey(open: () => void): void {
@@ -32,17 +36,27 @@ export function useCommandKey(open: () => void): void {
 
 const plain = (text: string) => text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
 
+/** Queues among the commands. */
+const mostQueues = 8
+
 function useCommands(text: string): Command[] {
+  const [, navigate] = useLocation()
+  const isDark = useShownTheme() === 'dark'
+  const queues = useApi('GET /api/v1/queues', { query: { limit: 500 } }).data
   const words = useMessages(shellMessages)
   const systems = useMessages(systemMessages)
   const { data: session } = useSession()
   return useMemo(() => {
     const places: Command[] = [
       ...navigation.flatMap(({ entries }) =>
-        entries.map(({ path, label, icon }) => ({ id: path, label: words[label], icon, path })),
+        entries
+          .filter(({ role = 'viewer' }) => mayAs(session, role))
+          .map(({ path, label, icon }) => ({ id: path, label: words[label], icon, run: () => navigate(path) })),
       ),
       ...(session?.systems ?? []).flatMap(({ page }) =>
-        isSystemPath(page) ? [{ id: page, label: systems[page], icon: systemPages[page].icon, path: page }] : [],
+        isSystemPath(page)
+          ? [{ id: page, label: systems[page], icon: systemPages[page].icon, run: () => navigate(page) }]
+          : [],
       ),
     ]
     const wanted = plain(text.trim())
@@ -51,26 +65,60 @@ function useCommands(text: string): Command[] {
       id === undefined || !/\d/.test(id)
         ? []
         : [
-            { id: 'job', label: `${words.jobs} › ${id}`, icon: ListChecks, path: `/jobs/${id}` },
-            { id: 'batch', label: `${words.batches} › ${id}`, icon: Layers, path: `/batches/${id}` },
+            { id: 'job', label: `${words.jobs} › ${id}`, icon: ListChecks, run: () => navigate(`/jobs/${id}`) },
+            { id: 'batch', label: `${words.batches} › ${id}`, icon: Layers, run: () => navigate(`/batches/${id}`) },
           ]
-    return [...byId, ...places.filter(({ label }) => plain(label).includes(wanted))]
-  }, [text, words, systems, session])
+    const actions: Command[] = [
+      {
+        id: 'theme',
+        label: `${words.theme} › ${isDark ? words.themeLight : words.themeDark}`,
+        icon: isDark ? Sun : Moon,
+        run: () => theme.set(isDark ? 'light' : 'dark'),
+      },
+      {
+        id: 'language',
+        label: words.switchLanguage,
+        icon: Languages,
+        run: () => language.set(language.get() === 'en' ? 'pt-BR' : 'en'),
+      },
+    ]
+    const named = (queues?.items ?? [])
+      .filter(({ queue }) => wanted !== '' && plain(queue).includes(wanted))
+      .slice(0, mostQueues)
+      .map(({ queue }) => ({
+        id: `queue ${queue}`,
+        label: `${words.queues} › ${queue}`,
+        icon: Rows3,
+        run: () => navigate(`/queues/${encodeURIComponent(queue)}`),
+      }))
+    const jobsBy = (['ref', 'kind'] as const).map(field => ({
+      id: field,
+      label: words.jobsBy[field](text.trim()),
+      icon: ListChecks,
+      run: () => navigate(`/jobs?${field}=${encodeURIComponent(text.trim())}`),
+    }))
+    return [
+      ...byId,
+      ...[...places, ...actions].filter(({ label }) => plain(label).includes(wanted)),
+      ...named,
+      ...(wanted === '' ? [] : jobsBy),
+    ]
+  }, [text, words, systems, session, queues, isDark, navigate])
 }
 
 export function CommandPalette({ onClose }: { onClose(): void }) {
   const words = useMessages(shellMessages)
-  const [, navigate] = useLocation()
   const [text, setText] = useState('')
   const [at, setAt] = useState(0)
   const element = useRef<HTMLDialogElement>(null)
   const commands = useCommands(text)
-  useEffect(() => element.current?.showModal(), [])
+  const closed = useModal(element, onClose)
   const go = (command: Command | undefined) => {
     if (command === undefined) return
     onClose()
-    navigate(command.path)
+    command.run()
   }
+  useEffect(() => document.getElementById(`command-${at}`)?.scrollIntoView({ block: 'nearest' }), [at])
   const press = (event: KeyboardEvent) => {
     if (event.key === 'ArrowDown') setAt(Math.min(at + 1, commands.length - 1))
     else if (event.key === 'ArrowUp') setAt(Math.max(at - 1, 0))
@@ -83,7 +131,7 @@ export function CommandPalette({ onClose }: { onClose(): void }) {
       ref={element}
       aria-label={words.search}
       class="mx-auto mt-[12vh] w-[min(36rem,calc(100vw-2rem))] overflow-hidden rounded-lg border border-line-strong bg-raised p-0 text-ink backdrop:bg-overlay"
-      onClose={onClose}
+      onClose={closed}
       onClick={event => event.target === element.current && onClose()}
     >
       <input

@@ -1,15 +1,17 @@
 /** Throughput, duration, waiting time and failures of one queue or of all queues over an hour, a day or a week. */
 import { ChartLine } from 'lucide-react'
-import { useMemo, useState } from 'react'
+import { useMemo } from 'react'
 import { type History, type HistoryPoint, type Range, ranges, useHistory } from '../api/history.ts'
 import { Card } from '../components/card.tsx'
 import { Chart } from '../components/chart.tsx'
-import { EmptyState } from '../components/states.tsx'
+import { EmptyState, Loading } from '../components/states.tsx'
 import type { Series } from '../components/time-chart.tsx'
 import { useFormat } from '../i18n/format.ts'
 import { useMessages } from '../i18n/messages.ts'
 import { classes } from '../lib/classes.ts'
+import { useFilters } from '../lib/filters.ts'
 import { type HistoryWords, historyMessages } from './history-messages.ts'
+import { SampleLink } from './sample-link.tsx'
 
 type Value = (point: HistoryPoint | undefined) => number | null
 
@@ -49,19 +51,28 @@ function chartsOf(points: Points, stepSeconds: number, words: HistoryWords) {
 }
 
 const noPoints: Points = []
+const rangeFilter = ['range'] as const
 
 /** `queue`: the charts of this queue alone. */
 export function HistoryCharts({ queue }: { queue?: string }) {
   const words = useMessages(historyMessages)
   const format = useFormat()
-  const [range, setRange] = useState<Range>('hour')
-  const history = useHistory(range)
+  const [{ range: asked }, change] = useFilters(rangeFilter)
+  const range = ranges.find(each => each === asked) ?? 'hour'
+  const { history, error, refetch } = useHistory(range)
   const points = (queue === undefined ? history?.total : history?.queues.get(queue)) ?? noPoints
   const charts = useMemo(
     () => (history === undefined ? undefined : chartsOf(points, history.stepSeconds, words)),
     [points, history, words],
   )
-  if (history === undefined || charts === undefined) return null
+  if (history === undefined || charts === undefined)
+    return (
+      <Card title={words.history}>
+        <Loading of={{ data: undefined, error, refetch }} lines={5}>
+          {() => null}
+        </Loading>
+      </Card>
+    )
   const seconds = (value: number) => format.duration(value * 1000)
   const shown = [
     { title: words.throughput, series: charts.throughput },
@@ -75,11 +86,16 @@ export function HistoryCharts({ queue }: { queue?: string }) {
         <h2 id="history" class="text-base font-semibold">
           {words.history}
         </h2>
-        <RangeSwitch range={range} onRange={setRange} />
+        <RangeSwitch range={range} onRange={next => change({ range: next === 'hour' ? undefined : next })} />
       </div>
       {points.every(point => point === undefined) ? (
         <Card>
-          <EmptyState icon={ChartLine} title={words.none} small>
+          <EmptyState
+            icon={ChartLine}
+            title={words.none}
+            small
+            {...(queue === undefined && { action: <SampleLink /> })}
+          >
             {words.noneHint}
           </EmptyState>
         </Card>

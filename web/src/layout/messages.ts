@@ -3,6 +3,7 @@ import { defineMessages } from '../i18n/messages.ts'
 
 export const shellMessages = defineMessages(
   {
+    sample: (system: string) => `Experimentar com um exemplo: ${system}`,
     overview: 'Visão geral',
     batches: 'Lotes',
     jobs: 'Jobs',
@@ -23,6 +24,10 @@ export const shellMessages = defineMessages(
     closeMenu: 'Fechar o menu',
     skip: 'Ir para o conteúdo',
     search: 'Buscar ou ir para…',
+    jobsBy: {
+      ref: (text: string) => `Jobs com a ref ${text}`,
+      kind: (text: string) => `Jobs do tipo ${text}`,
+    },
     live: 'Ao vivo',
     connecting: 'Conectando…',
     lost: 'Conexão perdida, tentando de novo',
@@ -41,9 +46,9 @@ export const shellMessages = defineMessages(
     goHome: 'Ir para a visão geral',
     crashed: 'A página parou por um erro',
     reload: 'Recarregar',
-    building: 'Esta página ainda não está pronta',
   },
   {
+    sample: system => `Try a sample: ${system}`,
     overview: 'Overview',
     batches: 'Batches',
     jobs: 'Jobs',
@@ -64,6 +69,7 @@ export const shellMessages = defineMessages(
     closeMenu: 'Close the menu',
     skip: 'Go to the content',
     search: 'Search or go to…',
+    jobsBy: { ref: text => `Jobs with the ref ${text}`, kind: text => `Jobs of the kind ${text}` },
     live: 'Live',
     connecting: 'Connecting…',
     lost: 'Connection lost, trying again',
@@ -82,7 +88,6 @@ export const shellMessages = defineMessages(
     goHome: 'Go to the overview',
     crashed: 'The page stopped because of an error',
     reload: 'Reload',
-    building: 'This page is not ready yet',
   },
 )
 

@@ -1,8 +1,9 @@
 /** The head of a page: its title (also of the window), a line below, and its actions. */
 import { ChevronLeft } from 'lucide-react'
 import type { ComponentChildren } from 'preact'
-import { useEffect } from 'react'
-import { Link } from 'wouter'
+import { useEffect, useLayoutEffect, useRef } from 'react'
+import { Link, useLocation } from 'wouter'
+import { focusReturnedTo } from '../components/modal.ts'
 import { setPageTitle } from './window-title.ts'
 
 interface PageHeaderProps {
@@ -15,7 +16,41 @@ interface PageHeaderProps {
   parent?: { href: string; name: string }
 }
 
+let navigation: { path: string; before: Element | null } | undefined
+let isTitleDue = false
+
+/** Notes each change of the address with the element that has the focus then. */
+export function useNavigationFocus(): void {
+  const [path] = useLocation()
+  useLayoutEffect(() => {
+    isTitleDue = navigation !== undefined && navigation.path !== path
+    navigation = { path, before: document.activeElement }
+  }, [path])
+}
+
+/**
+ * After a change of the address the title of the new page gets the focus, so that a screen reader reads the title. A page may load late:
+ * a focus that the user has moved in the meantime stays.
+ */
+function useTitleFocus() {
+  const [path] = useLocation()
+  const title = useRef<HTMLHeadingElement>(null)
+  useEffect(() => {
+    if (!isTitleDue) return undefined
+    // After the drawer or the palette that led here has closed: an open dialog keeps the focus.
+    const soon = setTimeout(() => {
+      isTitleDue = false
+      const active = document.activeElement
+      if ([document.body, navigation?.before, focusReturnedTo()].includes(active))
+        title.current?.focus({ preventScroll: true })
+    })
+    return () => clearTimeout(soon)
+  }, [path])
+  return title
+}
+
 export function PageHeader({ title, mark, subtitle, actions, parent }: PageHeaderProps) {
+  const heading = useTitleFocus()
   useEffect(() => setPageTitle(title), [title])
   return (
     <header class="mb-4 flex flex-wrap items-start gap-x-4 gap-y-2">
@@ -29,7 +64,9 @@ export function PageHeader({ title, mark, subtitle, actions, parent }: PageHeade
           </nav>
         )}
         <div class="flex flex-wrap items-center gap-2">
-          <h1 class="text-lg font-semibold tracking-tight">{title}</h1>
+          <h1 ref={heading} tabIndex={-1} class="text-lg font-semibold tracking-tight outline-none">
+            {title}
+          </h1>
           {mark}
         </div>
         {subtitle !== undefined && <p class="text-muted">{subtitle}</p>}

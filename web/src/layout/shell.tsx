@@ -1,10 +1,11 @@
 /** The frame of every page: navigation, top bar, content. Shows the log-in page while nobody is logged in. */
 import { X } from 'lucide-react'
 import { Component, type ComponentChildren } from 'preact'
-import { Suspense, useEffect, useState } from 'react'
+import { Suspense, useRef, useState } from 'react'
 import { Route, Switch, useLocation } from 'wouter'
 import { useLoggedOut, useSession } from '../api/session.ts'
 import { Button, IconButton } from '../components/button.tsx'
+import { useModal } from '../components/modal.ts'
 import { EmptyState, ErrorState, Skeleton } from '../components/states.tsx'
 import { useMessages } from '../i18n/messages.ts'
 import { LiveProvider } from '../live/live-provider.tsx'
@@ -14,6 +15,7 @@ import { isSystemPath, systemPages } from '../systems/index.ts'
 import { CommandPalette, useCommandKey } from './command-palette.tsx'
 import { shellMessages } from './messages.ts'
 import { NotFound } from './not-found.tsx'
+import { useNavigationFocus } from './page-header.tsx'
 import { Sidebar } from './sidebar.tsx'
 import { TopBar } from './top-bar.tsx'
 import { TroubleWatch } from './trouble-watch.tsx'
@@ -39,6 +41,7 @@ function Frame() {
   const [menuIsOpen, setMenuOpen] = useState(false)
   const [searchIsOpen, setSearchOpen] = useState(false)
   useCommandKey(() => setSearchOpen(true))
+  useNavigationFocus()
   return (
     <div class="flex min-h-dvh">
       <a
@@ -71,7 +74,7 @@ function Pages() {
   const [location] = useLocation()
   const systems = (session?.systems ?? []).flatMap(({ page }) => (isSystemPath(page) ? [page] : []))
   return (
-    <PageBoundary key={location.split('/')[1]}>
+    <PageBoundary key={location.split('/')[1]} path={location}>
       <Suspense fallback={<Skeleton lines={6} />}>
         <Switch>
           {pages.map(({ path, Page }) => (
@@ -98,27 +101,31 @@ function Pages() {
 
 function Drawer({ onClose }: { onClose(): void }) {
   const words = useMessages(shellMessages)
-  useEffect(() => {
-    const close = (event: KeyboardEvent) => event.key === 'Escape' && onClose()
-    addEventListener('keydown', close)
-    return () => removeEventListener('keydown', close)
-  }, [onClose])
+  const element = useRef<HTMLDialogElement>(null)
+  const closed = useModal(element, onClose)
   return (
-    <div class="fixed inset-0 z-40 nav:hidden">
-      <div class="absolute inset-0 bg-overlay" onClick={onClose} aria-hidden="true" />
-      <aside class="absolute inset-y-0 left-0 w-64 border-r bg-sunken">
-        <div class="absolute top-3 right-2">
-          <IconButton icon={X} label={words.closeMenu} onClick={onClose} />
-        </div>
-        <Sidebar onNavigate={onClose} />
-      </aside>
-    </div>
+    <dialog
+      ref={element}
+      aria-label={words.navigation}
+      class="m-0 h-dvh max-h-none w-64 border-r bg-sunken p-0 text-ink backdrop:bg-overlay nav:hidden"
+      onClose={closed}
+      onClick={event => event.target === element.current && onClose()}
+    >
+      <div class="absolute top-3 right-2">
+        <IconButton icon={X} label={words.closeMenu} onClick={onClose} />
+      </div>
+      <Sidebar onNavigate={onClose} />
+    </dialog>
   )
 }
 
-/** A page that throws does not take the shell with it. */
-class PageBoundary extends Component<{ children: ComponentChildren }, { error: Error | null }> {
+/** A page that throws does not take the shell with it. Another address shows its page again. */
+class PageBoundary extends Component<{ children: ComponentChildren; path: string }, { error: Error | null }> {
   override state: { error: Error | null } = { error: null }
+
+  override componentDidUpdate(before: { path: string }): void {
+    if (before.path !== this.props.path && this.state.error !== null) this.setState({ error: null })
+  }
 
   override componentDidCatch(error: Error): void {
     this.setState({ error })

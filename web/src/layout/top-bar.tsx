@@ -3,6 +3,8 @@ import { CircleUser, Languages, LogOut, Menu as MenuIcon, Monitor, Moon, Search,
 import { logOut, useSession } from '../api/session.ts'
 import { IconButton } from '../components/button.tsx'
 import { Menu } from '../components/menu.tsx'
+import { SimulatedMark } from '../components/simulated-mark.tsx'
+import { useToast } from '../components/toast.tsx'
 import { language } from '../i18n/language.ts'
 import { useMessages } from '../i18n/messages.ts'
 import { type Theme, theme, useTheme } from '../lib/theme.ts'
@@ -19,6 +21,8 @@ interface TopBarProps {
 export function TopBar({ onMenu, onSearch }: TopBarProps) {
   const words = useMessages(shellMessages)
   const { data: session } = useSession()
+  const toast = useToast()
+  const report = (error: unknown) => toast.show('bad', error instanceof Error ? error.message : String(error))
   return (
     <header class="sticky top-0 z-30 flex h-12 items-center gap-2 border-b bg-canvas px-4 nav:px-6">
       <span class="nav:hidden">
@@ -34,6 +38,11 @@ export function TopBar({ onMenu, onSearch }: TopBarProps) {
         <kbd class="ml-auto rounded-sm border px-1 font-sans text-xs max-sm:hidden">Ctrl K</kbd>
       </button>
       <div class="ml-auto flex min-w-0 items-center gap-1">
+        {session !== undefined && session.simulated.length > 0 && (
+          <span class="nav:hidden">
+            <SimulatedMark names={session.simulated} />
+          </span>
+        )}
         <LiveMark />
         <IconButton
           icon={Languages}
@@ -45,7 +54,7 @@ export function TopBar({ onMenu, onSearch }: TopBarProps) {
           <Menu
             icon={CircleUser}
             label={words.account(session.user)}
-            items={[{ label: words.logOut, icon: LogOut, onSelect: () => void logOut() }]}
+            items={[{ label: words.logOut, icon: LogOut, onSelect: () => void logOut().catch(report) }]}
           />
         )}
       </div>

@@ -1,13 +1,16 @@
-/** Watches the health of the whole system on every page: the title and the icon of the window show trouble. */
+/**
+ * Watches the problems of the whole system on every page, also while the tab is hidden: the title and the icon of the window show trouble,
+ * and people see both of a tab that they do not look at.
+ */
 import { useEffect } from 'react'
-import { useOverview } from '../pages/overview/use-overview.ts'
+import { useApi } from '../api/query.ts'
 import { setTrouble } from './window-title.ts'
 
 const everyMs = 30_000
 
 export function TroubleWatch() {
-  const { data } = useOverview(everyMs)
-  const count = data?.problems.length ?? 0
+  const { data } = useApi('GET /api/v1/stats/health', {}, { every: everyMs, inBackground: true })
+  const count = data?.problems.filter(each => each.severity !== 'info').length ?? 0
   useEffect(() => setTrouble(count), [count])
   return null
 }

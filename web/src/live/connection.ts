@@ -1,5 +1,5 @@
 /**
- * One event stream with all its listeners. Reconnects after every loss and continues behind the last event.
+ * One event stream. Reconnects after every loss and continues behind the last event.
  *
  * Invariant: `live` means that a message came within the last 60 s. A stream that stays open and says nothing (a laptop that slept, a
  * proxy that forgot) counts as lost, and is opened anew.
@@ -24,8 +24,8 @@ export interface Listener {
 }
 
 /** The server sends a heartbeat every 15 to 20 s. */
-const silentMs = 60_000
-const checkMs = 5000
+export const silentMs = 60_000
+export const checkMs = 5000
 const firstWaitMs = 1000
 const longestWaitMs = 15_000
 
@@ -33,7 +33,7 @@ const types = ['progress', 'state', 'item', 'action', 'failure', 'reset', 'heart
 
 export class Connection {
   readonly #url: string
-  readonly #listeners = new Set<Listener>()
+  readonly #listener: Listener
   #source: EventSource | undefined
   #status: LiveStatus = { state: 'connecting', lastAt: null }
   #lastId = ''
@@ -42,30 +42,36 @@ export class Connection {
   #watch: ReturnType<typeof setInterval> | undefined
   #messageAt = Date.now()
 
-  constructor(url: string) {
+  /** Connects after `open`. */
+  constructor(url: string, listener: Listener) {
     this.#url = url
+    this.#listener = listener
   }
 
-  get isUnused(): boolean {
-    return this.#listeners.size === 0
+  get isOpen(): boolean {
+    return this.#watch !== undefined
   }
 
-  add(listener: Listener): void {
-    this.#listeners.add(listener)
-    listener.onStatus(this.#status)
-    if (this.#source === undefined && this.#timer === undefined) this.#open()
-    this.#watch ??= setInterval(() => this.#check(), checkMs)
+  get status(): LiveStatus {
+    return this.#status
   }
 
-  remove(listener: Listener): void {
-    this.#listeners.delete(listener)
-    if (!this.isUnused) return
+  open(): void {
+    if (this.isOpen) return
+    this.#watch = setInterval(() => this.#check(), checkMs)
+    this.#connect()
+  }
+
+  /** Ends the stream. A later `open` continues behind the last event. */
+  close(): void {
     clearInterval(this.#watch)
     this.#watch = undefined
-    this.#close()
+    this.#disconnect()
+    this.#waitMs = firstWaitMs
+    this.#status = { ...this.#status, state: 'connecting' }
   }
 
-  #open(): void {
+  #connect(): void {
     this.#timer = undefined
     this.#messageAt = Date.now()
     const after = this.#lastId === '' ? '' : `?after=${encodeURIComponent(this.#lastId)}`
@@ -76,7 +82,7 @@ export class Connection {
       if (source !== this.#source) return
       this.#setState('lost')
       // An EventSource gives up after a status that is not 200; while it is connecting it tries again by itself.
-      if (source.readyState === EventSource.CLOSED) this.#reopen()
+      if (source.readyState === EventSource.CLOSED) this.#reconnect()
     }
   }
 
@@ -85,26 +91,25 @@ export class Connection {
     this.#waitMs = firstWaitMs
     if (lastEventId !== '') this.#lastId = lastEventId
     this.#status = { state: 'live', lastAt: this.#messageAt }
-    this.#tell()
+    this.#listener.onStatus(this.#status)
     if (type === 'heartbeat') return
     if (type === 'reset') this.#lastId = ''
-    const event = { type, data: JSON.parse(data) as LiveEvent['data'] }
-    for (const listener of this.#listeners) listener.onEvent(event)
+    this.#listener.onEvent({ type, data: JSON.parse(data) as LiveEvent['data'] })
   }
 
   #check(): void {
     if (this.#source === undefined || Date.now() - this.#messageAt < silentMs) return
     this.#setState('lost')
-    this.#reopen()
+    this.#reconnect()
   }
 
-  #reopen(): void {
-    this.#close()
-    this.#timer = setTimeout(() => this.#open(), this.#waitMs)
+  #reconnect(): void {
+    this.#disconnect()
+    this.#timer = setTimeout(() => this.#connect(), this.#waitMs)
     this.#waitMs = Math.min(this.#waitMs * 2, longestWaitMs)
   }
 
-  #close(): void {
+  #disconnect(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
     this.#source?.close()
@@ -114,10 +119,6 @@ export class Connection {
   #setState(state: LiveStatus['state']): void {
     if (this.#status.state === state) return
     this.#status = { ...this.#status, state }
-    this.#tell()
-  }
-
-  #tell(): void {
-    for (const listener of this.#listeners) listener.onStatus(this.#status)
+    this.#listener.onStatus(this.#status)
   }
 }

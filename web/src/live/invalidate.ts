@@ -21,6 +21,8 @@ function concerned({ type, data }: LiveEvent): readonly string[] {
   ]
 }
 
+const pagesOf = (data: unknown): number => (data as { pages?: unknown[] } | undefined)?.pages?.length ?? 0
+
 export function createInvalidator(client: QueryClient): (event: LiveEvent) => void {
   const waiting = new Set<string>()
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -29,8 +31,13 @@ export function createInvalidator(client: QueryClient): (event: LiveEvent) => vo
     const prefixes = [...waiting]
     waiting.clear()
     void client.invalidateQueries({
-      predicate: ({ queryKey: [operation] }) =>
-        typeof operation === 'string' && prefixes.some(prefix => operation.startsWith(prefix)),
+      predicate: ({ queryKey, state }) => {
+        // A long list stands still once its reader has scrolled further (api/long-list.ts).
+        const isList = queryKey[0] === 'list'
+        if (isList && pagesOf(state.data) > 1) return false
+        const operation = queryKey[isList ? 1 : 0]
+        return typeof operation === 'string' && prefixes.some(prefix => operation.startsWith(prefix))
+      },
     })
   }
   return event => {

@@ -1,78 +1,72 @@
 /**
- * The event streams of this tab. Streams live in a shared worker, so that all tabs have one connection for each address; where the
- * browser has no shared workers, in the tab itself.
+ * The event streams of this tab. Streams live in a shared worker, so that all tabs have the same connections; where the browser has no
+ * shared workers, in the tab itself.
  */
 import { withBase } from '../lib/base-path.ts'
-import { Connection, type Listener, type LiveStatus } from './connection.ts'
-import { type FromWorker, stayEveryMs, type ToWorker } from './worker-protocol.ts'
+import type { Listener } from './connection.ts'
+import { SharedStreams, type Streams } from './shared-streams.ts'
+import { mostStreams, StreamPool } from './stream-pool.ts'
+import { isStreamOfEverything } from './tab-hub.ts'
 
-interface Streams {
-  follow(url: string, listener: Listener): () => void
-}
-
+/** Without a worker a hidden tab has no stream, so that many tabs leave connections for the tab in front. */
 function ownStreams(): Streams {
-  const connections = new Map<string, Connection>()
-  return {
-    follow(url, listener) {
-      const connection = connections.get(url) ?? new Connection(url)
-      connections.set(url, connection)
-      connection.add(listener)
-      return () => {
-        connection.remove(listener)
-        if (connection.isUnused) connections.delete(url)
-      }
-    },
-  }
+  const pool = new StreamPool(isStreamOfEverything, document.hidden ? 0 : mostStreams)
+  document.addEventListener('visibilitychange', () => {
+    pool.most = document.hidden ? 0 : mostStreams
+  })
+  return pool
 }
 
-function sharedStreams(worker: SharedWorker): Streams {
-  const listeners = new Map<string, Set<Listener>>()
-  const statuses = new Map<string, LiveStatus>()
-  const send = (message: ToWorker) => worker.port.postMessage(message)
-  worker.port.onmessage = ({ data }: MessageEvent<FromWorker>) => {
-    if ('status' in data) statuses.set(data.url, data.status)
-    for (const listener of listeners.get(data.url) ?? []) {
-      if ('status' in data) listener.onStatus(data.status)
-      else listener.onEvent(data.event)
-    }
-  }
-  setInterval(() => send({ do: 'stay' }), stayEveryMs)
-  addEventListener('pagehide', () => send({ do: 'close' }))
-  // Back from the cache of pages: the worker has forgotten this tab.
-  addEventListener('pageshow', ({ persisted }) => {
-    if (persisted) for (const url of listeners.keys()) send({ do: 'follow', url })
+function sharedStreams(onFailure: () => void): Streams {
+  const streams = new SharedStreams(() => {
+    const name = `retoma ${withBase('')}`
+    const worker = new SharedWorker(new URL('./shared-worker.ts', import.meta.url), { type: 'module', name })
+    // The script of the worker was not loaded.
+    worker.onerror = onFailure
+    return worker.port as never
   })
-  return {
-    follow(url, listener) {
-      const all = listeners.get(url) ?? new Set()
-      if (all.size === 0) send({ do: 'follow', url })
-      listeners.set(url, all.add(listener))
-      const status = statuses.get(url)
-      if (status !== undefined) listener.onStatus(status)
-      return () => {
-        all.delete(listener)
-        if (all.size > 0) return
-        listeners.delete(url)
-        statuses.delete(url)
-        send({ do: 'leave', url })
-      }
-    },
+  addEventListener('pagehide', () => streams.close())
+  // Back from the cache of pages: the worker has closed this tab.
+  addEventListener('pageshow', ({ persisted }) => persisted && streams.toFront())
+  document.addEventListener('visibilitychange', () => !document.hidden && streams.toFront())
+  return streams
+}
+
+interface Followed {
+  url: string
+  listener: Listener
+  leave(): void
+}
+
+let streams: Streams | undefined
+const followed = new Set<Followed>()
+
+/** After a failure of the worker the tab follows the same addresses by itself. */
+function replaceWorker(): void {
+  const own = ownStreams()
+  streams = own
+  for (const each of followed) {
+    each.leave()
+    each.leave = own.follow(each.url, each.listener)
   }
 }
 
 function createStreams(): Streams {
   try {
-    const name = `retoma ${withBase('')}`
-    return sharedStreams(new SharedWorker(new URL('./shared-worker.ts', import.meta.url), { type: 'module', name }))
+    return sharedStreams(replaceWorker)
   } catch {
     return ownStreams()
   }
 }
 
-let streams: Streams | undefined
-
 /** Follows a stream of the API, such as /api/v1/batches/42/events. Returns the function that leaves the stream. */
 export function follow(path: string, listener: Listener): () => void {
   streams ??= createStreams()
-  return streams.follow(new URL(withBase(path), location.origin).href, listener)
+  const url = new URL(withBase(path), location.origin).href
+  const entry: Followed = { url, listener, leave: streams.follow(url, listener) }
+  followed.add(entry)
+  return () => {
+    followed.delete(entry)
+    entry.leave()
+  }
 }

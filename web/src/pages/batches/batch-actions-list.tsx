@@ -1,4 +1,4 @@
-/** Who pressed what: the actions of people on a batch and its items, the newest first. */
+/** The actions of people on a batch and its items, the newest first. */
 import { History } from 'lucide-react'
 import { Link } from 'wouter'
 import { useLongList } from '../../api/long-list.ts'
@@ -6,6 +6,8 @@ import { Button } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
 import { EmptyState } from '../../components/states.tsx'
+import { StillMark } from '../../components/still-mark.tsx'
+import { actionMessages } from '../../i18n/actions.ts'
 import { useMessages } from '../../i18n/messages.ts'
 import type { BatchView } from './batch-model.ts'
 import { batchMessages } from './messages.ts'
@@ -15,14 +17,16 @@ const pageSize = 20
 
 export function BatchActionsList({ batch }: { batch: BatchView }) {
   const words = useMessages(batchMessages)
+  const did = useMessages(actionMessages)
   const list = useLongList(
     'GET /api/v1/batches/{id}/actions',
     { params: { id: batch.id }, query: { limit: pageSize } },
     { every: readEveryMs },
   )
-  const wordOf = (what: string) => (what in words.did ? words.did[what as keyof typeof words.did] : what)
+  const wordOf = (what: string) => (what in did ? did[what as keyof typeof did] : what)
   return (
     <Card title={words.actions} flush>
+      <StillMark since={list.stillSince} isReading={list.isReading} onRefresh={list.refetch} />
       {list.items === undefined || list.items.length === 0 ? (
         <EmptyState icon={History} title={words.noActions} small>
           {words.noActionsHint}

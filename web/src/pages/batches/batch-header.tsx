@@ -4,6 +4,7 @@ import { Link } from 'wouter'
 import { useCan } from '../../api/session.ts'
 import { Button } from '../../components/button.tsx'
 import { Menu, type MenuItem } from '../../components/menu.tsx'
+import { componentMessages } from '../../components/messages.ts'
 import { RelativeTime } from '../../components/relative-time.tsx'
 import { StateBadge } from '../../components/state-badge.tsx'
 import { useToast } from '../../components/toast.tsx'
@@ -87,9 +88,14 @@ function MoreMenu({ batch, onAsk }: { batch: BatchView; onAsk(asked: Asked): voi
   const words = useMessages(batchMessages)
   const canAct = useCan('operator')
   const can = possible(batch)
+  const common = useMessages(componentMessages)
   const toast = useToast()
   const exportAs = useExport(batch)
-  const copy = (text: string) => void copyText(text).then(() => toast.show('info', words.copied))
+  const copy = (text: string) =>
+    void copyText(text).then(
+      () => toast.show('info', words.copied),
+      () => toast.show('bad', common.copyFailed),
+    )
   const address = `${location.origin}${withBase(`/api/v1/batches/${batch.id}`)}`
   const items: MenuItem[] = [
     { label: words.exportCsv, icon: FileSpreadsheet, onSelect: () => void exportAs('csv') },

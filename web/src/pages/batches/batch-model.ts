@@ -45,7 +45,12 @@ const tones: Readonly<Record<ItemState, Tone>> = {
 export const progressParts = (batch: BatchView, words: Readonly<Record<ItemState, string>>): ProgressPart[] =>
   itemStates
     .filter(state => state !== 'waiting')
-    .map(state => ({ value: batch[state], tone: tones[state], label: words[state] }))
+    .map(state => ({
+      value: batch[state],
+      tone: tones[state],
+      label: words[state],
+      isUnderWay: state === 'running' || state === 'stalled',
+    }))
 
 export const endedOf = ({ succeeded, failed, skipped, cancelled }: BatchView): number =>
   succeeded + failed + skipped + cancelled

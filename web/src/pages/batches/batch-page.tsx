@@ -11,6 +11,7 @@ import { EmptyState, ErrorState, Skeleton } from '../../components/states.tsx'
 import { useMessages } from '../../i18n/messages.ts'
 import { PageHeader } from '../../layout/page-header.tsx'
 import { useFilters } from '../../lib/filters.ts'
+import { scrollTo } from '../../lib/motion.ts'
 import { BatchActionsList } from './batch-actions-list.tsx'
 import { type Asked, BatchDialog, possible } from './batch-dialogs.tsx'
 import { BatchHeader } from './batch-header.tsx'
@@ -65,7 +66,7 @@ function Found({ batch }: { batch: BatchView }) {
   const failures = useRef<HTMLDivElement>(null)
   const show = (filter: { state: string | undefined; cause: string | undefined }) => {
     change({ ...filter, ref: undefined })
-    items.current?.scrollIntoView({ block: 'start', behavior: 'smooth' })
+    scrollTo(items.current)
   }
   return (
     <div class="flex flex-col gap-4">
@@ -76,7 +77,7 @@ function Found({ batch }: { batch: BatchView }) {
         batch={batch}
         explanation={explanation}
         onAsk={ask}
-        onFailures={() => failures.current?.scrollIntoView({ block: 'start', behavior: 'smooth' })}
+        onFailures={() => scrollTo(failures.current)}
       />
       <div class="flex flex-col gap-4 wide:flex-row wide:items-start">
         <div class="contents wide:flex wide:min-w-0 wide:flex-1 wide:flex-col wide:gap-4">

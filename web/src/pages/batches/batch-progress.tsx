@@ -1,5 +1,6 @@
-/** How far a batch is: the bar, the counts by state (each shows its items), rate, time left, last item, age of the last sign of life. */
+/** The progress of a batch: the bar, the counts by state (each shows its items), rate, time left, last item, age of the last sign of life, cost. */
 import { Card } from '../../components/card.tsx'
+import { Cost } from '../../components/cost.tsx'
 import { Progress } from '../../components/progress.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
 import { Stat } from '../../components/stat.tsx'
@@ -44,6 +45,10 @@ export function BatchProgress({ batch, onState }: BatchProgressProps) {
           {batch.following && words.following}
         </p>
       </div>
+      <p role="status" class="sr-only">
+        {batch.percent !== null &&
+          `${words.progressOf(batch.name, batch.id)}: ${format.percent(Math.floor(batch.percent / 10) * 10)}`}
+      </p>
       <div class="my-3">
         <Progress
           size="md"
@@ -60,7 +65,12 @@ export function BatchProgress({ batch, onState }: BatchProgressProps) {
           </li>
         ))}
       </ul>
-      <div class="mt-4 grid grid-cols-2 gap-4 border-t pt-4 sm:grid-cols-4">
+      <div
+        class={classes(
+          'mt-4 grid grid-cols-2 gap-4 border-t pt-4',
+          batch.cost.length === 0 ? 'sm:grid-cols-4' : 'sm:grid-cols-5',
+        )}
+      >
         <Stat
           label={words.rate}
           value={batch.rate === null ? '–' : words.perSecond(format.number(batch.rate, { maximumFractionDigits: 1 }))}
@@ -81,6 +91,7 @@ export function BatchProgress({ batch, onState }: BatchProgressProps) {
             ? { hint: `${words.resumes}: ${words.resumesOf(batch.resumes, batch.max_resumes)}` }
             : {})}
         />
+        {batch.cost.length > 0 && <Stat label={words.cost} value={<Cost cost={batch.cost} />} />}
       </div>
     </Card>
   )

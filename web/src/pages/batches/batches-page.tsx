@@ -2,6 +2,7 @@
 import { Layers, X } from 'lucide-react'
 import { useMemo } from 'react'
 import { Link, useLocation } from 'wouter'
+import { mostLivePages } from '../../api/list-pace.ts'
 import { useLongList } from '../../api/long-list.ts'
 import { Button } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
@@ -12,11 +13,13 @@ import { RelativeTime } from '../../components/relative-time.tsx'
 import { SearchInput } from '../../components/search-input.tsx'
 import { StateBadge } from '../../components/state-badge.tsx'
 import { EmptyState, ErrorState, Skeleton } from '../../components/states.tsx'
+import { StillMark } from '../../components/still-mark.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { type Format, useFormat } from '../../i18n/format.ts'
 import { useMessages } from '../../i18n/messages.ts'
 import { stateMessages } from '../../i18n/states.ts'
 import { PageHeader } from '../../layout/page-header.tsx'
+import { SampleLink } from '../../layout/sample-link.tsx'
 import { withBase } from '../../lib/base-path.ts'
 import { useFilters } from '../../lib/filters.ts'
 import { type BatchView, batchStates, endedOf, isBatchState, isOpen, progressParts } from './batch-model.ts'
@@ -37,7 +40,7 @@ export default function BatchesPage() {
     ...(isBatchState(state) ? { state } : {}),
     ...(name === undefined ? {} : { name }),
   }
-  const list = useLongList('GET /api/v1/batches', { query }, { every: readEveryMs })
+  const list = useLongList('GET /api/v1/batches', { query }, { every: readEveryMs, livePages: mostLivePages })
   const columns = useMemo(() => columnsOf(words, states, format), [words, states, format])
   const isFiltered = state !== undefined || name !== undefined
   return (
@@ -66,6 +69,7 @@ export default function BatchesPage() {
         )}
       </div>
       <Card flush>
+        <StillMark since={list.stillSince} isReading={list.isReading} onRefresh={list.refetch} />
         {list.items === undefined ? (
           list.error === null ? (
             <Skeleton lines={8} />
@@ -106,8 +110,11 @@ function NoBatches() {
       icon={Layers}
       title={words.none}
       action={
-        <div class="w-[min(34rem,80vw)] text-left">
-          <CodeBlock text={command} label={words.none} />
+        <div class="flex flex-col items-center gap-3">
+          <div class="w-[min(34rem,80vw)] text-left">
+            <CodeBlock text={command} label={words.none} />
+          </div>
+          <SampleLink />
         </div>
       }
     >

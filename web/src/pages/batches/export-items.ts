@@ -1,9 +1,13 @@
-/** Writes all items of a batch into a file, page by page, so that the server holds one page at a time. */
+/**
+ * Writes all items of a batch into a file, page by page, so that the server holds one page at a time. A list omits large values: the file
+ * names each omitted value with its address, and the report counts the items.
+ */
 import { call } from '../../api/client.ts'
 import type { ItemOf } from '../../api/query.ts'
 import { useToast } from '../../components/toast.tsx'
 import { useFormat } from '../../i18n/format.ts'
 import { useMessages } from '../../i18n/messages.ts'
+import { withBase } from '../../lib/base-path.ts'
 import type { BatchView } from './batch-model.ts'
 import { batchMessages } from './messages.ts'
 
@@ -20,14 +24,22 @@ function csvCell(value: unknown): string {
   return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 
+/** The values that the list omits or cuts, each with the address of the whole value. */
+const omittedText = ({ omitted }: Item): string =>
+  Object.entries(omitted ?? {})
+    .map(([name, { bytes, href }]) => `${name} (${bytes} bytes): ${withBase(href)}`)
+    .join('; ')
+
 const csvLine = (item: Item) =>
-  [...csvColumns.map(name => item[name]), item.error?.code, item.error?.message, item.result].map(csvCell).join(',')
+  [...csvColumns.map(name => item[name]), item.error?.code, item.error?.message, item.result, omittedText(item)]
+    .map(csvCell)
+    .join(',')
 
 const shapes = {
   csv: {
     type: 'text/csv;charset=utf-8',
     // The byte order mark makes spreadsheets read the file as UTF-8.
-    begin: `\uFEFF${[...csvColumns, 'error_code', 'error_message', 'result'].join(',')}\r\n`,
+    begin: `\uFEFF${[...csvColumns, 'error_code', 'error_message', 'result', 'omitted'].join(',')}\r\n`,
     of: (items: Item[]) => items.map(item => `${csvLine(item)}\r\n`).join(''),
     end: '',
   },
@@ -48,6 +60,7 @@ export function useExport(batch: BatchView): (shape: keyof typeof shapes) => Pro
     const { type, begin, of, end } = shapes[shape]
     const parts: Blob[] = [new Blob([begin])]
     let count = 0
+    let cut = 0
     try {
       for (let after: string | null = ''; after !== null; ) {
         const query = { limit: pageSize, ...(after === '' ? {} : { after }) }
@@ -59,6 +72,7 @@ export function useExport(batch: BatchView): (shape: keyof typeof shapes) => Pro
         if (Math.floor(count / sayEvery) !== Math.floor((count + page.items.length) / sayEvery))
           toast.show('info', words.exporting(format.number(count + page.items.length)))
         count += page.items.length
+        cut += page.items.filter(({ omitted }) => omitted?.result !== undefined || omitted?.error !== undefined).length
         after = page.next
       }
     } catch (error) {
@@ -66,7 +80,7 @@ export function useExport(batch: BatchView): (shape: keyof typeof shapes) => Pro
       return
     }
     save(new Blob([...parts, end], { type }), `${batch.name}-${batch.id}.${shape}`)
-    toast.show('good', words.exported(count))
+    toast.show(cut === 0 ? 'good' : 'info', words.exported(count, cut))
   }
 }
 

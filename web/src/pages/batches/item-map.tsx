@@ -7,6 +7,7 @@ import { useCan } from '../../api/session.ts'
 import { Button } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
 import { type CellRange, StateMap } from '../../components/state-map.tsx'
+import { ErrorState } from '../../components/states.tsx'
 import { useToast } from '../../components/toast.tsx'
 import { useFormat } from '../../i18n/format.ts'
 import { useMessages } from '../../i18n/messages.ts'
@@ -31,12 +32,18 @@ const mostSelected = 500
 export function ItemMap({ batch, onGoTo, onSelect }: ItemMapProps) {
   const words = useMessages(batchMessages)
   const format = useFormat()
-  const { data } = useApi(
+  const { data, error, refetch } = useApi(
     'GET /api/v1/batches/{id}/map',
     { params: { id: batch.id } },
     { every: isOpen(batch) ? readEveryMs : false },
   )
-  if (data === undefined || data.total === 0) return null
+  if (data === undefined)
+    return error === null ? null : (
+      <Card title={words.map}>
+        <ErrorState error={error} onRetry={() => void refetch()} />
+      </Card>
+    )
+  if (data.total === 0) return null
   const isExact = data.items_per_cell <= 1
   return (
     <Card
@@ -53,6 +60,7 @@ function MapCanvas({ batch, data, onGoTo, onSelect }: ItemMapProps & { data: Ite
   const states = useMessages(stateMessages)
   const format = useFormat()
   const [, navigate] = useLocation()
+  const toast = useToast()
   const cells = useMemo(() => cellsOf(data), [data])
   const textOf = (cell: number): string => {
     const [first, last] = itemsOf(cell, data)
@@ -76,7 +84,11 @@ function MapCanvas({ batch, data, onGoTo, onSelect }: ItemMapProps & { data: Ite
       cells={cells}
       label={words.mapLabel}
       describe={textOf}
-      onOpen={cell => void open(cell)}
+      onOpen={cell =>
+        void open(cell).catch((error: unknown) =>
+          toast.show('bad', error instanceof Error ? error.message : String(error)),
+        )
+      }
       selection={range => <SelectedRange batch={batch} data={data} range={range} onGoTo={onGoTo} onSelect={onSelect} />}
     />
   )

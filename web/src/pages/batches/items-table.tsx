@@ -2,7 +2,7 @@
 import { RotateCw, SkipForward, X } from 'lucide-react'
 import { useEffect, useMemo, useState } from 'react'
 import { useLocation } from 'wouter'
-import { call } from '../../api/client.ts'
+import { ApiError, call } from '../../api/client.ts'
 import { useCan } from '../../api/session.ts'
 import { Badge } from '../../components/badge.tsx'
 import { Button } from '../../components/button.tsx'
@@ -11,7 +11,8 @@ import { Confirm } from '../../components/dialog.tsx'
 import { Select } from '../../components/field.tsx'
 import { PagedTable } from '../../components/paged-table.tsx'
 import { SearchInput } from '../../components/search-input.tsx'
-import { EmptyState } from '../../components/states.tsx'
+import { EmptyState, ErrorState } from '../../components/states.tsx'
+import { StillMark } from '../../components/still-mark.tsx'
 import { useToast } from '../../components/toast.tsx'
 import { useMessages } from '../../i18n/messages.ts'
 import { stateMessages } from '../../i18n/states.ts'
@@ -49,10 +50,12 @@ export function ItemsTable({ batch, filter, onFilter, goTo, picked }: ItemsTable
         <Selection
           batch={batch}
           items={[...selected.values()]}
-          onDone={() => setSelected(new Map())}
+          onLeft={items => setSelected(new Map(items.map(item => [item.id, item])))}
           onChanged={rows.refresh}
         />
       )}
+      {rows.error !== null && <ErrorState error={rows.error} onRetry={rows.refresh} />}
+      <StillMark since={rows.stillSince} isReading={rows.isReading} onRefresh={rows.refresh} />
       <PagedTable
         label={words.items}
         columns={columns}
@@ -111,37 +114,61 @@ function Filters({ filter, onFilter }: Pick<ItemsTableProps, 'filter' | 'onFilte
   )
 }
 
+const reasonOf = (error: unknown, noAnswer: string): string =>
+  error instanceof ApiError && error.code === 'network'
+    ? noAnswer
+    : error instanceof Error
+      ? error.message
+      : String(error)
+
 interface SelectionProps {
   batch: BatchView
   items: readonly Item[]
-  onDone(): void
+  /** Called with the items that stay selected. */
+  onLeft(items: readonly Item[]): void
   onChanged(): void
 }
 
-/** Acts on each selected item; an item in another state by then stays as it is, and is counted. */
-function Selection({ batch, items, onDone, onChanged }: SelectionProps) {
+/** The item is gone, or its state does not allow the action; the same request for another item may succeed. */
+const isOfItem = (error: unknown) => error instanceof ApiError && (error.status === 404 || error.status === 409)
+
+/**
+ * Acts on each selected item. An item whose state does not allow the action stays as it is, and is counted. Any other error (no answer, no
+ * permission, a limit) ends the action: the report has its words, and the items without an answer stay selected.
+ */
+function Selection({ batch, items, onLeft, onChanged }: SelectionProps) {
   const words = useMessages(batchMessages)
   const toast = useToast()
   const [asked, setAsked] = useState<'retry' | 'skip'>()
   const [busy, setBusy] = useState(false)
   const act = async (action: 'retry' | 'skip') => {
     setBusy(true)
-    let refused = 0
+    const counts = { changed: 0, refused: 0 }
+    let problem: unknown
     for (const { id: item } of items) {
       const params = { id: batch.id, item }
-      const done =
-        action === 'retry'
-          ? call('POST /api/v1/batches/{id}/items/{item}/retry', { params })
-          : call('POST /api/v1/batches/{id}/items/{item}/skip', { params, body: {} })
-      await done.catch(() => {
-        refused++
-      })
+      try {
+        const { changed } =
+          action === 'retry'
+            ? await call('POST /api/v1/batches/{id}/items/{item}/retry', { params })
+            : await call('POST /api/v1/batches/{id}/items/{item}/skip', { params, body: {} })
+        counts[changed ? 'changed' : 'refused']++
+      } catch (error) {
+        if (!isOfItem(error)) {
+          problem = error
+          break
+        }
+        counts.refused++
+      }
     }
     setBusy(false)
     setAsked(undefined)
-    toast.show(refused === 0 ? 'good' : 'info', words.didSome(items.length - refused, refused))
+    const { changed, refused } = counts
+    if (problem === undefined) toast.show(refused === 0 ? 'good' : 'info', words.didSome(changed, refused))
+    else
+      toast.show('bad', words.didNotAll(changed, items.length - changed - refused, reasonOf(problem, words.noAnswer)))
     onChanged()
-    onDone()
+    onLeft(items.slice(changed + refused))
   }
   const texts = useMemo(
     () => ({
@@ -162,7 +189,7 @@ function Selection({ batch, items, onDone, onChanged }: SelectionProps) {
         <Button size="sm" icon={SkipForward} onClick={() => setAsked('skip')}>
           {words.skipSelected}
         </Button>
-        <Button size="sm" look="quiet" icon={X} onClick={onDone}>
+        <Button size="sm" look="quiet" icon={X} onClick={() => onLeft([])}>
           {words.clearSelection}
         </Button>
       </span>

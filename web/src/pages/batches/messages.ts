@@ -34,6 +34,7 @@ export const batchMessages = defineMessages(
     key: 'Chave',
     lastItem: 'Último item',
     heartbeat: 'Última atividade',
+    cost: 'Custo até agora',
     duration: 'Duração',
     resumes: 'Retomadas',
     resumesOf: (used: number, most: number) => `${used} de ${most}`,
@@ -51,7 +52,7 @@ export const batchMessages = defineMessages(
     paused: 'O lote foi pausado',
     resume: 'Continuar de onde parou',
     resumeWhat: (count: number) =>
-      `${pt(count, 'item não terminado segue', 'itens não terminados seguem')} de onde parou. Os terminados não rodam de novo.`,
+      `${pt(count, 'item não terminado segue de onde parou', 'itens não terminados seguem de onde pararam')}. Os terminados não rodam de novo.`,
     resumed: (count: number) => `O lote continua: ${pt(count, 'item segue', 'itens seguem')}`,
     retryFailed: 'Reprocessar apenas erros',
     retryWhat: (count: number) =>
@@ -61,7 +62,7 @@ export const batchMessages = defineMessages(
     retried: (count: number, conflicts: number) =>
       conflicts === 0
         ? pt(count, 'item voltou à fila', 'itens voltaram à fila')
-        : `${pt(count, 'item voltou à fila', 'itens voltaram à fila')}; ${pt(conflicts, 'ficou', 'ficaram')} como estavam, porque outro job tem a chave`,
+        : `${pt(count, 'item voltou à fila', 'itens voltaram à fila')}; ${pt(conflicts, 'ficou como estava', 'ficaram como estavam')}, porque outro job tem a chave`,
     retryThese: 'Tentar estes de novo',
     cancel: 'Cancelar o lote',
     cancelWhat: (unfinished: number, running: number) =>
@@ -78,7 +79,10 @@ export const batchMessages = defineMessages(
     exportCsv: 'Exportar itens (CSV)',
     exportJson: 'Exportar itens (JSON)',
     exporting: (count: string) => `Exportando… ${count} itens`,
-    exported: (count: number) => `${pt(count, 'item exportado', 'itens exportados')}`,
+    exported: (count: number, cut: number) =>
+      cut === 0
+        ? pt(count, 'item exportado', 'itens exportados')
+        : `${pt(count, 'item exportado', 'itens exportados')}; ${pt(cut, 'tem um valor grande', 'têm valores grandes')}, que o arquivo cita pelo endereço`,
     lookAtFailures: 'Ver as falhas',
 
     causes: 'Falhas por causa',
@@ -103,13 +107,17 @@ export const batchMessages = defineMessages(
     selected: (count: number) => pt(count, 'item selecionado', 'itens selecionados'),
     retrySelected: 'Tentar de novo',
     skipSelected: 'Pular',
-    skipSelectedWhat: (count: number) => `${pt(count, 'item termina', 'itens terminam')} como pulado e não roda mais.`,
+    skipSelectedWhat: (count: number) =>
+      `${pt(count, 'item termina como pulado e não roda', 'itens terminam como pulados e não rodam')} mais.`,
     retrySelectedWhat: (count: number) =>
-      `${pt(count, 'item volta', 'itens voltam')} à fila, se falhou, foi pulado ou cancelado; os outros ficam como estão.`,
+      `${pt(count, 'item selecionado', 'itens selecionados')}. Volta à fila o que falhou, foi pulado ou foi cancelado; o resto fica como está.`,
     didSome: (done: number, refused: number) =>
       refused === 0
         ? pt(done, 'item mudou', 'itens mudaram')
         : `${pt(done, 'item mudou', 'itens mudaram')}; ${pt(refused, 'ficou como estava', 'ficaram como estavam')}`,
+    didNotAll: (done: number, left: number, reason: string) =>
+      `${pt(done, 'item mudou', 'itens mudaram')}; ${pt(left, 'item ficou', 'itens ficaram')} sem resposta: ${reason}`,
+    noAnswer: 'o servidor não respondeu',
     clearSelection: 'Limpar seleção',
     unknownAt: 'Lendo…',
 
@@ -117,18 +125,6 @@ export const batchMessages = defineMessages(
     noActions: 'Ninguém mexeu neste lote',
     noActionsHint: 'Cada botão apertado aparece aqui, com quem e quando.',
     someone: 'alguém',
-    did: {
-      pause: 'pausou',
-      resume: 'continuou',
-      cancel: 'cancelou',
-      retry: 'mandou tentar de novo',
-      'retry failed': 'mandou reprocessar os erros',
-      rerun: 'mandou rodar do zero',
-      skip: 'pulou',
-      fail: 'marcou como falha',
-      priority: 'mudou a prioridade',
-      update: 'mudou',
-    },
 
     map: 'Mapa dos itens',
     mapHint: 'Arraste para selecionar; setas e Enter pelo teclado',
@@ -170,6 +166,7 @@ export const batchMessages = defineMessages(
     key: 'Key',
     lastItem: 'Last item',
     heartbeat: 'Last activity',
+    cost: 'Cost so far',
     duration: 'Duration',
     resumes: 'Resumes',
     resumesOf: (used, most) => `${used} of ${most}`,
@@ -214,7 +211,10 @@ export const batchMessages = defineMessages(
     exportCsv: 'Export items (CSV)',
     exportJson: 'Export items (JSON)',
     exporting: count => `Exporting… ${count} items`,
-    exported: count => en(count, 'item exported', 'items exported'),
+    exported: (count, cut) =>
+      cut === 0
+        ? en(count, 'item exported', 'items exported')
+        : `${en(count, 'item exported', 'items exported')}; ${en(cut, 'has a large value', 'have large values')}, which the file names by address`,
     lookAtFailures: 'Show the failures',
 
     causes: 'Failures by cause',
@@ -239,13 +239,17 @@ export const batchMessages = defineMessages(
     selected: count => en(count, 'item selected', 'items selected'),
     retrySelected: 'Retry',
     skipSelected: 'Skip',
-    skipSelectedWhat: count => `${en(count, 'item ends', 'items end')} as skipped and does not run again.`,
+    skipSelectedWhat: count =>
+      `${en(count, 'item ends as skipped and does', 'items end as skipped and do')} not run again.`,
     retrySelectedWhat: count =>
-      `${en(count, 'item returns', 'items return')} to the queue if failed, skipped or cancelled; the others stay as they are.`,
+      `${en(count, 'item selected', 'items selected')}. Failed, skipped and cancelled items return to the queue; the rest stays as it is.`,
     didSome: (done, refused) =>
       refused === 0
         ? en(done, 'item changed', 'items changed')
         : `${en(done, 'item changed', 'items changed')}; ${en(refused, 'stayed as it was', 'stayed as they were')}`,
+    didNotAll: (done, left, reason) =>
+      `${en(done, 'item changed', 'items changed')}; ${en(left, 'item has', 'items have')} no answer: ${reason}`,
+    noAnswer: 'the server did not answer',
     clearSelection: 'Clear the selection',
     unknownAt: 'Reading…',
 
@@ -253,18 +257,6 @@ export const batchMessages = defineMessages(
     noActions: 'Nobody has touched this batch',
     noActionsHint: 'Every button pressed appears here, with who and when.',
     someone: 'someone',
-    did: {
-      pause: 'paused',
-      resume: 'resumed',
-      cancel: 'cancelled',
-      retry: 'retried',
-      'retry failed': 'retried the failures',
-      rerun: 'ran from scratch',
-      skip: 'skipped',
-      fail: 'marked as failed',
-      priority: 'changed the priority',
-      update: 'changed',
-    },
 
     map: 'Map of the items',
     mapHint: 'Drag to select; arrow keys and Enter with the keyboard',

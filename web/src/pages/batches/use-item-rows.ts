@@ -2,12 +2,15 @@
  * The items of a batch for the table. Without a filter, items are read by their position, so that the scroll bar reaches the millionth
  * item at once; with a filter, page after page. Only pages on the screen are read, and only those are read again while the batch is open.
  *
- * Invariant: an answer is kept only if its page is still wanted by the same batch and filter; at most `keptPages` pages are in memory.
+ * Invariants: an answer is kept only if its page is still wanted by the same batch and filter; at most `keptPages` pages are in memory. A
+ * page that was read before the end of the batch or before an action is read again as soon as the page is on the screen. A read that
+ * fails is repeated while its page is on the screen.
  */
 import { useCallback, useEffect, useRef, useState } from 'react'
-import { call } from '../../api/client.ts'
+import { ApiError, call } from '../../api/client.ts'
 import { useLongList } from '../../api/long-list.ts'
 import type { ItemOf } from '../../api/query.ts'
+import { forgetRead, noteRead } from '../../api/read-health.ts'
 import type { ItemState } from './batch-model.ts'
 
 export type Item = ItemOf<'GET /api/v1/batches/{id}/items'>
@@ -21,8 +24,12 @@ export interface ItemFilter {
 interface ItemRows {
   count: number
   isReading: boolean
+  /** Why the last read of the rows on the screen failed. */
+  error: Error | null
   rowAt(index: number): Item | undefined
   onRange(first: number, last: number): void
+  /** The rows stand still since then, in milliseconds since 1970; undefined: the rows are live, or the batch has ended. */
+  stillSince: number | undefined
   /** Reads the rows on the screen again. */
   refresh(): void
 }
@@ -58,7 +65,14 @@ function useRowsByFilter(batch: string, open: boolean, filter: ItemFilter, enabl
     { enabled, every: open ? readEveryMs : false },
   )
   const items = list.items ?? []
-  const { hasMore, more, isReading } = list
+  const { hasMore, more, isReading, refetch } = list
+  const refresh = useLatest(refetch)
+  const wasOpen = useRef(open)
+  // The last look after the end.
+  useEffect(() => {
+    if (enabled && wasOpen.current && !open) refresh()
+    wasOpen.current = open
+  }, [enabled, open, refresh])
   // A page may be empty though there is a next one.
   useEffect(() => {
     if (enabled && hasMore && items.length === 0 && !isReading) more()
@@ -66,6 +80,8 @@ function useRowsByFilter(batch: string, open: boolean, filter: ItemFilter, enabl
   return {
     count: items.length,
     isReading,
+    error: list.error,
+    stillSince: open ? list.stillSince : undefined,
     rowAt: index => items[index],
     onRange: useCallback(
       (_first: number, last: number) => {
@@ -73,9 +89,20 @@ function useRowsByFilter(batch: string, open: boolean, filter: ItemFilter, enabl
       },
       [items.length, more],
     ),
-    refresh: list.refetch,
+    refresh,
   }
 }
+
+/** A function that stays the same, and calls the latest `action`. */
+function useLatest(action: () => void): () => void {
+  const latest = useRef(action)
+  latest.current = action
+  return useCallback(() => latest.current(), [])
+}
+
+/** The network and the server may be back soon; another request would not be answered differently. */
+const mayRepeat = (error: unknown) =>
+  error instanceof ApiError && (error.status === 0 || error.status === 429 || error.status >= 500)
 
 interface KeptPage {
   items: readonly Item[]
@@ -87,7 +114,12 @@ function useRowsByPosition(batch: string, total: number, open: boolean, enabled:
   const reading = useRef(new Map<number, AbortController>())
   const range = useRef<[number, number]>([0, 0])
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
+  const repeat = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
   const [, redraw] = useState(0)
+  const [error, setError] = useState<Error | null>(null)
+  const readName = `items of ${batch}`
+
+  const readAgain = useRef(() => {})
 
   const read = useCallback(
     async (page: number) => {
@@ -106,14 +138,21 @@ function useRowsByPosition(batch: string, total: number, open: boolean, enabled:
           if (pages.current.size <= keptPages) break
           pages.current.delete(oldest)
         }
+        noteRead(readName)
+        setError(null)
         redraw(n => n + 1)
-      } catch {
-        // The next look at the same rows reads the page again.
+      } catch (failure) {
+        if (reading.current.get(page) !== stop) return
+        noteRead(readName, failure)
+        setError(failure instanceof Error ? failure : new Error(String(failure)))
+        if (!mayRepeat(failure)) return
+        clearTimeout(repeat.current)
+        repeat.current = setTimeout(() => readAgain.current(), readEveryMs)
       } finally {
         if (reading.current.get(page) === stop) reading.current.delete(page)
       }
     },
-    [batch],
+    [batch, readName],
   )
 
   const readRange = useCallback(
@@ -131,6 +170,7 @@ function useRowsByPosition(batch: string, total: number, open: boolean, enabled:
     },
     [read],
   )
+  readAgain.current = () => readRange(0)
 
   // A short pause: rows that are only scrolled past are not read.
   const onRange = useCallback(
@@ -141,7 +181,13 @@ function useRowsByPosition(batch: string, total: number, open: boolean, enabled:
     },
     [readRange],
   )
-  const refresh = useCallback(() => readRange(Number.POSITIVE_INFINITY), [readRange])
+  const refresh = useCallback(() => {
+    // An answer that is under way may be from before the change.
+    for (const stop of reading.current.values()) stop.abort()
+    reading.current.clear()
+    for (const page of pages.current.values()) page.readAt = 0
+    readRange(0)
+  }, [readRange])
 
   useEffect(() => {
     if (!enabled || !open) return undefined
@@ -153,20 +199,25 @@ function useRowsByPosition(batch: string, total: number, open: boolean, enabled:
   }, [enabled, open, readRange])
   // The last look after the end, and a new batch.
   useEffect(() => {
-    if (enabled && !open) readRange(Number.POSITIVE_INFINITY)
-  }, [enabled, open, readRange])
+    if (enabled && !open) refresh()
+  }, [enabled, open, refresh])
   useEffect(
     () => () => {
       clearTimeout(timer.current)
+      clearTimeout(repeat.current)
       for (const stop of reading.current.values()) stop.abort()
       reading.current.clear()
       pages.current.clear()
+      forgetRead(readName)
+      setError(null)
     },
-    [batch],
+    [batch, readName],
   )
   return {
     count: total,
     isReading: reading.current.size > 0,
+    error,
+    stillSince: undefined,
     rowAt: index => pages.current.get(Math.floor(index / pageSize))?.items[index % pageSize],
     onRange,
     refresh,

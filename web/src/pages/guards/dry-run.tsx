@@ -26,7 +26,7 @@ export function DryRun({ name, onClose }: { name: string; onClose(): void }) {
       { params: { name }, body: {} },
       {
         onSuccess: ({ marked }) => {
-          toast.show('good', words.marked(marked))
+          toast.show('good', marked === null ? words.swept : words.marked(marked))
           onClose()
         },
         onError: error => toast.show('bad', error.message),
@@ -40,9 +40,9 @@ export function DryRun({ name, onClose }: { name: string; onClose(): void }) {
       actions={
         <>
           <Button onClick={onClose}>{common.close}</Button>
-          {found !== undefined && found.marked > 0 && (
+          {found !== undefined && found.marked !== 0 && (
             <Button look="danger" busy={sweep.isPending} onClick={mark}>
-              {words.mark(found.marked)}
+              {found.marked === null ? words.run : words.mark(found.marked)}
             </Button>
           )}
         </>
@@ -52,7 +52,7 @@ export function DryRun({ name, onClose }: { name: string; onClose(): void }) {
       {check.isPending && <Skeleton />}
       {found !== undefined && (
         <div class="flex flex-col gap-3">
-          <p>{words.would(found.marked)}</p>
+          <p>{found.marked === null ? words.private : words.would(found.marked)}</p>
           {found.rows.length > 0 && (
             <>
               <p class="text-muted">

@@ -1,6 +1,7 @@
 /** The guards: last sweep, rows marked, errors; a dry run shows the lost rows before a sweep marks them. */
 import { CircleCheck, CircleOff, CircleX, ClockAlert, ShieldCheck } from 'lucide-react'
 import { useState } from 'react'
+import { Link, useParams } from 'wouter'
 import { type ItemOf, useApiList } from '../../api/query.ts'
 import { useCan } from '../../api/session.ts'
 import { Badge } from '../../components/badge.tsx'
@@ -15,6 +16,7 @@ import { useFormat } from '../../i18n/format.ts'
 import { useMessages } from '../../i18n/messages.ts'
 import { PageHeader } from '../../layout/page-header.tsx'
 import { DryRun } from './dry-run.tsx'
+import { GuardFacts } from './guard-facts.tsx'
 import { guardsMessages } from './messages.ts'
 
 type Guard = ItemOf<'GET /api/v1/guards'>
@@ -24,29 +26,17 @@ const refreshMs = 10_000
 export default function GuardsPage() {
   const words = useMessages(guardsMessages)
   const guards = useApiList('GET /api/v1/guards', { query: { limit: 500 } }, { every: refreshMs })
+  const { name: one } = useParams()
+  if (one !== undefined) return <OneGuard name={one} guards={guards} />
   return (
     <>
       <PageHeader title={words.title} subtitle={words.subtitle} />
       <Loading of={guards}>
         {({ items }) => (
           <div class="flex flex-col gap-4">
-            {items.flatMap(({ name, last_error, failing_since }) =>
-              last_error === null || failing_since === null
-                ? []
-                : [
-                    <Sentence
-                      key={name}
-                      kind="bad"
-                      hint={
-                        <>
-                          {words.since} <RelativeTime at={failing_since} />
-                        </>
-                      }
-                    >
-                      {words.failingSince(name, last_error.message)}
-                    </Sentence>,
-                  ],
-            )}
+            {items.map(guard => (
+              <Failing key={guard.name} guard={guard} />
+            ))}
             <Card flush>
               <Guards rows={items} />
             </Card>
@@ -54,6 +44,49 @@ export default function GuardsPage() {
         )}
       </Loading>
     </>
+  )
+}
+
+function Failing({ guard: { name, last_error, failing_since } }: { guard: Guard }) {
+  const words = useMessages(guardsMessages)
+  if (last_error === null || failing_since === null) return null
+  return (
+    <Sentence kind="bad" hint={<RelativeTime at={failing_since} />}>
+      {words.failingSince(name, last_error.message)}
+    </Sentence>
+  )
+}
+
+function OneGuard({ name, guards }: { name: string; guards: ReturnType<typeof useApiList<'GET /api/v1/guards'>> }) {
+  const words = useMessages(guardsMessages)
+  const may = useCan('operator')
+  const [isChecked, setChecked] = useState(false)
+  return (
+    <Loading of={guards}>
+      {({ items }) => {
+        const guard = items.find(each => each.name === name)
+        return (
+          <>
+            <PageHeader
+              title={guard === undefined ? words.notFound : name}
+              parent={{ href: '/guards', name: words.title }}
+              {...(guard !== undefined && { mark: <GuardState guard={guard} /> })}
+              {...(guard !== undefined &&
+                may && { actions: <Button onClick={() => setChecked(true)}>{words.check}</Button> })}
+            />
+            {guard === undefined ? (
+              <EmptyState icon={ShieldCheck} title={words.notFound} />
+            ) : (
+              <div class="flex flex-col gap-4">
+                <Failing guard={guard} />
+                <GuardFacts guard={guard} />
+              </div>
+            )}
+            {isChecked && <DryRun name={name} onClose={() => setChecked(false)} />}
+          </>
+        )
+      }}
+    </Loading>
   )
 }
 
@@ -66,11 +99,16 @@ function Guards({ rows }: { rows: readonly Guard[] }) {
     {
       id: 'name',
       header: words.guard,
-      cell: ({ name, table, status }) => (
+      cell: ({ name, table, status, total, last_sweep_at }) => (
         <div class="min-w-0">
-          <div class="truncate font-medium">{name}</div>
+          <Link href={`/guards/${encodeURIComponent(name)}`} class="block truncate font-medium hover:underline">
+            {name}
+          </Link>
           <div class="truncate font-mono text-sm text-muted">
             {table}, {words.running(status.column, status.running.map(each => each ?? 'null').join(', '))}
+          </div>
+          <div class="text-sm text-muted nav:hidden">
+            {words.total}: {format.number(total)} · <RelativeTime at={last_sweep_at} />
           </div>
         </div>
       ),

@@ -12,13 +12,13 @@ import { type Column, Table } from '../../components/table.tsx'
 import { useFormat } from '../../i18n/format.ts'
 import { useMessages } from '../../i18n/messages.ts'
 import { PageHeader } from '../../layout/page-header.tsx'
+import { keyOfProblem, ProblemSentence } from '../../layout/problem-sentence.tsx'
+import { subjectPath } from '../../layout/subject-path.ts'
 import { incidentsMessages } from './messages.ts'
-import { subjectPath } from './subject-path.ts'
 
 type Incident = ItemOf<'GET /api/v1/incidents'>
 
 const refreshMs = 5000
-const kinds = { critical: 'bad', warning: 'warn', info: 'info' } as const
 
 export default function IncidentsPage() {
   const words = useMessages(incidentsMessages)
@@ -35,20 +35,7 @@ export default function IncidentsPage() {
                 {words.calm}
               </Sentence>
             ) : (
-              <>
-                {problems.map(({ subject, severity, sentence, since }) => (
-                  <Sentence
-                    key={`${subject} ${sentence}`}
-                    kind={kinds[severity]}
-                    {...(since !== null && {
-                      hint: <RelativeTime at={since} />,
-                    })}
-                    {...seeOf(subject, words.see)}
-                  >
-                    {sentence}
-                  </Sentence>
-                ))}
-              </>
+              problems.map(each => <ProblemSentence key={keyOfProblem(each)} problem={each} />)
             )
           }
         </Loading>
@@ -65,20 +52,6 @@ export default function IncidentsPage() {
       </div>
     </>
   )
-}
-
-function seeOf(subject: string, text: string) {
-  const path = subjectPath(subject)
-  if (path === undefined) return {}
-  const link = (
-    <Link
-      href={path}
-      class="inline-flex h-8 items-center rounded-md border border-line-strong bg-surface px-3 font-medium hover:bg-hover"
-    >
-      {text}
-    </Link>
-  )
-  return { action: link }
 }
 
 function Incidents({ rows }: { rows: readonly Incident[] }) {

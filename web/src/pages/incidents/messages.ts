@@ -5,8 +5,7 @@ export const incidentsMessages = defineMessages(
   {
     title: 'Incidentes',
     subtitle: 'O que está errado agora, e o que já se resolveu nos últimos 30 dias.',
-    now: 'Agora',
-    past: 'Resolvidos',
+    past: 'Histórico',
     calm: 'Nada de errado agora',
     calmHint: 'Quando algo trava, fica lento ou sem worker, aparece aqui com a frase que explica e desde quando.',
     noPast: 'Nenhum incidente registrado',
@@ -19,12 +18,10 @@ export const incidentsMessages = defineMessages(
     when: 'Quando',
     state: 'Estado',
     more: 'Mostrar mais',
-    see: 'Ver',
   },
   {
     title: 'Incidents',
     subtitle: 'What is wrong now, and what was resolved during the last 30 days.',
-    now: 'Now',
     past: 'History',
     calm: 'Nothing is wrong now',
     calmHint:
@@ -39,6 +36,5 @@ export const incidentsMessages = defineMessages(
     when: 'When',
     state: 'State',
     more: 'Show more',
-    see: 'Open',
   },
 )

@@ -5,20 +5,24 @@ export type BulkAction = 'retry' | 'cancel' | 'erase'
 type BulkFields = Readonly<Record<string, string | readonly string[]>>
 type Result = Answer<'POST /api/v1/jobs/retry'>
 
-function once(action: BulkAction, body: Readonly<Record<string, unknown>>): Promise<Result> {
+function once(action: BulkAction | 'resume', body: Readonly<Record<string, unknown>>): Promise<Result> {
   if (action === 'retry') return call('POST /api/v1/jobs/retry', { body: body as never })
+  if (action === 'resume') return call('POST /api/v1/jobs/resume', { body: body as never })
   if (action === 'cancel') return call('POST /api/v1/jobs/cancel', { body: body as never })
   return call('POST /api/v1/jobs/erase', { body: body as never })
 }
 
 /** How many jobs the action would change; `done` is false if there are more than were counted. */
-export async function countJobs(action: BulkAction, fields: BulkFields): Promise<{ changed: number; done: boolean }> {
+export async function countJobs(
+  action: BulkAction | 'resume',
+  fields: BulkFields,
+): Promise<{ changed: number; done: boolean }> {
   const { changed, done } = await once(action, { ...fields, dry_run: true })
   return { changed, done }
 }
 
 /** Repeats the call until all jobs were changed, and returns their number. */
-export async function runBulk(action: BulkAction, fields: BulkFields): Promise<number> {
+export async function runBulk(action: BulkAction | 'resume', fields: BulkFields): Promise<number> {
   let sum = 0
   for (let after: string | null = null; ; ) {
     const place: object = after === null ? {} : { after }

@@ -53,7 +53,6 @@ function SelectionBar({ ids, onClear, onChanged }: SelectionBarProps) {
     onChanged()
     onClear()
   }
-  const count = words.jobCount(ids.length)
   return (
     <div class="flex flex-wrap items-center gap-2 border-b bg-accent-soft px-4 py-1.5">
       <span class="font-medium" role="status">
@@ -79,7 +78,7 @@ function SelectionBar({ ids, onClear, onChanged }: SelectionBarProps) {
           onConfirm={() => void act(asked)}
           onClose={() => setAsked(undefined)}
         >
-          {asked === 'retry' ? words.retryManyWhat(count) : words.cancelManyWhat(count)}
+          {asked === 'retry' ? words.retryManyWhat(ids.length) : words.cancelManyWhat(ids.length)}
         </Confirm>
       )}
     </div>
@@ -175,7 +174,7 @@ function What({ question: { action, count } }: { question: Question }) {
   const words = useMessages(jobMessages)
   if (count === undefined) return <>{words.counting}</>
   if (count.changed === 0 && count.done) return <>{words.nothingToDo}</>
-  const text = count.done ? words.jobCount(count.changed) : words.moreThan(count.changed)
   const what = { retry: words.retryManyWhat, cancel: words.cancelManyWhat, erase: words.eraseManyWhat }[action]
-  return <>{what(text)}</>
+  const sentence = what(count.changed)
+  return <>{count.done ? sentence : words.moreThan(sentence)}</>
 }

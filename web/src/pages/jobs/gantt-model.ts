@@ -1,6 +1,6 @@
 /**
- * Bars of the timeline of a job: time in the queue, attempts with their steps and sleeps, waits in between, the wait for a provider. The start is kept of the last
- * attempt only; an earlier attempt gets the earliest instant that is known of it, and says so.
+ * Bars of the timeline of a job: time in the queue, attempts with their steps and sleeps, waits in between, the wait for a provider. The start of an
+ * attempt that was released is not kept; such an attempt gets the earliest instant that is known of it, and says so.
  */
 import type { JobDetail } from './job-model.ts'
 

@@ -2,11 +2,13 @@
 import { Card } from '../../components/card.tsx'
 import { type Format, useFormat } from '../../i18n/format.ts'
 import { useMessages } from '../../i18n/messages.ts'
+import { stateMessages } from '../../i18n/states.ts'
 import { classes } from '../../lib/classes.ts'
 import { useNow } from '../../lib/now.ts'
 import { type Bar, type Lane, lanesOf, spanOf } from './gantt-model.ts'
 import { isFinal, type JobDetail } from './job-model.ts'
 import { type JobWords, jobMessages } from './messages.ts'
+import { type TimelineWords, timelineMessages } from './timeline-messages.ts'
 
 const ticks = 4
 
@@ -27,6 +29,13 @@ function attemptLook(outcome: string | null): string {
   return outcome === null || outcome === 'cancelled' || outcome === 'skipped' ? 'bg-idle-fill' : 'bg-bad-fill'
 }
 
+function outcomeInk(outcome: string | null): string {
+  if (outcome === 'succeeded') return 'text-good'
+  if (outcome === 'running') return 'text-busy'
+  if (outcome === 'stalled') return 'text-warn'
+  return outcome === null || outcome === 'cancelled' || outcome === 'skipped' ? 'text-muted' : 'text-bad'
+}
+
 function nameOf(bar: Bar, words: JobWords): string {
   switch (bar.kind) {
     case 'queue':
@@ -44,8 +53,15 @@ function nameOf(bar: Bar, words: JobWords): string {
   }
 }
 
+/** The outcome of an attempt as a word, so that the bars are readable without colour. */
+function outcomeWord(outcome: string | null, parts: TimelineWords, states: Readonly<Record<string, string>>): string {
+  return outcome === null ? parts.released : (parts.failureType[outcome] ?? states[outcome] ?? outcome)
+}
+
 export function Gantt({ job, provider }: { job: JobDetail; provider: string | null }) {
   const words = useMessages(jobMessages)
+  const parts = useMessages(timelineMessages)
+  const states = useMessages(stateMessages)
   const format = useFormat()
   const now = useNow()
   const lanes = lanesOf(job, now, provider)
@@ -85,7 +101,7 @@ export function Gantt({ job, provider }: { job: JobDetail; provider: string | nu
         </div>
         <div class="relative flex flex-col">
           {lanes.map(lane => (
-            <LaneRow key={lane.id} lane={lane} from={from} to={to} words={words} format={format} />
+            <LaneRow key={lane.id} {...{ lane, from, to, words, parts, states, format }} />
           ))}
         </div>
         {!isFinal(job.state) && now >= from && now <= to && (
@@ -96,7 +112,30 @@ export function Gantt({ job, provider }: { job: JobDetail; provider: string | nu
           />
         )}
       </div>
+      <Legend lanes={lanes} parts={parts} />
     </Card>
+  )
+}
+
+const legendOrder = ['attempt', 'step', 'sleep', 'wait', 'provider'] as const
+
+/** The shape of each kind of bar on the chart with its name; nothing if all bars are attempts. */
+function Legend({ lanes, parts }: { lanes: readonly Lane[]; parts: TimelineWords }) {
+  const kinds = new Set(lanes.flatMap(({ bars }) => bars.map(({ kind }) => (kind === 'queue' ? 'wait' : kind))))
+  const shown = legendOrder.filter(kind => kinds.has(kind))
+  if (shown.length < 2) return null
+  return (
+    <ul class="mt-3 flex flex-wrap gap-x-4 gap-y-1 text-sm text-muted">
+      {shown.map(kind => (
+        <li key={kind} class="flex items-center gap-1.5">
+          <span
+            aria-hidden="true"
+            class={classes('inline-block w-5', looks[kind], kind === 'attempt' && 'bg-idle-fill')}
+          />
+          {parts.legend[kind]}
+        </li>
+      ))}
+    </ul>
   )
 }
 
@@ -105,6 +144,8 @@ interface LaneRowProps {
   from: number
   to: number
   words: JobWords
+  parts: TimelineWords
+  states: Readonly<Record<string, string>>
   format: Format
 }
 
@@ -122,7 +163,7 @@ function labelStyle(from: number, to: number) {
   }
 }
 
-function LaneRow({ lane, from, to, words, format }: LaneRowProps) {
+function LaneRow({ lane, from, to, words, parts, states, format }: LaneRowProps) {
   const share = (at: number) => ((at - from) / (to - from)) * 100
   const [first] = lane.bars
   if (first === undefined) return null
@@ -141,12 +182,14 @@ function LaneRow({ lane, from, to, words, format }: LaneRowProps) {
       <span class="relative h-full min-w-0 flex-1 overflow-x-clip">
         {lane.bars.map((bar, index) => {
           const length = format.duration(bar.to - bar.from)
-          const note = bar.unknownStart ? ` (${words.startUnknown})` : ''
+          const note = bar.unknownStart ? ` (${parts.startUnknown})` : ''
           const left = share(bar.from)
+          const outcome = bar.kind === 'attempt' ? outcomeWord(bar.outcome, parts, states) : ''
+          const shownLength = bar.unknownStart && bar.kind === 'attempt' ? parts.startUnknown : length
           return (
             <span key={index}>
               <span
-                title={`${nameOf(bar, words)}: ${length}${note}, ${format.time(bar.from)} – ${bar.open ? words.now : format.time(bar.to)}`}
+                title={`${[nameOf(bar, words), outcome].filter(Boolean).join(' · ')}: ${length}${note}, ${format.time(bar.from)} – ${bar.open ? words.now : format.time(bar.to)}`}
                 class={classes(
                   'absolute top-1/2 min-w-1 -translate-y-1/2',
                   looks[bar.kind],
@@ -159,11 +202,14 @@ function LaneRow({ lane, from, to, words, format }: LaneRowProps) {
                 class={classes(
                   'absolute top-1/2 -translate-y-1/2 rounded-sm text-xs leading-4 whitespace-nowrap text-muted',
                   placeOf(left, share(bar.to)) === 'inside' && 'bg-surface px-1',
-                  bar.unknownStart && bar.kind === 'attempt' && 'max-sm:hidden',
                 )}
                 style={labelStyle(left, share(bar.to))}
               >
-                {bar.unknownStart && bar.kind === 'attempt' ? words.startUnknown : length}
+                {outcome !== '' && <span class={classes('font-medium', outcomeInk(bar.outcome))}>{outcome}</span>}
+                <span class={classes(bar.unknownStart && outcome !== '' && 'max-sm:hidden')}>
+                  {outcome !== '' && ' · '}
+                  {shownLength}
+                </span>
               </span>
             </span>
           )

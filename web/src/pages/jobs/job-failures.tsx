@@ -8,18 +8,18 @@ import { EmptyState } from '../../components/states.tsx'
 import { useMessages } from '../../i18n/messages.ts'
 import type { JobDetail } from './job-model.ts'
 import { jobMessages } from './messages.ts'
+import { timelineMessages } from './timeline-messages.ts'
 
 export function JobFailures({ job }: { job: JobDetail }) {
   const words = useMessages(jobMessages)
+  const parts = useMessages(timelineMessages)
   if (job.history.length === 0) return <EmptyState icon={CircleCheck} title={words.noFailures} />
   return (
     <ol class="flex flex-col gap-3">
       {job.history.toReversed().map(({ attempt, type, code, message, stack, evidence, worker, at }) => (
         <li key={attempt} class="rounded-md border px-3 py-2">
           <p class="flex flex-wrap items-center gap-x-2 gap-y-1 text-sm text-muted">
-            <Badge tone="bad">
-              {type in words.failureType ? words.failureType[type as keyof typeof words.failureType] : type}
-            </Badge>
+            <Badge tone="bad">{parts.failureType[type] ?? type}</Badge>
             {code !== null && <Badge>{code}</Badge>}
             <span>{words.attemptBar(attempt)}</span>
             {worker !== null && <span>{worker}</span>}

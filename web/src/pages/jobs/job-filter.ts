@@ -29,26 +29,26 @@ const instantOf = (text: string | undefined): string | undefined => {
 const given = <T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never
 
-/** With a batch, the API takes the state alone. */
-export function queryOf({ state, kind, queue, group, batch, after, before, ref, key, error, worker }: JobFilter) {
-  const ofState: { state?: JobState } = isJobState(state) ? { state } : {}
-  if (batch !== undefined) return { ...ofState, batch_id: batch }
+/** The part of the filter that the list applies: with a batch, the API takes the state alone. */
+export const appliedOf = (filter: JobFilter): JobFilter =>
+  filter.batch === undefined ? filter : given({ state: filter.state, batch: filter.batch })
+
+export function queryOf(filter: JobFilter) {
+  const { state, kind, queue, group, batch, after, before, ref, key, error, worker } = appliedOf(filter)
   const times = { created_after: instantOf(after), created_before: instantOf(before) }
-  return { ...ofState, ...given({ kind, queue, group_key: group, ref, key, error, worker, ...times }) }
+  const ofState: { state?: JobState } = isJobState(state) ? { state } : {}
+  return { ...ofState, ...given({ kind, queue, group_key: group, batch_id: batch, ref, key, error, worker, ...times }) }
 }
 
-/** The fields that an action on many takes; undefined if the filter has other fields, or none. */
-export function bulkOf({ state, kind, queue, group, batch, after, before, ref, key, error, worker }: JobFilter) {
+/**
+ * The fields that an action on many takes besides the state; undefined if the action cannot take exactly the jobs of the list, or if the
+ * filter is empty.
+ */
+export function bulkOf(filter: JobFilter) {
+  const { state, ref, key, worker } = filter
   if (ref !== undefined || key !== undefined || worker !== undefined) return undefined
-  const ofBatch = { batch_id: batch, created_before: instantOf(before) }
-  const ofAll = {
-    kind,
-    queue,
-    group_key: group,
-    error,
-    created_after: instantOf(after),
-    created_before: instantOf(before),
-  }
-  const fields: Readonly<Record<string, string>> = given(batch === undefined ? ofAll : ofBatch)
-  return Object.keys(fields).length === 0 && state === undefined ? undefined : fields
+  // The list shows more jobs than such an address asks for.
+  if (Object.keys(appliedOf(filter)).length < Object.keys(filter).length) return undefined
+  const { state: _, ...fields } = queryOf(filter)
+  return Object.keys(fields).length === 0 && !isJobState(state) ? undefined : fields
 }

@@ -6,7 +6,9 @@ import type { ComponentChildren } from 'preact'
 import { Link } from 'wouter'
 import { useCan } from '../../api/session.ts'
 import { Button } from '../../components/button.tsx'
+import { Cost } from '../../components/cost.tsx'
 import { Menu, type MenuItem } from '../../components/menu.tsx'
+import { componentMessages } from '../../components/messages.ts'
 import { RelativeTime } from '../../components/relative-time.tsx'
 import { StateBadge } from '../../components/state-badge.tsx'
 import { useToast } from '../../components/toast.tsx'
@@ -59,6 +61,9 @@ export function JobHeader({ job, advised, onAsk }: JobHeaderProps) {
   )
 }
 
+/** Underlined: beside a text of the same colour a link needs more than its colour. */
+const link = 'underline decoration-line-strong underline-offset-2 hover:decoration-current'
+
 function Fact({ name, children }: { name: string; children: ComponentChildren }) {
   return (
     <span class="min-w-0">
@@ -74,13 +79,13 @@ function Facts({ job }: { job: JobDetail }) {
       {job.ref !== null && <Fact name={words.ref}>{job.ref}</Fact>}
       {job.batch_id !== null && (
         <Fact name={words.batch}>
-          <Link href={`/batches/${job.batch_id}`} class="hover:underline">
+          <Link href={`/batches/${job.batch_id}`} class={link}>
             #{job.batch_id}
           </Link>
         </Fact>
       )}
       <Fact name={words.queue}>
-        <Link href={`/queues/${encodeURIComponent(job.queue)}`} class="hover:underline">
+        <Link href={`/queues/${encodeURIComponent(job.queue)}`} class={link}>
           {job.queue}
         </Link>
       </Fact>
@@ -88,19 +93,24 @@ function Facts({ job }: { job: JobDetail }) {
       {job.key !== null && <Fact name={words.key}>{job.key}</Fact>}
       {job.group_key !== null && (
         <Fact name={words.group}>
-          <Link href={`/jobs?group=${encodeURIComponent(job.group_key)}`} class="hover:underline">
+          <Link href={`/jobs?group=${encodeURIComponent(job.group_key)}`} class={link}>
             {job.group_key}
           </Link>
         </Fact>
       )}
       {job.worker !== null && (
         <Fact name={words.worker}>
-          <Link href={`/jobs?worker=${encodeURIComponent(job.worker)}`} class="hover:underline">
+          <Link href={`/jobs?worker=${encodeURIComponent(job.worker)}`} class={link}>
             {job.worker}
           </Link>
         </Fact>
       )}
       <Fact name={words.attempts}>{job.starts}</Fact>
+      {job.cost.length > 0 && (
+        <Fact name={words.cost}>
+          <Cost cost={job.cost} />
+        </Fact>
+      )}
       <Fact name={words.created}>
         <RelativeTime at={job.created_at} />
       </Fact>
@@ -110,8 +120,13 @@ function Facts({ job }: { job: JobDetail }) {
 
 function MoreMenu({ job, actions, onAsk }: Omit<JobHeaderProps, 'advised'> & { actions: readonly JobActionName[] }) {
   const words = useMessages(jobMessages)
+  const common = useMessages(componentMessages)
   const toast = useToast()
-  const copy = (text: string) => void copyText(text).then(() => toast.show('info', words.copied))
+  const copy = (text: string) =>
+    void copyText(text).then(
+      () => toast.show('info', words.copied),
+      () => toast.show('bad', common.copyFailed),
+    )
   const address = `${location.origin}${withBase(`/api/v1/jobs/${job.id}`)}`
   const items: MenuItem[] = [
     ...actions.map(action => ({

@@ -8,15 +8,17 @@ import { Button } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
 import { CodeBlock } from '../../components/code-block.tsx'
 import { EmptyState, ErrorState, Skeleton } from '../../components/states.tsx'
+import { StillMark } from '../../components/still-mark.tsx'
 import { VirtualTable } from '../../components/virtual-table.tsx'
 import { useMessages } from '../../i18n/messages.ts'
 import { PageHeader } from '../../layout/page-header.tsx'
+import { SampleLink } from '../../layout/sample-link.tsx'
 import { withBase } from '../../lib/base-path.ts'
 import { useFilters } from '../../lib/filters.ts'
 import { BulkBar } from './bulk-bar.tsx'
 import { FilterBar } from './filter-bar.tsx'
 import { useJobColumns } from './job-columns.tsx'
-import { filterNames, queryOf } from './job-filter.ts'
+import { appliedOf, type FilterName, filterNames, type JobFilter, queryOf } from './job-filter.ts'
 import { jobMessages } from './messages.ts'
 
 const pageSize = 100
@@ -28,7 +30,10 @@ export default function JobsPage() {
   const words = useMessages(jobMessages)
   const canAct = useCan('operator')
   const [, navigate] = useLocation()
-  const [filter, change] = useFilters(filterNames)
+  const [filter, setFilter] = useFilters(filterNames)
+  const applied = appliedOf(filter)
+  const change = (next: Partial<Record<FilterName, string | undefined>>) =>
+    setFilter({ ...othersThan(applied), ...(isWithBatch(next) ? {} : { batch: undefined }), ...next })
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
   const list = useLongList(
     'GET /api/v1/jobs',
@@ -62,7 +67,7 @@ export default function JobsPage() {
           </Button>
         }
       />
-      <FilterBar filter={filter} onChange={change} />
+      <FilterBar filter={applied} onChange={change} />
       <Card flush>
         {canAct && (
           <BulkBar
@@ -72,6 +77,7 @@ export default function JobsPage() {
             onChanged={list.refetch}
           />
         )}
+        <StillMark since={list.stillSince} isReading={isReading} onRefresh={list.refetch} />
         {items === undefined ? (
           list.error === null ? (
             <Skeleton lines={10} />
@@ -106,6 +112,14 @@ export default function JobsPage() {
   )
 }
 
+/** Removes from the address what the list does not apply. */
+const othersThan = (applied: JobFilter): Partial<Record<FilterName, undefined>> =>
+  Object.fromEntries(filterNames.filter(name => applied[name] === undefined).map(name => [name, undefined]))
+
+/** With a batch, the API takes the state alone, so another field replaces the batch. */
+const isWithBatch = (change: Partial<Record<FilterName, string | undefined>>): boolean =>
+  Object.entries(change).every(([name, value]) => name === 'state' || name === 'batch' || !value)
+
 function NoJobs() {
   const words = useMessages(jobMessages)
   const command = [
@@ -118,8 +132,11 @@ function NoJobs() {
       icon={ListChecks}
       title={words.none}
       action={
-        <div class="w-[min(34rem,80vw)] text-left">
-          <CodeBlock text={command} label={words.none} />
+        <div class="flex flex-col items-center gap-3">
+          <div class="w-[min(34rem,80vw)] text-left">
+            <CodeBlock text={command} label={words.none} />
+          </div>
+          <SampleLink />
         </div>
       }
     >

@@ -8,10 +8,10 @@ import { useFormat } from '../../i18n/format.ts'
 import { useMessages } from '../../i18n/messages.ts'
 import { HistoryCharts } from '../../layout/history-charts.tsx'
 import { PageHeader } from '../../layout/page-header.tsx'
+import { keyOfProblem, ProblemRow, ProblemSentence } from '../../layout/problem-sentence.tsx'
 import { BatchesCard } from './batches-card.tsx'
 import { FailuresCard } from './failures-card.tsx'
 import { overviewMessages } from './messages.ts'
-import { ProblemRow, ProblemSentence } from './problem-sentence.tsx'
 import { QueueTable } from './queue-table.tsx'
 import { type Overview, useOverview } from './use-overview.ts'
 
@@ -32,11 +32,9 @@ export default function OverviewPage() {
           <div class="flex flex-col gap-4">
             <Health overview={data} />
             <Numbers overview={data} />
+            <HistoryCharts />
             <div class="grid gap-4 wide:grid-cols-[minmax(0,2fr)_minmax(0,1fr)]">
               <QueueTable overview={data} />
-              <div class="wide:order-last wide:col-span-2">
-                <HistoryCharts />
-              </div>
               <div class="grid content-start gap-4 lg:grid-cols-2 wide:grid-cols-1">
                 <BatchesCard batches={[...data.batches, ...data.running].slice(0, mostBatches)} />
                 <FailuresCard />
@@ -49,16 +47,16 @@ export default function OverviewPage() {
   )
 }
 
-function Health({ overview: { problems, stats, queues } }: { overview: Overview }) {
+function Health({ overview: { health, stats, queues } }: { overview: Overview }) {
   const words = useMessages(overviewMessages)
   const [showsAll, setShowsAll] = useState(false)
-  const [worst, ...others] = problems
-  const running = queues.reduce((sum, each) => sum + each.running, 0)
-  const waiting = queues.reduce((sum, each) => sum + each.ready, 0)
+  const [worst, ...others] = health.problems
+  const running = queues.reduce((sum, each) => sum + (each.running ?? 0), 0)
+  const isIdle = queues.every(each => each.running === 0 && each.ready === 0)
   if (worst === undefined)
     return (
       <Sentence kind="good" hint={words.allWellHint(running, stats.workers)}>
-        {running + waiting === 0 ? words.idle : words.allWell}
+        {isIdle ? words.idle : words.allWell}
       </Sentence>
     )
   return (
@@ -67,7 +65,7 @@ function Health({ overview: { problems, stats, queues } }: { overview: Overview 
       {others.length > 0 && (
         <ul class="divide-y rounded-lg border bg-surface">
           {others.slice(0, showsAll ? undefined : shownProblems).map(each => (
-            <ProblemRow key={JSON.stringify(each)} problem={each} />
+            <ProblemRow key={keyOfProblem(each)} problem={each} />
           ))}
         </ul>
       )}
@@ -88,8 +86,8 @@ function Health({ overview: { problems, stats, queues } }: { overview: Overview 
 function Numbers({ overview: { stats, queues } }: { overview: Overview }) {
   const words = useMessages(overviewMessages)
   const format = useFormat()
-  const sum = (value: (queue: Overview['queues'][number]) => number) =>
-    queues.reduce((total, each) => total + value(each), 0)
+  const sum = (value: (queue: Overview['queues'][number]) => number | null) =>
+    queues.reduce((total, each) => total + (value(each) ?? 0), 0)
   const stalled = sum(each => each.stalled)
   const oldest = stats.oldest_ready_seconds
   return (

@@ -10,20 +10,26 @@ import { EmptyState } from '../../components/states.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { type Format, useFormat } from '../../i18n/format.ts'
 import { useMessages } from '../../i18n/messages.ts'
+import { classes } from '../../lib/classes.ts'
 import { type OverviewWords, overviewMessages } from './messages.ts'
 import type { Overview } from './use-overview.ts'
 
 interface Row {
   queue: string
   paused: boolean
-  ready: number
-  running: number
-  scheduled: number
-  stalled: number
+  /** null: only an admin sees the counts of the queue. */
+  ready: number | null
+  running: number | null
+  scheduled: number | null
+  stalled: number | null
   slots: number
   oldestSeconds: number | null
   points: readonly (HistoryPoint | undefined)[] | undefined
 }
+
+/** Nothing waits, runs or is stalled. Idle queues are muted. */
+const isIdle = (row: Pick<Row, 'ready' | 'running' | 'scheduled' | 'stalled'>) =>
+  [row.ready, row.running, row.scheduled, row.stalled].every(count => count === 0)
 
 const ended = (point: HistoryPoint | undefined) =>
   point === undefined ? 0 : point.succeeded + point.skipped + point.failed
@@ -47,16 +53,19 @@ function rowsOf({ stats, queues, workers }: Overview, history: History | undefin
 }
 
 function columnsOf(words: OverviewWords, format: Format, hasHistory: boolean): Column<Row>[] {
-  const number = (value: number, ink = '') =>
-    value === 0 ? <span class="text-faint">0</span> : <span class={ink}>{format.number(value)}</span>
+  const number = (value: number | null, ink = '') =>
+    value === 0 || value === null ? <span class="text-faint">–</span> : <span class={ink}>{format.number(value)}</span>
   const right = { align: 'right', width: '5.5rem' } as const
   const columns: Column<Row>[] = [
     {
       id: 'queue',
       header: words.queue,
-      cell: ({ queue, paused }) => (
+      cell: ({ queue, paused, ...row }) => (
         <span class="flex min-w-0 flex-wrap items-center gap-x-2 gap-y-1">
-          <Link href={`/queues/${encodeURIComponent(queue)}`} class="truncate font-medium hover:underline">
+          <Link
+            href={`/queues/${encodeURIComponent(queue)}`}
+            class={classes('truncate hover:underline', isIdle(row) ? 'text-muted' : 'font-medium')}
+          >
             {queue}
           </Link>
           {paused && (
@@ -134,7 +143,7 @@ export function QueueTable({ overview }: { overview: Overview }) {
   const words = useMessages(overviewMessages)
   const format = useFormat()
   const [, navigate] = useLocation()
-  const history = useHistory('hour')
+  const { history } = useHistory('hour')
   const rows = rowsOf(overview, history)
   return (
     <Card title={words.queues} flush>

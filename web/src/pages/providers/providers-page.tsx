@@ -1,10 +1,12 @@
 /** The providers: which wait or are stopped, since when, in their words, and the button that ends the wait. */
 import { CircleCheck, Clock, OctagonAlert, Plug, RotateCw } from 'lucide-react'
+import { Link, useParams } from 'wouter'
 import { type ItemOf, useAction, useApiList } from '../../api/query.ts'
 import { useCan } from '../../api/session.ts'
 import { Badge } from '../../components/badge.tsx'
 import { Button } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
+import { Fact, Facts } from '../../components/facts.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
 import { EmptyState, Loading } from '../../components/states.tsx'
 import { useToast } from '../../components/toast.tsx'
@@ -26,17 +28,16 @@ const looks = {
 export default function ProvidersPage() {
   const words = useMessages(providersMessages)
   const providers = useApiList('GET /api/v1/providers', { query: { limit: 500 } }, { every: refreshMs })
+  const { name: one } = useParams()
+  if (one !== undefined)
+    return <Loading of={providers}>{({ items }) => <OneProvider name={one} all={items} />}</Loading>
   return (
     <>
       <PageHeader title={words.title} subtitle={words.subtitle} />
       <Loading of={providers}>
         {({ items }) =>
           items.length === 0 ? (
-            <Card>
-              <EmptyState icon={Plug} title={words.none}>
-                {words.noneHint}
-              </EmptyState>
-            </Card>
+            <Nothing />
           ) : (
             <div class="grid gap-4 lg:grid-cols-2 wide:grid-cols-3">
               {[...items]
@@ -52,63 +53,108 @@ export default function ProvidersPage() {
   )
 }
 
-function ProviderCard({ provider }: { provider: Provider }) {
+function Nothing() {
   const words = useMessages(providersMessages)
-  const may = useCan('operator')
-  const { name, state, message, kinds, wait_until, waits_since, consecutive_waits, stopped_at, probe_at, at } = provider
-  const isOpen = state === 'open'
   return (
-    <Card
-      title={name}
-      hint={
-        <Badge tone={looks[state].tone} icon={looks[state].icon}>
-          {words[state]}
-        </Badge>
-      }
-      {...(may && !isOpen && { actions: <Clear name={name} /> })}
-    >
-      <dl class="flex flex-col gap-2">
-        {state === 'waiting' && (
-          <Fact term={words.until}>
-            <RelativeTime at={wait_until} />
-          </Fact>
-        )}
-        {!isOpen && (
-          <Fact term={words.since}>
-            <RelativeTime at={stopped_at ?? waits_since} />
-            {consecutive_waits > 1 && <span class="text-muted">, {words.waits(consecutive_waits)}</span>}
-          </Fact>
-        )}
-        {probe_at !== null && (
-          <Fact term={words.probe}>
-            <RelativeTime at={probe_at} />
-          </Fact>
-        )}
-        {message !== null && <Fact term={words.words}>{message}</Fact>}
-        {provider.probe_error !== null && (
-          <Fact term={words.probeError}>
-            {provider.probe_error} <RelativeTime at={provider.probe_error_at} />
-          </Fact>
-        )}
-        {isOpen && (
-          <Fact term={words.lastAnswer}>
-            <RelativeTime at={at} />
-          </Fact>
-        )}
-        {kinds.length > 0 && <Fact term={words.kinds}>{kinds.join(', ')}</Fact>}
-      </dl>
+    <Card>
+      <EmptyState icon={Plug} title={words.none}>
+        {words.noneHint}
+      </EmptyState>
     </Card>
   )
 }
 
-const Fact = ({ term, children }: { term: string; children: preact.ComponentChildren }) => (
-  <div class="flex flex-col sm:flex-row sm:gap-3">
-    <dt class="shrink-0 text-muted first-letter:uppercase sm:w-44">{term}</dt>
-    <dd class="min-w-0">{children}</dd>
-  </div>
-)
+function OneProvider({ name, all }: { name: string; all: readonly Provider[] }) {
+  const words = useMessages(providersMessages)
+  const may = useCan('operator')
+  const provider = all.find(each => each.name === name)
+  return (
+    <>
+      <PageHeader
+        title={name}
+        parent={{ href: '/providers', name: words.title }}
+        {...(provider !== undefined && { mark: <State of={provider} /> })}
+        {...(provider !== undefined &&
+          may &&
+          provider.state !== 'open' && { actions: <Clear name={name} size="md" /> })}
+      />
+      {provider === undefined ? (
+        <Nothing />
+      ) : (
+        <Card>
+          <ProviderFacts provider={provider} />
+        </Card>
+      )}
+    </>
+  )
+}
 
-function Clear({ name }: { name: string }) {
+function State({ of: { state } }: { of: Provider }) {
+  const words = useMessages(providersMessages)
+  return (
+    <Badge tone={looks[state].tone} icon={looks[state].icon}>
+      {words[state]}
+    </Badge>
+  )
+}
+
+function ProviderCard({ provider }: { provider: Provider }) {
+  const may = useCan('operator')
+  const { name, state } = provider
+  return (
+    <Card
+      title={
+        <Link href={`/providers/${encodeURIComponent(name)}`} class="hover:underline">
+          {name}
+        </Link>
+      }
+      hint={<State of={provider} />}
+      {...(may && state !== 'open' && { actions: <Clear name={name} /> })}
+    >
+      <ProviderFacts provider={provider} />
+    </Card>
+  )
+}
+
+function ProviderFacts({ provider }: { provider: Provider }) {
+  const words = useMessages(providersMessages)
+  const { state, message, kinds, wait_until, waits_since, consecutive_waits, stopped_at, probe_at, at } = provider
+  const isOpen = state === 'open'
+  return (
+    <Facts>
+      {state === 'waiting' && (
+        <Fact term={words.until}>
+          <RelativeTime at={wait_until} />
+        </Fact>
+      )}
+      {!isOpen && (
+        <Fact term={words.since}>
+          <RelativeTime at={stopped_at ?? waits_since} />
+          {consecutive_waits > 1 && <span class="text-muted">, {words.waits(consecutive_waits)}</span>}
+        </Fact>
+      )}
+      {probe_at !== null && (
+        <Fact term={words.probe}>
+          <RelativeTime at={probe_at} />
+        </Fact>
+      )}
+      {message !== null && <Fact term={words.words}>{message}</Fact>}
+      {provider.probe_error !== null && (
+        <Fact term={words.probeError}>
+          {provider.probe_error} <RelativeTime at={provider.probe_error_at} />
+        </Fact>
+      )}
+      {isOpen && (
+        <Fact term={words.lastAnswer}>
+          <RelativeTime at={at} />
+        </Fact>
+      )}
+      {kinds.length > 0 && <Fact term={words.kinds}>{kinds.join(', ')}</Fact>}
+    </Facts>
+  )
+}
+
+function Clear({ name, size = 'sm' }: { name: string; size?: 'sm' | 'md' }) {
   const words = useMessages(providersMessages)
   const toast = useToast()
   const clear = useAction('POST /api/v1/providers/{name}/clear')
@@ -122,7 +168,7 @@ function Clear({ name }: { name: string }) {
     )
   return (
     <Tooltip text={words.clearHint}>
-      <Button size="sm" icon={RotateCw} busy={clear.isPending} onClick={run} aria-label={`${words.clear}: ${name}`}>
+      <Button size={size} icon={RotateCw} busy={clear.isPending} onClick={run} aria-label={`${words.clear}: ${name}`}>
         {words.clear}
       </Button>
     </Tooltip>

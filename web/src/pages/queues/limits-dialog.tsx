@@ -10,32 +10,61 @@ import { useMessages } from '../../i18n/messages.ts'
 import type { Limits, Queue } from './limits-text.ts'
 import { queuesMessages } from './messages.ts'
 
-const names = ['concurrency', 'rate', 'rateSeconds', 'groupConcurrency', 'maxDepth'] as const
+const names = [
+  'concurrency',
+  'rate',
+  'rateSeconds',
+  'groupConcurrency',
+  'groupRate',
+  'groupRateSeconds',
+  'maxDepth',
+] as const
 type Fields = Record<(typeof names)[number], string>
+
+const secondsOf = (rate: Limits['rate']) => (rate === undefined ? '' : String(rate.per_ms / 1000))
 
 const fieldsOf = ({ concurrency, rate, per_group, max_depth }: Limits): Fields => ({
   concurrency: String(concurrency ?? ''),
   rate: String(rate?.limit ?? ''),
-  rateSeconds: rate === undefined ? '' : String(rate.per_ms / 1000),
+  rateSeconds: secondsOf(rate),
   groupConcurrency: String(per_group?.concurrency ?? ''),
+  groupRate: String(per_group?.rate?.limit ?? ''),
+  groupRateSeconds: secondsOf(per_group?.rate),
   maxDepth: String(max_depth ?? ''),
 })
 
 const isUsable = (text: string) => text === '' || /^[1-9]\d{0,8}$/.test(text)
+/** From 1 second to 24 hours, as the server accepts, in whole milliseconds. */
+const isPeriod = (text: string) =>
+  text === '' || (/^\d{1,8}([.,]\d{1,3})?$/.test(text) && msOf(text) >= 1000 && msOf(text) <= 86_400_000)
+const msOf = (seconds: string) => Math.round(Number(seconds.replace(',', '.')) * 1000)
+const rateOf = (limit: string, seconds: string) => ({ limit: Number(limit), per_ms: msOf(seconds) })
 const numberOf = (text: string) => (text === '' ? undefined : Number(text))
 
 function limitsOf(before: Limits, fields: Fields): Limits {
   const { concurrency: _, rate: __, max_depth: ___, per_group, ...rest } = before
-  const { concurrency: ____, ...otherOfGroup } = per_group ?? {}
+  const { concurrency: ____, rate: _____, ...otherOfGroup } = per_group ?? {}
   const [concurrency, depth, ofGroup] = [fields.concurrency, fields.maxDepth, fields.groupConcurrency].map(numberOf)
-  const group = { ...otherOfGroup, ...(ofGroup !== undefined && { concurrency: ofGroup }) }
+  const group = {
+    ...otherOfGroup,
+    ...(ofGroup !== undefined && { concurrency: ofGroup }),
+    ...(fields.groupRate !== '' && { rate: rateOf(fields.groupRate, fields.groupRateSeconds) }),
+  }
   return {
     ...rest,
     ...(concurrency !== undefined && { concurrency }),
-    ...(fields.rate !== '' && { rate: { limit: Number(fields.rate), per_ms: Number(fields.rateSeconds) * 1000 } }),
+    ...(fields.rate !== '' && { rate: rateOf(fields.rate, fields.rateSeconds) }),
     ...(Object.keys(group).length > 0 && { per_group: group }),
     ...(depth !== undefined && { max_depth: depth }),
   }
+}
+
+/** The two fields of a rate go together. */
+const partners: Partial<Record<keyof Fields, keyof Fields>> = {
+  rate: 'rateSeconds',
+  rateSeconds: 'rate',
+  groupRate: 'groupRateSeconds',
+  groupRateSeconds: 'groupRate',
 }
 
 export function LimitsDialog({ queue: { queue: name, limits }, onClose }: { queue: Queue; onClose(): void }) {
@@ -45,9 +74,11 @@ export function LimitsDialog({ queue: { queue: name, limits }, onClose }: { queu
   const save = useAction('PUT /api/v1/queues/{name}/limits')
   const [fields, setFields] = useState(() => fieldsOf(limits))
   const errorOf = (field: keyof Fields): string | undefined => {
-    if (!isUsable(fields[field])) return words.wholeNumber
-    const isOfRate = field === 'rate' || field === 'rateSeconds'
-    return isOfRate && (fields.rate === '') !== (fields.rateSeconds === '') ? words.both : undefined
+    const partner = partners[field]
+    if (field === 'rateSeconds' || field === 'groupRateSeconds') {
+      if (!isPeriod(fields[field])) return words.period
+    } else if (!isUsable(fields[field])) return words.wholeNumber
+    return partner !== undefined && (fields[field] === '') !== (fields[partner] === '') ? words.both : undefined
   }
   const isBad = names.some(field => errorOf(field) !== undefined)
   const run = () =>
@@ -64,7 +95,7 @@ export function LimitsDialog({ queue: { queue: name, limits }, onClose }: { queu
   const input = (field: keyof Fields, hint?: string) => (
     <Input
       label={words[field]}
-      inputMode="numeric"
+      inputMode="decimal"
       value={fields[field]}
       hint={hint}
       error={errorOf(field)}
@@ -91,6 +122,10 @@ export function LimitsDialog({ queue: { queue: name, limits }, onClose }: { queu
           {input('rateSeconds')}
         </div>
         {input('groupConcurrency')}
+        <div class="grid gap-4 sm:grid-cols-2">
+          {input('groupRate')}
+          {input('groupRateSeconds')}
+        </div>
         {input('maxDepth', words.maxDepthHint)}
         <p class="text-sm text-muted">{words.otherLimits}</p>
       </div>

@@ -17,6 +17,9 @@ export function limitTexts(
     concurrency === undefined ? undefined : words.atOnce(concurrency),
     rate === undefined ? undefined : words.perTime(rate.limit, format.duration(rate.per_ms)),
     per_group?.concurrency === undefined ? undefined : words.perGroup(per_group.concurrency),
+    per_group?.rate === undefined
+      ? undefined
+      : words.perGroupTime(per_group.rate.limit, format.duration(per_group.rate.per_ms)),
     max_depth === undefined ? undefined : words.atMost(max_depth),
     fair === undefined ? undefined : fair === 'group' ? words.fairGroup : words.fairBatch,
   ].filter(text => text !== undefined)

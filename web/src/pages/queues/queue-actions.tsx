@@ -53,7 +53,7 @@ export function PauseButton({ queue, size = 'md' }: { queue: Queue; size?: 'sm' 
           onConfirm={runPause}
           onClose={() => setAsks(false)}
         >
-          {words.pauseText(queue.running)}
+          {words.pauseText(queue.running ?? 0)}
         </Confirm>
       )}
     </>
@@ -65,7 +65,8 @@ export function ClearButton({ queue: { queue: name, ready, scheduled } }: { queu
   const toast = useToast()
   const clear = useAction('POST /api/v1/queues/{name}/clear')
   const [asks, setAsks] = useState(false)
-  const waiting = ready + scheduled
+  // Without counts the waiting jobs are private, and only an admin cancels them.
+  const waiting = (ready ?? 0) + (scheduled ?? 0)
   const run = () =>
     clear.mutate(
       { params: { name } },

@@ -6,7 +6,7 @@ import { useApi, useApiList } from '../../api/query.ts'
 import { useCan } from '../../api/session.ts'
 import { Button } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
-import { Sentence } from '../../components/sentence.tsx'
+import { Explanation } from '../../components/explanation.tsx'
 import { Stat } from '../../components/stat.tsx'
 import { StateBadge } from '../../components/state-badge.tsx'
 import { EmptyState, Loading } from '../../components/states.tsx'
@@ -55,11 +55,14 @@ function OneQueue({ queue }: { queue: Queue }) {
   const words = useMessages(queuesMessages)
   const format = useFormat()
   const may = useCan('operator')
+  const isAdmin = useCan('admin')
   const [edits, setEdits] = useState(false)
   const [, navigate] = useLocation()
   const { queue: name, paused, limits } = queue
   const texts = limitTexts(limits, words, format)
   const facts = useQueueFacts(refreshMs)
+  // The wait of the oldest job that may start; the button of a paused queue is beside the sentence.
+  const explanation = useApi('GET /api/v1/queues/{name}/explain', { params: { name } }, { every: refreshMs }).data
   const oldest = facts.oldestSeconds(name)
   return (
     <>
@@ -72,13 +75,15 @@ function OneQueue({ queue }: { queue: Queue }) {
             <Button icon={ListChecks} onClick={() => navigate(`/jobs?queue=${encodeURIComponent(name)}`)}>
               {words.jobs}
             </Button>
-            {may && <PauseButton queue={queue} />}
+            {may && !(paused && explanation !== undefined) && <PauseButton queue={queue} />}
             {may && <ClearButton queue={queue} />}
           </>
         }
       />
       <div class="flex flex-col gap-4">
-        <Explained name={name} />
+        {explanation !== undefined && (
+          <Explanation of={explanation} {...(may && paused && { action: <PauseButton queue={queue} /> })} />
+        )}
         <Card>
           <div class="grid grid-cols-2 gap-x-6 gap-y-4 sm:grid-cols-3 lg:grid-cols-6">
             <Stat label={words.ready} value={format.number(queue.ready)} />
@@ -86,20 +91,20 @@ function OneQueue({ queue }: { queue: Queue }) {
             <Stat
               label={words.running}
               value={format.number(queue.running)}
-              tone={queue.running > 0 ? 'busy' : 'idle'}
+              tone={(queue.running ?? 0) > 0 ? 'busy' : 'idle'}
             />
             <Stat label={words.scheduled} value={format.number(queue.scheduled)} />
             <Stat
               label={words.stalled}
               value={format.number(queue.stalled)}
-              tone={queue.stalled > 0 ? 'warn' : 'idle'}
+              tone={(queue.stalled ?? 0) > 0 ? 'warn' : 'idle'}
             />
             <Stat label={words.slots} value={`${format.number(queue.running)} / ${format.number(facts.slots(name))}`} />
           </div>
         </Card>
         <Card
           title={words.limits}
-          {...(may && {
+          {...(isAdmin && {
             actions: (
               <Button size="sm" icon={SlidersHorizontal} onClick={() => setEdits(true)}>
                 {words.edit}
@@ -122,18 +127,5 @@ function OneQueue({ queue }: { queue: Queue }) {
       </div>
       {edits && <LimitsDialog queue={queue} onClose={() => setEdits(false)} />}
     </>
-  )
-}
-
-/** The wait of the oldest job that may start. */
-function Explained({ name }: { name: string }) {
-  const explanation = useApi('GET /api/v1/queues/{name}/explain', { params: { name } }, { every: refreshMs })
-  if (explanation.data === undefined) return null
-  const { verdict, sentence, advice } = explanation.data
-  const kind = verdict === 'ok' ? 'good' : verdict === 'starved' ? 'bad' : verdict === 'waiting' ? 'info' : 'warn'
-  return (
-    <Sentence kind={kind} {...(verdict !== 'ok' && { hint: advice.text })}>
-      {sentence}
-    </Sentence>
   )
 }

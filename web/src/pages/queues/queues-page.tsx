@@ -44,7 +44,13 @@ function Queues({ rows }: { rows: readonly Queue[] }) {
     ...(hide && { hide }),
     cell: queue => (
       <span
-        class={id === 'stalled' && queue.stalled > 0 ? 'font-medium text-warn' : queue[id] === 0 ? 'text-faint' : ''}
+        class={
+          id === 'stalled' && (queue.stalled ?? 0) > 0
+            ? 'font-medium text-warn'
+            : (queue[id] ?? 0) === 0
+              ? 'text-faint'
+              : ''
+        }
       >
         {format.number(queue[id])}
       </span>

@@ -1,4 +1,4 @@
-/** Why a schedule does not fire: paused by a person, or declared by no process that lives. */
+/** Marks of a schedule that does not fire: a person paused the schedule, or no live process declares the schedule. */
 import { CircleOff, CirclePause } from 'lucide-react'
 import { Badge } from '../../components/badge.tsx'
 import { useMessages } from '../../i18n/messages.ts'

@@ -40,6 +40,7 @@ export default function SettingsPage() {
                 <Fact term={words.version}>{version}</Fact>
                 <Fact term={words.user}>{via === 'open' ? words.open : user}</Fact>
                 <Fact term={words.role}>{words[role]}</Fact>
+                <Fact term={words.timeZone}>{Intl.DateTimeFormat().resolvedOptions().timeZone}</Fact>
                 <Fact term={words.systems}>{systems.map(({ name }) => name).join(', ') || words.none}</Fact>
                 <Fact term={words.simulated}>{simulated.join(', ') || words.none}</Fact>
                 <Fact term="API">

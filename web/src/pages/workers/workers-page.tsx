@@ -1,7 +1,6 @@
 /** The workers: heartbeat, event loop, memory, jobs that run. Workers that are in trouble come first. */
 import { CircleCheck, CircleX, Cpu, OctagonAlert, TriangleAlert } from 'lucide-react'
-import { useState } from 'react'
-import { Link } from 'wouter'
+import { Link, useParams } from 'wouter'
 import type { ItemOf } from '../../api/query.ts'
 import { useApiList } from '../../api/query.ts'
 import { Badge } from '../../components/badge.tsx'
@@ -15,16 +14,22 @@ import { type Column, Table } from '../../components/table.tsx'
 import { useFormat } from '../../i18n/format.ts'
 import { useMessages } from '../../i18n/messages.ts'
 import { PageHeader } from '../../layout/page-header.tsx'
+import { useFilters } from '../../lib/filters.ts'
 import { workersMessages } from './messages.ts'
+import { RunningJobs, WorkerFacts } from './worker-facts.tsx'
 
 type Worker = ItemOf<'GET /api/v1/workers'>
 
 const refreshMs = 2000
+const filterNames = ['dead'] as const
 
 export default function WorkersPage() {
   const words = useMessages(workersMessages)
   const workers = useApiList('GET /api/v1/workers', { query: { limit: 500 } }, { every: refreshMs })
-  const [showsDead, setShowsDead] = useState(false)
+  const [{ dead: deadFilter }, change] = useFilters(filterNames)
+  const showsDead = deadFilter === 'shown'
+  const { id } = useParams()
+  if (id !== undefined) return <OneWorker id={id} workers={workers} />
   return (
     <>
       <PageHeader title={words.title} subtitle={words.subtitle} />
@@ -40,7 +45,7 @@ export default function WorkersPage() {
               </Card>
               {dead.length > 0 && (
                 <div>
-                  <Button look="quiet" size="sm" onClick={() => setShowsDead(!showsDead)}>
+                  <Button look="quiet" size="sm" onClick={() => change({ dead: showsDead ? undefined : 'shown' })}>
                     {showsDead ? words.hideDead : words.showDead(dead.length)}
                   </Button>
                 </div>
@@ -53,20 +58,62 @@ export default function WorkersPage() {
   )
 }
 
+function OneWorker({ id, workers }: { id: string; workers: ReturnType<typeof useApiList<'GET /api/v1/workers'>> }) {
+  const words = useMessages(workersMessages)
+  const parent = { href: '/workers', name: words.title }
+  return (
+    <Loading of={workers} lines={6}>
+      {({ items }) => {
+        const worker = items.find(each => each.id === id)
+        if (worker === undefined)
+          return (
+            <>
+              <PageHeader title={words.notFound} parent={parent} />
+              <EmptyState icon={Cpu} title={words.notFound}>
+                {words.notFoundHint}
+              </EmptyState>
+            </>
+          )
+        return (
+          <>
+            <PageHeader
+              title={words.process(worker.host, worker.pid)}
+              parent={parent}
+              mark={<WorkerState worker={worker} />}
+            />
+            <div class="flex flex-col gap-4">
+              {worker.blocked !== null && <Blocked worker={worker} />}
+              <WorkerFacts worker={worker} />
+            </div>
+          </>
+        )
+      }}
+    </Loading>
+  )
+}
+
 const troubleOf = ({ blocked, suspected }: Worker): number => (blocked === null ? 0 : 2) + (suspected ? 1 : 0)
 
 function Workers({ rows }: { rows: readonly Worker[] }) {
   const words = useMessages(workersMessages)
   const format = useFormat()
-  const slots = (worker: Worker) => Object.values(worker.queues).reduce((sum, each) => sum + each, 0)
   const columns: Column<Worker>[] = [
     {
       id: 'worker',
       header: words.worker,
-      cell: ({ id, host, pid, queues }) => (
+      cell: ({ id, host, pid, queues, version, loop_lag_ms }) => (
         <div class="min-w-0">
-          <div class="truncate font-medium" title={id}>
+          <Link
+            href={`/workers/${encodeURIComponent(id)}`}
+            class="block truncate font-medium hover:underline"
+            title={id}
+          >
             {words.process(host, pid)}
+          </Link>
+          <div class="text-sm text-muted lg:hidden">
+            {[version, loop_lag_ms === null ? null : `${words.lag} ${format.duration(loop_lag_ms)}`]
+              .filter(Boolean)
+              .join(' · ')}
           </div>
           <div class="line-clamp-2 text-sm text-muted" title={words.slots}>
             {Object.entries(queues)
@@ -90,12 +137,7 @@ function Workers({ rows }: { rows: readonly Worker[] }) {
       header: words.running,
       width: '6.5rem',
       align: 'right',
-      cell: worker => (
-        <>
-          {format.number(worker.running)}
-          <span class="text-faint"> / {format.number(slots(worker))}</span>
-        </>
-      ),
+      cell: worker => <RunningJobs worker={worker} />,
     },
     {
       id: 'memory',
@@ -159,7 +201,11 @@ function WorkerState({ worker: { dead, suspected, blocked, abandoned } }: { work
       </Badge>
     )
   return (
-    <Badge tone="good" icon={CircleCheck} {...(abandoned > 0 && { title: words.abandoned(abandoned) })}>
+    <Badge
+      tone="good"
+      icon={CircleCheck}
+      {...(abandoned !== null && abandoned > 0 && { title: words.abandoned(abandoned) })}
+    >
       {words.alive}
     </Badge>
   )

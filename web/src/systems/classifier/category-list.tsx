@@ -1,4 +1,4 @@
-/** How many documents each category has; a click shows only those. */
+/** The number of documents of each category; a click shows the documents of the category. */
 import { Card } from '../../components/card.tsx'
 import { EmptyState } from '../../components/states.tsx'
 import { useFormat } from '../../i18n/format.ts'

@@ -10,6 +10,7 @@ import { Progress } from '../../components/progress.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
 import { SimulatedMark } from '../../components/simulated-mark.tsx'
 import { EmptyState, Loading } from '../../components/states.tsx'
+import { StillMark } from '../../components/still-mark.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { useFormat } from '../../i18n/format.ts'
 import { useMessages } from '../../i18n/messages.ts'
@@ -33,6 +34,7 @@ export function ExecutionList() {
   return (
     <Card flush>
       {(isFiltered || (list.data?.items.length ?? 0) > 0) && <Filters project={project} status={status ?? ''} />}
+      <StillMark since={list.data?.stillSince} isReading={list.isFetching} onRefresh={() => void list.refetch()} />
       <Loading of={list} lines={6}>
         {({ items }) => (
           <>

@@ -17,7 +17,7 @@ export function ExecutionProgress({ detail, pace }: { detail: Detail; pace: Pace
   const ended = concluidos + erros + pulados
   const atWork = isAtWork(detail.status)
   const facts = [
-    words.ofTotal(format.number(ended), format.number(total)),
+    words.ofTotal(format.number(ended), total),
     ...(atWork && pace.rate !== null && pace.rate > 0 ? [words.rate(format.number(Math.round(pace.rate * 60)))] : []),
     ...(atWork && pace.etaSeconds !== null ? [words.left(format.duration(pace.etaSeconds * 1000))] : []),
   ]
@@ -39,7 +39,7 @@ export function ExecutionProgress({ detail, pace }: { detail: Detail; pace: Pace
             { value: concluidos, tone: 'good', label: words.concluidos },
             { value: erros, tone: 'bad', label: words.erros },
             { value: pulados, tone: 'idle', label: words.pulados },
-            { value: processando, tone: 'busy', label: words.processando },
+            { value: processando, tone: 'busy', label: words.processando, isUnderWay: true },
           ]}
         />
       </div>

@@ -15,7 +15,8 @@ export const newExecutionMessages = defineMessages(
     viewerHint: 'Quem opera ou administra pode iniciar uma classificação.',
     files: 'Arquivos',
     drop: 'Solte arquivos ou uma pasta aqui',
-    dropHint: 'PDF ou texto, até 50 MB cada. Até 2.000 por execução; mais arquivos viram mais execuções.',
+    dropHint:
+      'PDF, Word, planilha, slides, e-mail, HTML, XML, imagem, texto ou ZIP, até 50 MB cada. Até 2.000 por execução; mais arquivos viram mais execuções.',
     chosen: (count: number) => plural('pt-BR', count, 'arquivo', 'arquivos'),
     split: (count: number) => `serão ${plural('pt-BR', count, 'execução', 'execuções')}`,
     tooLarge: (count: number) =>
@@ -34,7 +35,13 @@ export const newExecutionMessages = defineMessages(
     storing: 'Tudo enviado; o servidor guarda os arquivos…',
     part: (n: number, all: number) => `execução ${n} de ${all}`,
     stop: 'Parar o envio',
-    stopped: 'Envio interrompido; nada foi criado',
+    stopped: (created: number) =>
+      created === 0
+        ? 'Envio interrompido'
+        : `Envio interrompido; ${plural('pt-BR', created, 'execução já foi criada', 'execuções já foram criadas')}`,
+    stoppedHint: 'Tente de novo para enviar o que falta: nada é criado em dobro.',
+    open: 'Abrir',
+    backToUpload: 'Voltar ao envio',
     failed: 'O envio não terminou',
     failedNetwork: 'A conexão caiu antes do fim. Tente de novo: nada é criado em dobro.',
     retry: 'Tentar de novo',
@@ -54,7 +61,8 @@ export const newExecutionMessages = defineMessages(
     viewerHint: 'An operator or an administrator can start a classification.',
     files: 'Files',
     drop: 'Drop files or a folder here',
-    dropHint: 'PDF or text, up to 50 MB each. Up to 2,000 an execution; more files become more executions.',
+    dropHint:
+      'PDF, Word, spreadsheet, slides, mail, HTML, XML, image, text or ZIP, up to 50 MB each. Up to 2,000 an execution; more files become more executions.',
     chosen: count => plural('en', count, 'file', 'files'),
     split: count => `these become ${plural('en', count, 'execution', 'executions')}`,
     tooLarge: count =>
@@ -73,7 +81,13 @@ export const newExecutionMessages = defineMessages(
     storing: 'Everything is sent; the server stores the files…',
     part: (n, all) => `execution ${n} of ${all}`,
     stop: 'Stop the upload',
-    stopped: 'Upload stopped; nothing was created',
+    stopped: created =>
+      created === 0
+        ? 'Upload stopped'
+        : `Upload stopped; ${plural('en', created, 'execution was created before', 'executions were created before')}`,
+    stoppedHint: 'Try again to send the rest: nothing is created twice.',
+    open: 'Open',
+    backToUpload: 'Back to the upload',
     failed: 'The upload did not finish',
     failedNetwork: 'The connection broke before the end. Try again: nothing is created twice.',
     retry: 'Try again',

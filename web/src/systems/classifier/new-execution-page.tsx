@@ -24,12 +24,17 @@ import { ProjectForm } from './project-form.tsx'
 import { UploadProgress } from './upload-progress.tsx'
 import { largestFile, mostDocuments, useSubmission } from './use-submission.ts'
 
+/** The formats that the server reads. Files of other types in a folder are sent, too: the server skips them with the reason. */
+const readableFiles =
+  '.pdf,.docx,.odt,.rtf,.xlsx,.ods,.csv,.tsv,.pptx,.odp,.txt,.md,.html,.htm,.xml,.eml,.msg,.png,.jpg,.jpeg,.tif,.tiff,.webp,.gif,.zip'
+
 export function NewExecutionPage() {
   const words = useMessages(newExecutionMessages)
   const mayAct = useCan('operator')
   const projects = useApiList('GET /projetos', { query: { limit: 500 } })
   const [, navigate] = useLocation()
   const [isCreating, setCreating] = useState(false)
+  const submission = useSubmission()
   return (
     <>
       <PageHeader title={words.title} mark={<ClassifierMark />} subtitle={words.subtitle} />
@@ -51,7 +56,7 @@ export function NewExecutionPage() {
                 {words.noProjectsHint}
               </EmptyState>
             ) : (
-              <Form projects={items} onCreate={() => setCreating(true)} />
+              <Form key={submission.round} projects={items} onCreate={() => setCreating(true)} />
             )
           }
         </Loading>
@@ -69,26 +74,40 @@ export function NewExecutionPage() {
   )
 }
 
+const isTooLarge = ({ size }: File) => size > largestFile
+
 function Form({ projects, onCreate }: { projects: readonly Project[]; onCreate(): void }) {
   const words = useMessages(newExecutionMessages)
   const toast = useToast()
   const [, navigate] = useLocation()
   const [search, setSearch] = useSearchParams()
-  const [files, setFiles] = useState<readonly File[]>([])
-  const [reuse, setReuse] = useState(false)
   const submission = useSubmission()
+  const { sending, error, given } = submission
+  const [files, setFiles] = useState<readonly File[]>(given?.files ?? [])
+  const [reuse, setReuse] = useState(given?.reuse ?? false)
   const only = projects.length === 1 ? projects[0]?.id : undefined
-  const project = projects.find(({ id }) => id === (search.get('projeto') ?? only))
-  const taken = useMemo(() => files.filter(({ size }) => size <= largestFile), [files])
-  const { sending, error } = submission
+  const project = projects.find(({ id }) => id === (search.get('projeto') ?? given?.project ?? only))
+  const taken = useMemo(() => (files.some(isTooLarge) ? files.filter(file => !isTooLarge(file)) : files), [files])
 
   const start = async () => {
     if (project === undefined) return
     const ids = await submission.send({ project: project.id, reuse, files: taken })
-    if (ids === undefined) return
+    if (ids === undefined) {
+      const failed = submission.error
+      if (!submission.isShown && failed !== undefined && failed.code !== 'aborted')
+        toast.show('bad', `${words.failed}: ${failed.code === 'network' ? words.failedNetwork : failed.message}`, {
+          label: words.backToUpload,
+          run: () => navigate(paths.create),
+        })
+      return
+    }
     const [first] = ids
-    toast.show('good', ids.length === 1 ? words.started(taken.length) : words.startedMany(ids.length))
-    navigate(ids.length === 1 && first !== undefined ? paths.execution(first) : paths.home)
+    const path = ids.length === 1 && first !== undefined ? paths.execution(first) : paths.home
+    const text = ids.length === 1 ? words.started(taken.length) : words.startedMany(ids.length)
+    // A person who reads another page by now is not taken away from there.
+    const { isShown } = submission
+    if (isShown) navigate(path)
+    toast.show('good', text, isShown ? undefined : { label: words.open, run: () => navigate(path) })
   }
 
   return (
@@ -119,7 +138,7 @@ function Form({ projects, onCreate }: { projects: readonly Project[]; onCreate()
           <DropZone
             title={words.drop}
             hint={words.dropHint}
-            accept=".pdf,.txt,.md,.csv,.html,application/pdf,text/*"
+            accept={readableFiles}
             folders
             compact={files.length > 0}
             disabled={sending !== undefined}
@@ -134,14 +153,20 @@ function Form({ projects, onCreate }: { projects: readonly Project[]; onCreate()
         <div role="alert">
           <Sentence
             kind={error.code === 'aborted' ? 'info' : 'bad'}
-            hint={error.code === 'aborted' ? undefined : error.code === 'network' ? words.failedNetwork : error.message}
+            hint={
+              error.code === 'aborted'
+                ? words.stoppedHint
+                : error.code === 'network'
+                  ? words.failedNetwork
+                  : error.message
+            }
             action={
               <Button look="primary" onClick={() => void start()}>
                 {words.retry}
               </Button>
             }
           >
-            {error.code === 'aborted' ? words.stopped : words.failed}
+            {error.code === 'aborted' ? words.stopped(submission.created) : words.failed}
           </Sentence>
         </div>
       )}
@@ -161,7 +186,7 @@ function Form({ projects, onCreate }: { projects: readonly Project[]; onCreate()
           </Button>
         </div>
       ) : (
-        <UploadProgress of={sending} onStop={submission.stop} />
+        <UploadProgress of={sending} onStop={() => submission.stop()} />
       )}
     </div>
   )

@@ -9,11 +9,10 @@ import { useNow } from '../../lib/now.ts'
 import type { LiveEvent, LiveStatus } from '../../live/connection.ts'
 import { useLive } from '../../live/use-live.ts'
 import { type Detail, isOver, type Status } from './api-types.ts'
+import { idleSecondsOf, pollMs } from './idle-seconds.ts'
 
 const detailOf = 'GET /execucoes/{id}/status-detalhado'
 const readAgainMs = 1000
-/** Also without events, so that a lost stream does not stop the page. */
-const pollMs = 5000
 
 export interface Pace {
   /** Documents in a second; null: unknown. */
@@ -66,9 +65,8 @@ const numberOf = (value: unknown): number | null => (typeof value === 'number' ?
 const isAbout = (params: unknown, id: string) =>
   typeof params === 'object' && params !== null && (params as { id?: unknown }).id === id
 
-/** Seconds without the end of an attempt, ticking between two reads; 0 unless the execution is at work. */
+/** Seconds without progress, ticking once a second. */
 export function useIdleSeconds(detail: Detail, readAt: number): number {
   useNow()
-  if (detail.status !== 'EM_ANDAMENTO') return 0
-  return detail.segundos_sem_progresso + Math.max(0, Math.floor((Date.now() - readAt) / 1000))
+  return idleSecondsOf(detail, readAt, Date.now())
 }

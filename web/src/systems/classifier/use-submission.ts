@@ -2,13 +2,14 @@
  * Sends the files of a classification: one request for up to 2,000 files, one execution for each request.
  *
  * Invariant: each part has one key for as long as its files stay the same. A part that is sent again after a lost answer creates no
- * second execution; parts that were answered are not sent again.
+ * second execution; parts that were answered are not sent again. An upload goes on while another page of the dashboard is shown, and the
+ * page shows the upload again.
  */
-import { useRef, useState } from 'react'
+import { useEffect, useReducer } from 'react'
 import { ApiError } from '../../api/client.ts'
 import { upload } from '../../api/upload.ts'
+import { setLeaveWarning } from '../../lib/leave-warning.ts'
 import { newRequestKey } from '../../lib/request-key.ts'
-import { useLeaveWarning } from '../shared/uploads.ts'
 
 export const mostDocuments = 2000
 export const largestFile = 50 * 1024 * 1024
@@ -36,14 +37,6 @@ interface Given {
   files: readonly File[]
 }
 
-export interface Submission {
-  sending: Sending | undefined
-  error: ApiError | undefined
-  /** Returns the ids of the executions; undefined if the upload did not finish. */
-  send(given: Given): Promise<readonly string[] | undefined>
-  stop(): void
-}
-
 interface Answered {
   id: string
   total: number
@@ -57,40 +50,56 @@ const partsOf = (files: readonly File[]): Part[] =>
 
 const bytesOf = (files: readonly File[]) => files.reduce((sum, file) => sum + file.size, 0)
 
-export function useSubmission(): Submission {
-  const [sending, setSending] = useState<Sending>()
-  const [error, setError] = useState<ApiError>()
-  const parts = useRef<{ of: Given; all: Part[] } | undefined>(undefined)
-  const abort = useRef<AbortController | undefined>(undefined)
-  useLeaveWarning(sending !== undefined)
+class Submission {
+  sending: Sending | undefined
+  error: ApiError | undefined
+  /** What is sent, or was sent in part; undefined once all parts are answered. */
+  given: Given | undefined
+  /** Grows when all parts are answered. */
+  round = 0
+  readonly #pages = new Set<() => void>()
+  #parts: readonly Part[] = []
+  #abort = new AbortController()
 
-  const send = async (given: Given) => {
-    const before = parts.current
-    const isSame =
-      before !== undefined &&
-      before.of.files === given.files &&
-      before.of.project === given.project &&
-      before.of.reuse === given.reuse
-    const all = isSame ? before.all : partsOf(given.files)
-    parts.current = { of: given, all }
-    abort.current = new AbortController()
-    setError(undefined)
+  /** Executions that the server has created for `given`. */
+  get created(): number {
+    return this.#parts.filter(({ id }) => id !== undefined).length
+  }
+
+  /** True while the page of new executions is on the screen. */
+  get isShown(): boolean {
+    return this.#pages.size > 0
+  }
+
+  /** Calls `changed` after each change until the returned function is called. */
+  show(changed: () => void): () => void {
+    this.#pages.add(changed)
+    return () => {
+      this.#pages.delete(changed)
+    }
+  }
+
+  /** Returns the ids of the executions; undefined if the upload did not finish. */
+  async send(given: Given): Promise<readonly string[] | undefined> {
+    const before = this.given
+    const isSame = before?.files === given.files && before.project === given.project && before.reuse === given.reuse
+    if (!isSame) this.#parts = partsOf(given.files)
+    const parts = this.#parts
+    this.given = given
+    this.#abort = new AbortController()
+    this.error = undefined
+    const { signal } = this.#abort
     const bytes = bytesOf(given.files)
     const startedAt = Date.now()
-    const show = (n: number, sentOfPart: number) =>
-      setSending({
-        files: given.files.length,
-        bytes,
-        sentBytes: Math.min(bytes, bytesOf(all.slice(0, n).flatMap(part => part.files)) + sentOfPart),
-        startedAt,
-        part: n + 1,
-        parts: all.length,
-      })
+    const show = (n: number, sentOfPart: number) => {
+      const sentBytes = Math.min(bytes, bytesOf(parts.slice(0, n).flatMap(({ files }) => files)) + sentOfPart)
+      this.sending = { files: given.files.length, bytes, sentBytes, startedAt, part: n + 1, parts: parts.length }
+      this.#changed()
+    }
     try {
-      for (const [n, part] of all.entries()) {
+      for (const [n, part] of parts.entries()) {
         if (part.id !== undefined) continue
         show(n, 0)
-        const { signal } = abort.current
         const answer = await upload<Answered>('/execucoes', formOf(given, part), {
           idempotencyKey: part.key,
           signal,
@@ -98,16 +107,35 @@ export function useSubmission(): Submission {
         })
         part.id = answer.id
       }
-      return all.flatMap(({ id }) => (id === undefined ? [] : [id]))
+      this.given = undefined
+      this.round++
+      return parts.flatMap(({ id }) => (id === undefined ? [] : [id]))
     } catch (caught) {
-      setError(caught instanceof ApiError ? caught : new ApiError(0, 'unknown', String(caught)))
+      this.error = caught instanceof ApiError ? caught : new ApiError(0, 'unknown', String(caught))
       return undefined
     } finally {
-      setSending(undefined)
+      this.sending = undefined
+      this.#changed()
     }
   }
 
-  return { sending, error, send, stop: () => abort.current?.abort() }
+  stop(): void {
+    this.#abort.abort()
+  }
+
+  #changed(): void {
+    setLeaveWarning(this, this.sending !== undefined)
+    for (const changed of this.#pages) changed()
+  }
+}
+
+/** One for the dashboard: the page of new executions sends one upload at a time. */
+const submission = new Submission()
+
+export function useSubmission(): Submission {
+  const [, changed] = useReducer((count: number) => count + 1, 0)
+  useEffect(() => submission.show(() => changed(undefined as never)), [])
+  return submission
 }
 
 /** The project comes first, so that the server refuses an unknown one before the files. */

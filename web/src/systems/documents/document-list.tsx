@@ -1,6 +1,6 @@
 /** Upload, list and search of PDFs. The search and the filter are part of the address. */
 import { useQueryClient } from '@tanstack/react-query'
-import { FileText, Search } from 'lucide-react'
+import { FileText, FlaskConical, Search } from 'lucide-react'
 import { useEffect, useState } from 'react'
 import { Link, useLocation, useSearchParams } from 'wouter'
 import type { Answer } from '../../api/client.ts'
@@ -13,6 +13,7 @@ import { DropZone } from '../../components/drop-zone.tsx'
 import { Input, Select } from '../../components/field.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
 import { EmptyState, Loading } from '../../components/states.tsx'
+import { StillMark } from '../../components/still-mark.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { useFormat } from '../../i18n/format.ts'
 import { useMessages } from '../../i18n/messages.ts'
@@ -20,9 +21,10 @@ import { withBase } from '../../lib/base-path.ts'
 import { statusMessages } from '../shared/messages.ts'
 import { StatusBadge } from '../shared/status-badge.tsx'
 import { UploadList } from '../shared/upload-list.tsx'
-import { useUploads } from '../shared/uploads.ts'
+import { type Uploads, useUploads } from '../shared/uploads.ts'
 import { documentMessages } from './messages.ts'
 import { paths } from './paths.ts'
+import { samplePdf } from './sample-pdf.ts'
 
 type Document = Answer<'GET /api/documents/{id}'>
 
@@ -41,7 +43,7 @@ export function DocumentList() {
   const list = useApiList('GET /api/documents', { query }, { every })
   const isBusy = list.data?.items.some(isAtWork) === true
   useEffect(() => setEvery(isBusy ? 1500 : 10_000), [isBusy])
-  const uploads = useUploads({
+  const uploads = useUploads('documents', {
     send(file, options) {
       const form = new FormData()
       form.append('file', file, file.name)
@@ -65,10 +67,14 @@ export function DocumentList() {
       <UploadList uploads={uploads} />
       <Card flush>
         <Filters q={q} status={status ?? ''} />
+        <StillMark since={list.data?.stillSince} isReading={list.isFetching} onRefresh={() => void list.refetch()} />
         <Loading of={list} lines={6}>
           {({ items }) => (
             <>
-              <DocumentTable rows={items} empty={<Nothing isFiltered={isFiltered} mayAct={mayAct} />} />
+              <DocumentTable
+                rows={items}
+                empty={<Nothing isFiltered={isFiltered} uploads={mayAct ? uploads : undefined} />}
+              />
               {list.hasNextPage && (
                 <div class="border-t p-2 text-center">
                   <Button look="quiet" busy={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
@@ -84,12 +90,23 @@ export function DocumentList() {
   )
 }
 
-function Nothing({ isFiltered, mayAct }: { isFiltered: boolean; mayAct: boolean }) {
+/** `uploads`: undefined for those who may not send. */
+function Nothing({ isFiltered, uploads }: { isFiltered: boolean; uploads: Uploads | undefined }) {
   const words = useMessages(documentMessages)
   if (isFiltered) return <EmptyState icon={Search} title={words.noMatch} />
   return (
-    <EmptyState icon={FileText} title={words.none}>
-      {mayAct ? words.noneHint : words.noneViewer}
+    <EmptyState
+      icon={FileText}
+      title={words.none}
+      {...(uploads && {
+        action: (
+          <Button icon={FlaskConical} busy={uploads.isBusy} onClick={() => uploads.add([samplePdf()])}>
+            {words.sample}
+          </Button>
+        ),
+      })}
+    >
+      {uploads === undefined ? words.noneViewer : words.noneHint}
     </EmptyState>
   )
 }

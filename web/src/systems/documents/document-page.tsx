@@ -11,7 +11,7 @@ import { Card } from '../../components/card.tsx'
 import { Confirm } from '../../components/dialog.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
 import { Sentence } from '../../components/sentence.tsx'
-import { EmptyState, Loading, Skeleton } from '../../components/states.tsx'
+import { EmptyState, Loading } from '../../components/states.tsx'
 import { useToast } from '../../components/toast.tsx'
 import { useFormat } from '../../i18n/format.ts'
 import { useMessages } from '../../i18n/messages.ts'
@@ -47,7 +47,11 @@ function Shown({ document }: { document: Document }) {
       <div class="flex flex-col gap-4">
         {!isDone && (
           <div role="status">
-            <Sentence kind={status === 'FAILED' ? 'bad' : 'info'} hint={document.error_message ?? undefined}>
+            <Sentence
+              kind={status === 'FAILED' ? 'bad' : 'info'}
+              hint={document.error_message ?? undefined}
+              action={status === 'FAILED' && <Reprocess id={id} look="primary" />}
+            >
               {status === 'FAILED' ? words.failed : status === 'PROCESSING' ? words.working : words.waiting}
             </Sentence>
           </div>
@@ -69,7 +73,11 @@ function Shown({ document }: { document: Document }) {
             <Facts document={document} />
           </div>
           <Card title={words.text}>
-            {isDone ? <Text id={id} /> : <EmptyState icon={FileText} title={words.noTextYet} />}
+            {isDone ? (
+              <Text id={id} />
+            ) : (
+              <EmptyState icon={FileText} title={status === 'FAILED' ? words.noTextFailed : words.noTextYet} />
+            )}
           </Card>
         </div>
       </div>
@@ -115,35 +123,36 @@ function Facts({ document }: { document: Document }) {
 
 function Text({ id }: { id: string }) {
   const words = useMessages(documentMessages)
-  const { data } = useQuery<string, ApiError>({
+  const read = useQuery<string, ApiError>({
     queryKey: ['GET /api/documents/{id}/text', { id }],
     queryFn: async ({ signal }) =>
       (await send(withBase(`/api/documents/${encodeURIComponent(id)}/text`), { signal })).text(),
   })
-  if (data === undefined) return <Skeleton lines={8} />
-  if (data.trim() === '') return <EmptyState icon={FileText} title={words.noText} />
   return (
-    <pre
-      tabIndex={0}
-      role="region"
-      aria-label={words.text}
-      class="max-h-[40rem] overflow-auto font-sans text-base whitespace-pre-wrap"
-    >
-      {data}
-    </pre>
+    <Loading of={read} lines={8}>
+      {text =>
+        text.trim() === '' ? (
+          <EmptyState icon={FileText} title={words.noText} />
+        ) : (
+          <pre
+            tabIndex={0}
+            role="region"
+            aria-label={words.text}
+            class="max-h-[40rem] overflow-auto font-sans text-base whitespace-pre-wrap"
+          >
+            {text}
+          </pre>
+        )
+      }
+    </Loading>
   )
 }
 
-function Actions({ document: { id, filename, status } }: { document: Document }) {
+/** Runs an action and reports its effect; of a limit, when to try again. Resolves with false after a failure. */
+function useReport(): (act: () => Promise<unknown>, done: string) => Promise<boolean> {
   const words = useMessages(documentMessages)
   const toast = useToast()
-  const [, navigate] = useLocation()
-  const mayAct = useCan('operator')
-  const reprocess = useAction('POST /api/documents/{id}/reprocess')
-  const remove = useAction('DELETE /api/documents/{id}')
-  const [asks, setAsks] = useState(false)
-  const params = { id }
-  const report = async (act: () => Promise<unknown>, done: string): Promise<boolean> => {
+  return async (act, done) => {
     try {
       await act()
       toast.show('good', done)
@@ -154,6 +163,33 @@ function Actions({ document: { id, filename, status } }: { document: Document })
       return false
     }
   }
+}
+
+function Reprocess({ id, look = 'secondary' }: { id: string; look?: 'primary' | 'secondary' }) {
+  const words = useMessages(documentMessages)
+  const mayAct = useCan('operator')
+  const report = useReport()
+  const reprocess = useAction('POST /api/documents/{id}/reprocess')
+  if (!mayAct) return null
+  return (
+    <Button
+      look={look}
+      icon={RotateCw}
+      busy={reprocess.isPending}
+      onClick={() => void report(() => reprocess.mutateAsync({ params: { id } }), words.reprocessed)}
+    >
+      {words.reprocess}
+    </Button>
+  )
+}
+
+function Actions({ document: { id, filename, status } }: { document: Document }) {
+  const words = useMessages(documentMessages)
+  const [, navigate] = useLocation()
+  const mayAct = useCan('operator')
+  const remove = useAction('DELETE /api/documents/{id}')
+  const [asks, setAsks] = useState(false)
+  const report = useReport()
   return (
     <>
       <Button
@@ -162,15 +198,7 @@ function Actions({ document: { id, filename, status } }: { document: Document })
       >
         {words.download}
       </Button>
-      {mayAct && (status === 'DONE' || status === 'FAILED') && (
-        <Button
-          icon={RotateCw}
-          busy={reprocess.isPending}
-          onClick={() => void report(() => reprocess.mutateAsync({ params }), words.reprocessed)}
-        >
-          {words.reprocess}
-        </Button>
-      )}
+      {status === 'DONE' && <Reprocess id={id} />}
       {mayAct && (
         <Button look="danger" icon={Trash2} onClick={() => setAsks(true)}>
           {words.remove}
@@ -183,7 +211,7 @@ function Actions({ document: { id, filename, status } }: { document: Document })
           danger
           busy={remove.isPending}
           onConfirm={() =>
-            void report(() => remove.mutateAsync({ params }), words.removed(filename)).then(done => {
+            void report(() => remove.mutateAsync({ params: { id } }), words.removed(filename)).then(done => {
               setAsks(false)
               if (done) navigate(paths.home)
             })

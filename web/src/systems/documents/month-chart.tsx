@@ -9,6 +9,8 @@ import { classes } from '../../lib/classes.ts'
 import { bankMessages } from './bank-messages.ts'
 
 const shownMonths = 13
+/** On a narrow screen: a month is at least as wide as a fingertip. */
+const shownNarrow = 6
 
 interface MonthChartProps {
   account: string
@@ -48,6 +50,7 @@ export function MonthChart({ account, selected, onSelect }: MonthChartProps) {
                     {...each}
                     showsYear={index === 0 || each.month.endsWith('-01')}
                     most={most}
+                    isOlder={index < sorted.length - shownNarrow}
                     isSelected={selected === each.month}
                     onSelect={() => onSelect(selected === each.month ? '' : each.month)}
                   />
@@ -106,11 +109,13 @@ interface MonthProps {
   debit: string
   most: number
   showsYear: boolean
+  /** Hidden on a narrow screen. */
+  isOlder: boolean
   isSelected: boolean
   onSelect(): void
 }
 
-function Month({ month, currency, credit, debit, most, showsYear, isSelected, onSelect }: MonthProps) {
+function Month({ month, currency, credit, debit, most, showsYear, isOlder, isSelected, onSelect }: MonthProps) {
   const words = useMessages(bankMessages)
   const format = useFormat()
   const day = new Date(`${month.slice(0, 7)}-15T12:00:00Z`)
@@ -119,7 +124,7 @@ function Month({ month, currency, credit, debit, most, showsYear, isSelected, on
   const text = `${long}: ${words.credit} ${format.money(credit, currency)}, ${words.debit} ${format.money(debit, currency)}`
   const height = (value: string) => ({ height: `${Math.max(1, (Number(value) / most) * 100)}%` })
   return (
-    <li class="h-full min-w-0 flex-1">
+    <li class={classes('h-full min-w-0 flex-1', isOlder && 'max-sm:hidden')}>
       <button
         type="button"
         aria-pressed={isSelected}
@@ -135,8 +140,7 @@ function Month({ month, currency, credit, debit, most, showsYear, isSelected, on
           <span class="w-full max-w-5 rounded-t-sm border-2 border-b-0 border-bad-fill" style={height(debit)} />
         </span>
         <span class="h-6 w-full truncate pt-1 text-center text-xs text-muted">
-          <span class="sm:hidden">{short.slice(0, 1)}</span>
-          <span class="max-sm:hidden">{short}</span>
+          {short}
           {showsYear && <span class="max-sm:hidden"> {day.getUTCFullYear()}</span>}
         </span>
         <span class="sr-only">{text}</span>

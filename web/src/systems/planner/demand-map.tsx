@@ -21,11 +21,7 @@ export function DemandMap({ demand }: { demand: Demand }) {
   const day = (text: string) => format.date(new Date(`${text}T12:00:00`))
   return (
     <>
-      <Card
-        title={words.demand}
-        hint={words.demandText(format.number(demand.visits), day(demand.from), day(demand.to))}
-        flush
-      >
+      <Card title={words.demand} hint={words.demandText(demand.visits, day(demand.from), day(demand.to))} flush>
         <div class="overflow-x-auto" tabIndex={0} role="region" aria-label={words.demand}>
           <table class="w-full text-right">
             <thead>

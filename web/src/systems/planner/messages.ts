@@ -39,6 +39,8 @@ export const plannerMessages = defineMessages(
     shortages: (count: number) => plural('pt-BR', count, 'falta', 'faltas'),
     missing: (count: number, where: string) =>
       `${where}: ${plural('pt-BR', count, 'pessoa a menos', 'pessoas a menos')}`,
+    missingHours: (person: string, hours: string, week: string) =>
+      `${person}: ${hours} h a menos que o mínimo na semana de ${week}`,
     cover: 'Demanda e cobertura',
     coverHint: 'pessoas por turno em cada dia',
     coverLabel: (count: number, short: number) =>
@@ -48,9 +50,13 @@ export const plannerMessages = defineMessages(
     assigned: 'escalados',
     short: 'falta gente',
     demand: 'Visitas por dia da semana e hora',
-    demandText: (visits: string, from: string, to: string) => `${visits} visitas, de ${from} a ${to}`,
+    demandText: (visits: number, from: string, to: string) =>
+      `${plural('pt-BR', visits, 'visita', 'visitas')}, de ${from} a ${to}`,
     weekday: 'Dia',
     dropped: (count: number) => plural('pt-BR', count, 'linha descartada', 'linhas descartadas'),
+    history: 'Tentativas e falhas deste job',
+    retry: 'Gerar de novo',
+    retried: 'De volta à fila, com a mesma entrada.',
     csv: 'Baixar CSV',
     raw: 'Resultado',
     thumbnail: 'Miniatura',
@@ -95,6 +101,7 @@ export const plannerMessages = defineMessages(
     nights: 'Nights',
     shortages: count => plural('en', count, 'shortage', 'shortages'),
     missing: (count, where) => `${where}: ${plural('en', count, 'person missing', 'people missing')}`,
+    missingHours: (person, hours, week) => `${person}: ${hours} h below the minimum in the week of ${week}`,
     cover: 'Demand and cover',
     coverHint: 'people per shift on each day',
     coverLabel: (count, short) =>
@@ -104,9 +111,12 @@ export const plannerMessages = defineMessages(
     assigned: 'assigned',
     short: 'people missing',
     demand: 'Visits by weekday and hour',
-    demandText: (visits, from, to) => `${visits} visits, from ${from} to ${to}`,
+    demandText: (visits, from, to) => `${plural('en', visits, 'visit', 'visits')}, from ${from} to ${to}`,
     weekday: 'Day',
     dropped: count => plural('en', count, 'dropped row', 'dropped rows'),
+    history: 'Attempts and failures of this job',
+    retry: 'Generate again',
+    retried: 'Back in the queue, with the same input.',
     csv: 'Download CSV',
     raw: 'Result',
     thumbnail: 'Thumbnail',

@@ -1,5 +1,5 @@
 /** One job of the planner: state, progress, and its result as a grid, a map or a picture. */
-import { CalendarRange, Download, Trash2 } from 'lucide-react'
+import { CalendarRange, Download, RotateCw, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import type { Answer } from '../../api/client.ts'
@@ -16,6 +16,7 @@ import { useToast } from '../../components/toast.tsx'
 import { type Format, useFormat } from '../../i18n/format.ts'
 import { useMessages } from '../../i18n/messages.ts'
 import { PageHeader } from '../../layout/page-header.tsx'
+import { useAct } from '../../layout/use-act.ts'
 import { withBase } from '../../lib/base-path.ts'
 import { StatusBadge } from '../shared/status-badge.tsx'
 import { DemandMap } from './demand-map.tsx'
@@ -69,7 +70,8 @@ function OneJob({ job }: { job: Job }) {
         actions={<Actions job={job} />}
       />
       <div class="flex flex-col gap-4">
-        {error_message !== null && <Sentence kind="bad">{error_message}</Sentence>}
+        {status === 'PENDING' && <Waiting id={job.id} />}
+        {error_message !== null && <Failed id={job.id} reason={error_message} />}
         {status === 'RUNNING' && (
           <Sentence
             kind="info"
@@ -92,6 +94,37 @@ function OneJob({ job }: { job: Job }) {
         <Result job={job} />
       </div>
     </>
+  )
+}
+
+/** Why the job waits, in the words of the engine: a job of the planner is a job of the engine. */
+function Waiting({ id }: { id: string }) {
+  const { data } = useApi('GET /api/v1/jobs/{id}/explain', { params: { id } }, { every: refreshMs })
+  return data === undefined ? null : <Sentence kind="info">{data.sentence}</Sentence>
+}
+
+function Failed({ id, reason }: { id: string; reason: string }) {
+  const words = useMessages(plannerMessages)
+  const may = useCan('operator')
+  const retry = useAct('POST /api/v1/jobs/{id}/retry', () => words.retried)
+  return (
+    <Sentence
+      kind="bad"
+      hint={
+        <Link href={`/jobs/${id}`} class="underline decoration-line-strong underline-offset-2 hover:decoration-current">
+          {words.history}
+        </Link>
+      }
+      action={
+        may && (
+          <Button look="primary" icon={RotateCw} busy={retry.busy} onClick={() => void retry.run({ params: { id } })}>
+            {words.retry}
+          </Button>
+        )
+      }
+    >
+      {reason}
+    </Sentence>
   )
 }
 

@@ -10,6 +10,7 @@ import { Card } from '../../components/card.tsx'
 import { DropZone } from '../../components/drop-zone.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
 import { EmptyState, Loading } from '../../components/states.tsx'
+import { StillMark } from '../../components/still-mark.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { useFormat } from '../../i18n/format.ts'
 import { useMessages } from '../../i18n/messages.ts'
@@ -25,7 +26,7 @@ type Job = ItemOf<'GET /api/planner/jobs'>
 const refreshMs = 2000
 
 const useFilesOf = (path: string) =>
-  useUploads({
+  useUploads(path, {
     send(file, options) {
       const form = new FormData()
       form.append('file', file)
@@ -71,6 +72,7 @@ export function PlannerJobs() {
         <UploadList uploads={tables} />
         <UploadList uploads={images} />
         <Card flush>
+          <StillMark since={jobs.data?.stillSince} isReading={jobs.isFetching} onRefresh={() => void jobs.refetch()} />
           <Loading of={jobs} lines={6}>
             {({ items }) => (
               <Jobs

@@ -14,7 +14,10 @@ export interface Schedule {
     needed: number
     assigned: number
   }[]
-  shortages: { date: string; shift: string | null; hour: number | null; skill: string | null; missing: number }[]
+  shortages: (
+    | { date: string; shift: string | null; hour: number | null; skill: string | null; missing: number }
+    | { person: string; week_of: string; missing: number }
+  )[]
 }
 
 export interface Demand {

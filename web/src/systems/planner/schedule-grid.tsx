@@ -40,16 +40,26 @@ export function ScheduleGrid({ schedule }: { schedule: Schedule }) {
       {schedule.shortages.length > 0 && (
         <Card title={words.shortages(schedule.shortages.length)}>
           <ul class="flex flex-col gap-1">
-            {schedule.shortages.map(({ date, shift, hour, skill, missing }) => (
-              <li key={`${date} ${shift} ${hour} ${skill}`}>
-                {words.missing(
-                  missing,
-                  [format.date(instantOf(date)), shift ?? (hour === null ? null : `${hour} h`), skill]
-                    .filter(part => part !== null)
-                    .join(', '),
-                )}
-              </li>
-            ))}
+            {schedule.shortages.map(each =>
+              'person' in each ? (
+                <li key={`${each.person} ${each.week_of}`}>
+                  {words.missingHours(each.person, format.number(each.missing), format.date(instantOf(each.week_of)))}
+                </li>
+              ) : (
+                <li key={`${each.date} ${each.shift} ${each.hour} ${each.skill}`}>
+                  {words.missing(
+                    each.missing,
+                    [
+                      format.date(instantOf(each.date)),
+                      each.shift ?? (each.hour === null ? null : `${each.hour} h`),
+                      each.skill,
+                    ]
+                      .filter(part => part !== null)
+                      .join(', '),
+                  )}
+                </li>
+              ),
+            )}
           </ul>
         </Card>
       )}

@@ -1,7 +1,7 @@
 /** The quotes, the newest first, with where each stands; and the form of a new one. */
-import { Plus, Tags } from 'lucide-react'
+import { FlaskConical, Plus, Tags } from 'lucide-react'
 import { useState } from 'react'
-import { Link } from 'wouter'
+import { Link, useLocation } from 'wouter'
 import { type ItemOf, useApiList } from '../../api/query.ts'
 import { useCan, useSession } from '../../api/session.ts'
 import { Button } from '../../components/button.tsx'
@@ -11,11 +11,14 @@ import { Progress } from '../../components/progress.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
 import { SimulatedMark } from '../../components/simulated-mark.tsx'
 import { EmptyState, Loading } from '../../components/states.tsx'
+import { StillMark } from '../../components/still-mark.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { useFormat } from '../../i18n/format.ts'
 import { useMessages } from '../../i18n/messages.ts'
 import { PageHeader } from '../../layout/page-header.tsx'
-import { statusMessages } from '../shared/messages.ts'
+import { useAct } from '../../layout/use-act.ts'
+import { useFilters } from '../../lib/filters.ts'
+import { sharedMessages, statusMessages } from '../shared/messages.ts'
 import { StatusBadge } from '../shared/status-badge.tsx'
 import { quotesMessages } from './messages.ts'
 import { NewQuote } from './new-quote.tsx'
@@ -23,7 +26,7 @@ import { NewQuote } from './new-quote.tsx'
 type Quote = ItemOf<'GET /api/quotes'>
 
 const statuses = ['PENDING', 'PROCESSING', 'DONE', 'ERROR', 'CANCELLED'] as const
-type Status = (typeof statuses)[number]
+const filterNames = ['status'] as const
 const refreshMs = 2000
 
 export function QuoteList() {
@@ -31,11 +34,13 @@ export function QuoteList() {
   const names = useMessages(statusMessages)
   const may = useCan('operator')
   const { data: session } = useSession()
-  const [status, setStatus] = useState<Status | ''>('')
+  const shared = useMessages(sharedMessages)
+  const [filter, setFilter] = useFilters(filterNames)
+  const status = statuses.find(each => each === filter.status)
   const [creates, setCreates] = useState(false)
   const quotes = useApiList(
     'GET /api/quotes',
-    { query: { limit: 50, ...(status !== '' && { status }) } },
+    { query: { limit: 50, values: 'short', ...(status !== undefined && { status }) } },
     { every: refreshMs },
   )
   const simulated = session?.systems.find(({ page }) => page === '/cotacoes/')?.simulated ?? []
@@ -56,20 +61,40 @@ export function QuoteList() {
         <Select
           label={words.filter}
           hideLabel
-          value={status}
-          onSelect={value => setStatus(value as Status | '')}
+          value={status ?? ''}
+          onSelect={value => setFilter({ status: value })}
           options={[{ value: '', label: words.all }, ...statuses.map(value => ({ value, label: names[value] }))]}
         />
       </div>
       <Card flush>
+        <StillMark
+          since={quotes.data?.stillSince}
+          isReading={quotes.isFetching}
+          onRefresh={() => void quotes.refetch()}
+        />
         <Loading of={quotes} lines={6}>
           {({ items }) => (
             <Quotes
               rows={items}
               empty={
-                <EmptyState icon={Tags} title={words.none} {...(button && { action: button })}>
-                  {words.noneHint}
-                </EmptyState>
+                status === undefined ? (
+                  <EmptyState
+                    icon={Tags}
+                    title={words.none}
+                    {...(button && {
+                      action: (
+                        <div class="flex flex-wrap justify-center gap-2">
+                          {button}
+                          <Sample />
+                        </div>
+                      ),
+                    })}
+                  >
+                    {words.noneHint}
+                  </EmptyState>
+                ) : (
+                  <EmptyState icon={Tags} title={shared.noMatch} />
+                )
               }
             />
           )}
@@ -84,6 +109,22 @@ export function QuoteList() {
       </Card>
       {creates && <NewQuote onClose={() => setCreates(false)} />}
     </>
+  )
+}
+
+/** One quote without anything to fill in. */
+function Sample() {
+  const words = useMessages(quotesMessages)
+  const [, navigate] = useLocation()
+  const create = useAct('POST /api/quotes', () => words.started)
+  const start = async () => {
+    const made = await create.run({ body: { description: words.sampleDescription } })
+    if (made !== undefined) navigate(`/cotacoes/${encodeURIComponent(made.id)}`)
+  }
+  return (
+    <Button icon={FlaskConical} busy={create.busy} onClick={() => void start()}>
+      {words.sample}
+    </Button>
   )
 }
 

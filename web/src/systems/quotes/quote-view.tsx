@@ -11,7 +11,6 @@ import { Confirm } from '../../components/dialog.tsx'
 import { JsonTree } from '../../components/json-tree.tsx'
 import { Progress } from '../../components/progress.tsx'
 import { Age } from '../../components/relative-time.tsx'
-import { Sentence } from '../../components/sentence.tsx'
 import { SimulatedMark } from '../../components/simulated-mark.tsx'
 import { Stat } from '../../components/stat.tsx'
 import { EmptyState, Loading } from '../../components/states.tsx'
@@ -23,6 +22,7 @@ import { StatusBadge } from '../shared/status-badge.tsx'
 import { quotesMessages } from './messages.ts'
 import { PricePlot } from './price-plot.tsx'
 import { PriceTable } from './price-table.tsx'
+import { QuoteSentence } from './quote-sentence.tsx'
 import { Stepper } from './stepper.tsx'
 
 type Quote = Answer<'GET /api/quotes/{id}'>
@@ -52,7 +52,7 @@ export function QuoteView({ id }: { id: string }) {
 
 function OneQuote({ quote }: { quote: Quote }) {
   const words = useMessages(quotesMessages)
-  const { result, prices, pages_without_price, error_message, status } = quote
+  const { result, prices, pages_without_price, status } = quote
   const isRunning = status === 'PROCESSING'
   return (
     <>
@@ -68,8 +68,7 @@ function OneQuote({ quote }: { quote: Quote }) {
         actions={<Actions quote={quote} />}
       />
       <div class="flex flex-col gap-4">
-        {error_message !== null && <Sentence kind="bad">{error_message}</Sentence>}
-        {quote.waiting_reason !== null && <Sentence kind="info">{quote.waiting_reason}</Sentence>}
+        <QuoteSentence quote={quote} />
         <Card>
           <div class="flex flex-col gap-4">
             <Stepper quote={quote} />

@@ -52,6 +52,9 @@ export const sharedMessages = defineMessages(
     uploads: 'Envios',
     uploadsOf: (sent: number, all: number) =>
       `${sent} de ${plural('pt-BR', all, 'arquivo enviado', 'arquivos enviados')}`,
+    uploadsSent: (count: number) => plural('pt-BR', count, 'arquivo enviado', 'arquivos enviados'),
+    uploadsEnded: (sent: number, failed: number) =>
+      `${plural('pt-BR', sent, 'arquivo enviado', 'arquivos enviados')}; ${plural('pt-BR', failed, 'não foi enviado', 'não foram enviados')}. O motivo está na página do envio.`,
     file: 'Arquivo',
     size: 'Tamanho',
     state: 'Estado',
@@ -78,6 +81,9 @@ export const sharedMessages = defineMessages(
     lostBefore: 'No number has come yet. The work on the server goes on without this page.',
     uploads: 'Uploads',
     uploadsOf: (sent, all) => `${sent} of ${plural('en', all, 'file sent', 'files sent')}`,
+    uploadsSent: count => plural('en', count, 'file sent', 'files sent'),
+    uploadsEnded: (sent, failed) =>
+      `${plural('en', sent, 'file sent', 'files sent')}; ${plural('en', failed, 'was not sent', 'were not sent')}. The reason is on the page of the upload.`,
     file: 'File',
     size: 'Size',
     state: 'State',

@@ -5,18 +5,47 @@ import { Button, IconButton } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
 import { Progress } from '../../components/progress.tsx'
 import { Spinner } from '../../components/spinner.tsx'
+import type { Column } from '../../components/table.tsx'
+import { VirtualTable } from '../../components/virtual-table.tsx'
 import { useFormat } from '../../i18n/format.ts'
 import { useMessages } from '../../i18n/messages.ts'
 import { useNow } from '../../lib/now.ts'
 import { sharedMessages } from './messages.ts'
 import { mayRetry, type Upload, type Uploads } from './uploads.ts'
 
+const mostRows = 6
+
 export function UploadList({ uploads }: { uploads: Uploads }) {
   const words = useMessages(sharedMessages)
+  const format = useFormat()
   const { all, isBusy } = uploads
   if (all.length === 0) return null
   const sent = all.filter(({ state }) => state === 'sent').length
   const failed = all.filter(({ state }) => state === 'failed').length
+  const columns: readonly Column<Upload>[] = [
+    { id: 'file', header: words.file, cell: ({ file }) => <span title={file.name}>{file.name}</span> },
+    {
+      id: 'size',
+      header: words.size,
+      align: 'right',
+      width: '6rem',
+      hide: 'sm',
+      cell: ({ file }) => <span class="text-sm text-muted">{format.bytes(file.size)}</span>,
+    },
+    {
+      id: 'state',
+      header: words.state,
+      width: '50%',
+      cell: upload => (
+        <span class="flex items-center gap-1.5 text-sm text-muted">
+          <State upload={upload} />
+          {mayRetry(upload) && (
+            <IconButton icon={RotateCw} size="sm" label={words.retry} onClick={() => uploads.retry(upload.id)} />
+          )}
+        </span>
+      ),
+    },
+  ]
   const under = all.reduce((sum, each) => sum + (each.state === 'sending' ? each.sent : 0), 0)
   return (
     <Card
@@ -53,27 +82,14 @@ export function UploadList({ uploads }: { uploads: Uploads }) {
           done={sent + failed}
         />
       </div>
-      <ul class="max-h-64 overflow-y-auto" tabIndex={0} aria-label={words.uploads}>
-        {all.map(each => (
-          <Row key={each.id} upload={each} onRetry={() => uploads.retry(each.id)} />
-        ))}
-      </ul>
+      <VirtualTable
+        label={words.uploads}
+        columns={columns}
+        rows={all}
+        keyOf={({ id }) => id}
+        height={`${Math.min(all.length, mostRows) * 40}px`}
+      />
     </Card>
-  )
-}
-
-function Row({ upload, onRetry }: { upload: Upload; onRetry(): void }) {
-  const words = useMessages(sharedMessages)
-  const format = useFormat()
-  return (
-    <li class="flex min-h-9 items-center gap-3 border-t px-4 py-1.5">
-      <span class="min-w-0 flex-1 truncate">{upload.file.name}</span>
-      <span class="text-sm text-faint max-sm:hidden">{format.bytes(upload.file.size)}</span>
-      <span class="flex max-w-[60%] items-center gap-1.5 text-sm text-muted">
-        <State upload={upload} />
-      </span>
-      {mayRetry(upload) && <IconButton icon={RotateCw} size="sm" label={words.retry} onClick={onRetry} />}
-    </li>
   )
 }
 
@@ -103,7 +119,9 @@ function State({ upload }: { upload: Upload }) {
       return (
         <>
           <CircleX size={14} class="shrink-0 text-bad" aria-hidden="true" />
-          <span>{words.notSent(reasonOf(upload.error, words.noAnswer))}</span>
+          <span class="truncate" title={reasonOf(upload.error, words.noAnswer)}>
+            {words.notSent(reasonOf(upload.error, words.noAnswer))}
+          </span>
         </>
       )
   }

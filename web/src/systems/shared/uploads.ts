@@ -1,10 +1,17 @@
 /**
  * Uploads of one file a request, in order, a few at a time: for documents and images. A limit of the server (429) is waited for, a lost
  * connection is tried again by hand. Each file has one key, so that a repeated upload creates nothing twice.
+ *
+ * Invariant: uploads go on while another page of the dashboard is shown, and their page shows them again. If they end unseen, a toast
+ * reports them.
  */
-import { useEffect, useReducer, useRef } from 'react'
+import { useEffect, useReducer } from 'react'
 import { ApiError } from '../../api/client.ts'
+import { useToast } from '../../components/toast.tsx'
+import { useMessages } from '../../i18n/messages.ts'
+import { setLeaveWarning } from '../../lib/leave-warning.ts'
 import { newRequestKey } from '../../lib/request-key.ts'
+import { sharedMessages } from './messages.ts'
 
 export type Upload = { id: string; file: File } & (
   | { state: 'queued' }
@@ -45,17 +52,37 @@ export const mayRetry = (upload: Upload): boolean =>
 
 const isOver = ({ state }: Upload) => state === 'sent' || state === 'failed'
 
+interface QueueOptions extends UploadsOptions {
+  /** Called when the last file ended while no page showed the queue. */
+  onUnseenEnd(sent: number, failed: number): void
+}
+
 class UploadQueue {
   all: readonly Upload[] = []
-  readonly #changed: () => void
-  readonly #options: () => UploadsOptions
+  readonly #pages = new Set<() => void>()
+  #options: QueueOptions
   #stop = new AbortController()
   #running = 0
   #resumeAt = 0
 
-  constructor(options: () => UploadsOptions, changed: () => void) {
+  constructor(options: QueueOptions) {
     this.#options = options
-    this.#changed = changed
+  }
+
+  get isBusy(): boolean {
+    return this.all.some(each => !isOver(each))
+  }
+
+  set options(options: QueueOptions) {
+    this.#options = options
+  }
+
+  /** Calls `changed` after each change until the returned function is called. */
+  show(changed: () => void): () => void {
+    this.#pages.add(changed)
+    return () => {
+      this.#pages.delete(changed)
+    }
   }
 
   add(files: readonly File[]): void {
@@ -82,8 +109,13 @@ class UploadQueue {
     this.#changed()
   }
 
+  #changed(): void {
+    setLeaveWarning(this, this.isBusy)
+    for (const changed of this.#pages) changed()
+  }
+
   #pump(): void {
-    const { atOnce = 2 } = this.#options()
+    const { atOnce = 2 } = this.#options
     const { signal } = this.#stop
     for (const each of this.all) {
       if (this.#running >= atOnce) break
@@ -98,7 +130,7 @@ class UploadQueue {
   }
 
   async #send({ id, file }: Upload, signal: AbortSignal): Promise<void> {
-    const { send, onSent } = this.#options()
+    const { send, onSent } = this.#options
     this.#running++
     this.#set(id, { id, file, state: 'sending', sent: 0 })
     try {
@@ -115,8 +147,16 @@ class UploadQueue {
       if (!signal.aborted) this.#failed(id, file, error)
     } finally {
       this.#running--
-      if (!signal.aborted) this.#pump()
+      if (!signal.aborted) {
+        this.#pump()
+        if (!this.isBusy && this.#pages.size === 0) this.#endUnseen()
+      }
     }
+  }
+
+  #endUnseen(): void {
+    const sent = this.all.filter(({ state }) => state === 'sent').length
+    this.#options.onUnseenEnd(sent, this.all.length - sent)
   }
 
   /** While the limit of the server is reached, no file of the queue is sent. */
@@ -139,34 +179,35 @@ class UploadQueue {
   }
 }
 
-export function useUploads(options: UploadsOptions): Uploads {
-  const latest = useRef(options)
-  latest.current = options
+const queues = new Map<string, UploadQueue>()
+
+/** `name`: of the queue, which outlives the page. */
+export function useUploads(name: string, options: UploadsOptions): Uploads {
+  const words = useMessages(sharedMessages)
+  const toast = useToast()
   const [, changed] = useReducer((count: number) => count + 1, 0)
-  const made = useRef<UploadQueue | undefined>(undefined)
-  made.current ??= new UploadQueue(
-    () => latest.current,
-    () => changed(undefined as never),
-  )
-  const queue = made.current
-  const isBusy = queue.all.some(each => !isOver(each))
-  useLeaveWarning(isBusy)
+  const given: QueueOptions = {
+    ...options,
+    onUnseenEnd: (sent, failed) =>
+      toast.show(
+        failed === 0 ? 'good' : 'bad',
+        failed === 0 ? words.uploadsSent(sent) : words.uploadsEnded(sent, failed),
+      ),
+  }
+  const queue = queues.get(name) ?? new UploadQueue(given)
+  queues.set(name, queue)
+  queue.options = given
+  useEffect(() => {
+    const update = () => changed(undefined as never)
+    update()
+    return queue.show(update)
+  }, [queue])
   return {
     all: queue.all,
-    isBusy,
+    isBusy: queue.isBusy,
     add: files => queue.add(files),
     retry: id => queue.retry(id),
     clear: () => queue.clear(),
     stop: () => queue.stop(),
   }
-}
-
-/** The browser asks before it closes the page while files are on their way. */
-export function useLeaveWarning(isBusy: boolean): void {
-  useEffect(() => {
-    if (!isBusy) return undefined
-    const warn = (event: BeforeUnloadEvent) => event.preventDefault()
-    addEventListener('beforeunload', warn)
-    return () => removeEventListener('beforeunload', warn)
-  }, [isBusy])
 }

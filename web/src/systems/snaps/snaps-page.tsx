@@ -1,6 +1,5 @@
 /** The gallery of snaps: upload, state of each image, and what was measured. */
-import { Images } from 'lucide-react'
-import { useState } from 'react'
+import { FlaskConical, Images } from 'lucide-react'
 import { queryClient, useApiList } from '../../api/query.ts'
 import { useCan } from '../../api/session.ts'
 import { upload } from '../../api/upload.ts'
@@ -9,29 +8,34 @@ import { Card } from '../../components/card.tsx'
 import { DropZone } from '../../components/drop-zone.tsx'
 import { Select } from '../../components/field.tsx'
 import { EmptyState, Loading } from '../../components/states.tsx'
+import { StillMark } from '../../components/still-mark.tsx'
 import { useMessages } from '../../i18n/messages.ts'
 import { PageHeader } from '../../layout/page-header.tsx'
-import { statusMessages } from '../shared/messages.ts'
+import { useFilters } from '../../lib/filters.ts'
+import { sharedMessages, statusMessages } from '../shared/messages.ts'
 import { UploadList } from '../shared/upload-list.tsx'
 import { useUploads } from '../shared/uploads.ts'
 import { snapsMessages } from './messages.ts'
+import { sampleImage } from './sample-image.ts'
 import { SnapCard } from './snap-card.tsx'
 
 const statuses = ['PENDING', 'PROCESSING', 'DONE', 'FAILED'] as const
-type Status = (typeof statuses)[number]
+const filterNames = ['status'] as const
 const refreshMs = 2000
 
 export default function SnapsPage() {
   const words = useMessages(snapsMessages)
   const names = useMessages(statusMessages)
   const may = useCan('operator')
-  const [status, setStatus] = useState<Status | ''>('')
+  const shared = useMessages(sharedMessages)
+  const [filter, setFilter] = useFilters(filterNames)
+  const status = statuses.find(each => each === filter.status)
   const snaps = useApiList(
     'GET /api/snaps',
-    { query: { order: 'newest', limit: 48, ...(status !== '' && { status }) } },
+    { query: { order: 'newest', limit: 48, ...(status !== undefined && { status }) } },
     { every: refreshMs },
   )
-  const uploads = useUploads({
+  const uploads = useUploads('snaps', {
     send(file, options) {
       const form = new FormData()
       form.append('image', file)
@@ -49,18 +53,45 @@ export default function SnapsPage() {
           <Select
             label={words.filter}
             hideLabel
-            value={status}
-            onSelect={value => setStatus(value as Status | '')}
+            value={status ?? ''}
+            onSelect={value => setFilter({ status: value })}
             options={[{ value: '', label: words.all }, ...statuses.map(value => ({ value, label: names[value] }))]}
           />
         </div>
+        {snaps.data?.stillSince !== undefined && (
+          <Card flush>
+            <StillMark
+              since={snaps.data.stillSince}
+              isReading={snaps.isFetching}
+              onRefresh={() => void snaps.refetch()}
+            />
+          </Card>
+        )}
         <Loading of={snaps} lines={6}>
           {({ items }) =>
             items.length === 0 ? (
               <Card>
-                <EmptyState icon={Images} title={words.none}>
-                  {words.noneHint}
-                </EmptyState>
+                {status === undefined ? (
+                  <EmptyState
+                    icon={Images}
+                    title={words.none}
+                    {...(may && {
+                      action: (
+                        <Button
+                          icon={FlaskConical}
+                          busy={uploads.isBusy}
+                          onClick={() => void sampleImage().then(image => uploads.add([image]))}
+                        >
+                          {words.sample}
+                        </Button>
+                      ),
+                    })}
+                  >
+                    {words.noneHint}
+                  </EmptyState>
+                ) : (
+                  <EmptyState icon={Images} title={shared.noMatch} />
+                )}
               </Card>
             ) : (
               <ul class="grid grid-cols-[repeat(auto-fill,minmax(13rem,1fr))] gap-4">
