@@ -169,7 +169,8 @@ export default defineConfig({
     // Engines that a test makes without a `log` write warnings and errors only.
     env: { LOG_LEVEL: 'warn' },
     pool: 'forks',
-    maxWorkers: 3,
+    // More than the cores: many files wait for processes and connections most of the time.
+    maxWorkers: 4,
     // No promise: only what ends a test that hangs. A busy machine is twenty times as slow as an idle one, and what takes six seconds
     // there, because it starts processes, takes two minutes. No test has a shorter time of its own.
     testTimeout: 300_000,

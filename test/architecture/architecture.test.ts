@@ -42,6 +42,14 @@ test('every source file keeps to the import arrows and to the homes of SQL, time
   expect(brokenRules(sources, { dependencies, apps })).toEqual([])
 })
 
+test('every statement that stores a failure stores the start of its attempt', () => {
+  const inserts = [...sources].flatMap(([path, text]) =>
+    [...text.matchAll(/insert into retoma\.failure \(([^)]*)\)/g)].map(([, columns]) => [path, columns!] as const),
+  )
+  expect(inserts.length).toBeGreaterThan(0)
+  expect(inserts.filter(([, columns]) => !columns.includes('started_at'))).toEqual([])
+})
+
 /** The name of a system that is a plain word, too: only its package, its folder, its schema and a text with that name alone count. */
 const plainWords = ['quotes', 'documents', 'planner']
 const nameOf = (app: string) => (plainWords.includes(app) ? `(?<=[/'])${app}(?=['/])|${app}\\.\\w+` : app)
@@ -202,6 +210,11 @@ describe('the rules notice', () => {
       'src/jobs/model/backoff.ts',
       'export const jitter = (random = Math.random) => random()',
       'Math.random outside lib/',
+    ],
+    [
+      'apps/quotes/jobs.ts',
+      'fetch(url, { signal: AbortSignal.any([signal, AbortSignal.timeout(5000)]) })',
+      'a timeout that only AbortSignal.any refers to',
     ],
     ['src/worker/run.ts', 'let open = 0', 'module state: open'],
     ['src/execution/current-job.ts', 'export let starting: Job | undefined', 'module state: starting'],

@@ -90,8 +90,8 @@ const doors = ['index', 'config', 'json-views', 'http', 'cli', 'testing', 'apps'
 
 /** For types alone: a model may name the shape of a clock, and the public door may show shapes of the parts behind. */
 const typeArrows: Record<string, string[]> = {
-  // A config brings routes.
-  config: ['http', 'errors'],
+  // A config brings routes, and the connection as the engine takes it.
+  config: ['http', 'errors', 'engine'],
   index: anything,
 }
 
@@ -102,6 +102,9 @@ const mayReadTheClock = ['lib', 'testing']
 
 const clockOrChance =
   /(?<![\w.$])(?:Date\.now\b|new Date(?:\(\s*\)|(?![\w(]))|Math\.random\b|(?:globalThis\.)?(?:setTimeout|setInterval|setImmediate)\b)/g
+
+/** On Node 20 the garbage collector takes such a timeout, and the combined signal never aborts. */
+const lostTimeout = /AbortSignal\.any\(\s*\[[^\]]*\bAbortSignal\.timeout\b/g
 
 /** Capabilities that keep no state in a module: an engine makes the objects and passes the objects in. */
 const withoutModuleState =
@@ -132,6 +135,7 @@ export function brokenRules(files: Map<string, string>, packages: Packages): str
     return [
       ...brokenArrows(path, source),
       ...brokenPackages(path, source, packages),
+      ...[...text.matchAll(lostTimeout)].map(() => `${path}: a timeout that only AbortSignal.any refers to`),
       ...(mayHoldSql(path) ? [] : sqlIn(source).map(sql => `${path}: SQL outside sql/: ${sql}`)),
       ...moduleStateIn(path, source).map(name => `${path}: module state: ${name}`),
       ...(mayReadTheClock.includes(part) ? [] : clocksIn(source).map(what => `${path}: ${what} outside lib/`)),

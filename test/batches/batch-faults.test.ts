@@ -90,7 +90,7 @@ async function world() {
     ends: completion,
     sql,
     end,
-    tick: () => batchTick({ db, clock, checkCompletion: ids => completion.check(ids) }),
+    tick: () => batchTick({ db, clock, leasesEnded: () => {}, checkCompletion: ids => completion.check(ids) }),
   }
 }
 

@@ -99,6 +99,10 @@ test('five minutes without the end of any attempt stalls it, within one tick and
       resumes,
       reason: { code: 'no_progress' },
     })
+    const { problems } = await engine.metrics.health()
+    const stall = problems.filter(({ subject }) => subject === `batch:${id}`)
+    expect(stall).toMatchObject([{ event: 'batch.stalled', action: 'batch.resume' }])
+    expect(clock.now().getTime() - stall[0]!.since.getTime()).toBeLessThan(seconds(11))
     // The handlers hear of it within a heartbeat.
     await clock.advance(seconds(6))
     expect(ended).toHaveLength(2 * (resumes + 1))

@@ -17,7 +17,7 @@ test('the watchdog checks every open batch once in each tick, with more than 500
     )
     const seen: string[] = []
     const ask = async (ids: readonly string[]) => void seen.push(...ids)
-    await batchTick({ db: store.db, clock: new VirtualClock(), checkCompletion: ask })
+    await batchTick({ db: store.db, clock: new VirtualClock(), leasesEnded: () => {}, checkCompletion: ask })
     expect(seen).toEqual(rows.map(each => each.id).toSorted((a, b) => Number(a) - Number(b)))
   }
 })

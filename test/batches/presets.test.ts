@@ -127,7 +127,7 @@ test('planner: a PENDING job that no worker takes is reported, and failed with a
   await t.clean()
   expect(await t.engine.job(id)).toMatchObject({
     state: 'failed',
-    error: { message: 'orphan: job PENDING sem worker há mais de 24 h' },
+    error: { message: 'orphan: job PENDING há mais de 24 h; nenhum worker o pegou' },
   })
 })
 

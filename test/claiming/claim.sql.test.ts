@@ -79,6 +79,7 @@ test('a job is not claimed before its time, and is at its instant', async () => 
   expect(await lookAhead(store.db, ['q'], at(2))).toEqual({
     dueMs: 3000,
     counted: [],
+    keyed: [],
     limited: [],
     seen: '2030-01-01 12:00:01.75',
     unblockSeq: {},

@@ -31,7 +31,7 @@ function worker(now = at(10)) {
   const claimer = new LimitedClaimer(store.db, clock, { kinds: ['k'] })
   return async (want: number): Promise<ClaimedJob[]> => {
     const claimed: ClaimedJob[] = []
-    await claimer.claim('w', 'q', want, jobs => void claimed.push(...jobs))
+    await claimer.claim('w', { queue: 'q', want, keyed: true }, jobs => void claimed.push(...jobs))
     return claimed
   }
 }
@@ -192,7 +192,7 @@ const batch = (id: number, name: string, blocked = false) =>
   )
 const item = async (ids: readonly string[], id: number) => {
   await store.sql(`update retoma.job set batch_id = $1 where id = any ($2::bigint[])`, [id, ids])
-  await relimitJobs(store.db, ['q'], at(0))
+  await relimitJobs(store.db, at(0))
 }
 
 test('batches take turns by the weight of their name, and jobs without a batch have one turn together', async () => {
@@ -226,10 +226,10 @@ test('fair turns that come take in what waits already, and the order of time is 
   await many(20, 'big')
   await many(5, 'small')
   await limit({ fair: 'group' })
-  await relimitJobs(store.db, ['q'], at(1))
+  await relimitJobs(store.db, at(1))
   expect(countBy(await worker()(4))).toEqual({ big: 2, small: 2 })
   await limit({ concurrency: 100 })
-  await relimitJobs(store.db, ['q'], at(1))
+  await relimitJobs(store.db, at(1))
   expect((await worker()(10)).every(job => job.group_key === 'big')).toBe(true)
 })
 
@@ -247,7 +247,7 @@ test('a named group has its own limits, and every other group the limits of each
   const first = await claim(20)
   expect(countBy(first)).toEqual({ 'tenant-7': 5, 'tenant-8': 2 })
   expect(await claim(20)).toEqual([])
-  expect(await recountLimits(store.db)).toEqual([])
+  expect(await recountLimits(store.db, at(0))).toEqual([])
   await settle(first)
   expect(await store.sql(`select group_key as key, running from retoma.limit_counter where running <> 0`)).toEqual([])
   await limit({ perGroup: { concurrency: 2, 'tenant-7': { concurrency: 1 } } })
@@ -268,7 +268,7 @@ test('a limit that a group gets while its jobs run counts the running jobs after
   await worker()(3)
   await limit({ perGroup: { a: { concurrency: 4 } } })
   expect(await worker()(1)).toHaveLength(1)
-  await recountLimits(store.db)
+  await recountLimits(store.db, at(0))
   expect(countBy(await worker()(10))).toEqual({})
 })
 

@@ -31,6 +31,7 @@ const running: BatchView = {
   etaSeconds: 24,
   progressAt: new Date(start.getTime() - 3000),
   lastRef: 'A-1000',
+  cost: [],
   resumes: 0,
   maxResumes: 3,
   itemsReceived: 2000,

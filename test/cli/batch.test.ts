@@ -139,6 +139,7 @@ describe('a batch that is over with failures', () => {
       items_received: 6,
       following: false,
       complete_job: null,
+      cost: [],
       created_at: expect.stringMatching(/Z$/),
       submitted_at: expect.stringMatching(/Z$/),
       finished_at: expect.stringMatching(/Z$/),

@@ -71,7 +71,9 @@ const all = defineBatch({ name: 'all', job: hello, onComplete: done })`
 })
 
 test('without a config there is nothing registered', async () => {
-  expect(await load({})).toEqual({
+  const { connection, ...config } = await load({})
+  expect(await connection()).toBe(undefined)
+  expect(config).toEqual({
     file: undefined,
     systems: [],
     simulated: [],
@@ -107,10 +109,10 @@ test.each([
   ['export const a = 1', 'retoma.config.ts cannot be used: it must export a config by default'],
   ['export default []', 'it must export a config by default'],
   ['export default { job: [] }', 'there is no "job" in a config, did you mean "jobs"?'],
-  [
-    "export default { connection: { host: 'db' } }",
-    'there is no "connection" in a config; the command line takes DATABASE_URL',
-  ],
+  ['export default { connection: { hostname: "db" } }', 'pg has no such option, did you mean "host"?'],
+  ['export default { connection: "postgres://h/d" }', 'a connection string is databaseUrl'],
+  ['export default { pool: {} }', 'there is no "pool" in a config; the command line takes connection'],
+  ['export default { systems: [{ name: "a", connection: { host: "db" } }] }', 'there is no "connection"'],
   ["export default { databaseUrl: 'postgres://h/d' }", 'there is no "databaseUrl" in a config; set DATABASE_URL'],
   ['export default { concurrency: 5 }', 'there is no "concurrency" in a config, did you mean "queues"?'],
   ['export default { tasks: [] }', 'there is no "tasks" in a config, did you mean "jobs"?'],

@@ -86,6 +86,7 @@ test('the same without --dry-run marks them, in a database where Retoma is not i
     marked: 2,
     rows: [1, 2].map(id => ({ key: { id }, signal_at: expect.any(String) })),
     jobs: 0,
+    private: false,
     refused: [],
     warnings: [],
   })

@@ -1,5 +1,6 @@
 /** `retoma jobs retry|cancel` with a filter: nothing changes before somebody has seen the count and said yes. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { inCalls } from '../../src/cli/commands/jobs/jobs-bulk.ts'
 import { defineBatch, defineJob, type JobState } from '../../src/index.ts'
 import { type TestEngine, testEngine } from '../../src/testing/index.ts'
 import { migratedDatabase } from '../support/database.ts'
@@ -76,6 +77,35 @@ test('without a terminal and without --yes it is refused with exit code 2 and th
   })
   expect((await run(['jobs', 'cancel', '--kind', 'sync', '--json'], at)).code).toBe(2)
   expect(await count('sync', 'waiting')).toBe(2)
+})
+
+test('--error and --created-after choose jobs, and a job created after the count stays as it is', async () => {
+  const retried = async (...flags: string[]) =>
+    (await answer(['jobs', 'retry', '--kind', 'mail', ...flags, '--dry-run'], at)).matched
+  expect(await retried('--error', 'nothing_of_the_kind')).toBe(0)
+  expect(await retried('--created-after', '2100-01-01')).toBe(0)
+  expect(await retried('--created-after', '2020-01-01')).toBe(5)
+  await here.engine.query(`update retoma.job set created_at = now() + interval '1 hour' where kind = 'sync'`)
+  expect((await run(['jobs', 'cancel', '--kind', 'sync', '--yes'], at)).stdout).toContain('no job matches')
+  expect(await count('sync', 'waiting')).toBe(2)
+  await here.engine.query(`update retoma.job set created_at = now() - interval '1 hour' where kind = 'sync'`)
+})
+
+test('an abort between two calls is not the end of the action', async () => {
+  const stop = new AbortController()
+  const more = { changed: 3, conflicts: 1, done: false, next: null }
+  const stopped = await inCalls(
+    () => Promise.resolve(more),
+    stop.signal,
+    () => stop.abort(),
+  )
+  expect(stopped).toEqual({ changed: 3, conflicts: 1, done: false })
+  const ended = await inCalls(
+    () => Promise.resolve({ ...more, done: true }),
+    new AbortController().signal,
+    () => {},
+  )
+  expect(ended).toEqual({ changed: 3, conflicts: 1, done: true })
 })
 
 test('--yes changes exactly the jobs that match, and says how many', async () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createEngine, defineJob, type Engine } from '../../src/index.ts'
+import { parseProcesses } from '../../src/settings/process-count.ts'
 import { migratedDatabase } from '../support/database.ts'
 import { folderWith, type Program, processesIn, run, start } from './support.ts'
 
@@ -156,6 +157,16 @@ test('up has the API in its first process alone, and Ctrl-C in a terminal stops 
   expect(ended).toMatchObject({ code: 0, signal: null })
   expect(ended.stdout.match(/stopping/g)).toHaveLength(1)
   expect(processesIn(folder)).toEqual([])
+})
+
+// A machine with many cores would need more connections than the server of the tests allows.
+test.runIf(parseProcesses('auto')! <= 8)('worker --processes auto starts one process for each core', async () => {
+  const worker = start(['worker', '--processes', 'auto'], { folder, env: env() })
+  await worker.said('Ctrl-C')
+  await eventually(parseProcesses('auto')!)
+  worker.tell('SIGTERM')
+  expect(await worker.ended).toMatchObject({ code: 0, signal: null })
+  expect(await alive()).toEqual([])
 })
 
 test.each([

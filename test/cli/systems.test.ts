@@ -77,6 +77,7 @@ test('those of its jobs that need the engine are not run in a child, which has n
   expect(classifier().attached!.map(each => each.kind)).toEqual([
     'classify-document',
     'notify-execution',
+    'watch-executions',
     'open-execution',
     'tidy-executions',
   ])

@@ -52,14 +52,15 @@ test.each(['en', 'pt'] as const)('a job that slept, failed, was recovered and fi
   const lines = timelineLines(job, { word: messagesIn[language], language } as Output)
   const expected = {
     en: [
-      'enqueued', '#1 saved extract, ', '#1 sleeps until T: let the provi', '#2 saved pages, ', '#2 saved 3 of pages, ',
-      '#2 failed: the provider says no, and it says so ', '#3 failed: the provider says no', 'action: retry', '#4 its worker died',
+      'enqueued', '#1 saved extract, ', '#1 sleeps until T: let the provi', '#2 started', '#2 saved pages, ', '#2 saved 3 of pages, ',
+      '#2 failed: the provider says no, and it says so ', '#3 started', '#3 failed: the provider says no', 'action: retry', '#4 started',
+      '#4 its worker died',
       '#5 started', '#5 succeeded',
     ],
     pt: [
-      'enfileirado', '#1 guardou extract, ', '#1 dorme até T: let the provi', '#2 guardou pages, ', '#2 guardou 3 de pages, ',
-      '#2 falhou: the provider says no, and it says so ', '#3 falhou: the provider says no', 'ação: retry',
-      '#4 o worker morreu', '#5 iniciado', '#5 teve sucesso',
+      'enfileirado', '#1 guardou extract, ', '#1 dorme até T: let the provi', '#2 iniciado', '#2 guardou pages, ', '#2 guardou 3 de pages, ',
+      '#2 falhou: the provider says no, and it says so ', '#3 iniciado', '#3 falhou: the provider says no', 'ação: retry',
+      '#4 iniciado', '#4 o worker morreu', '#5 iniciado', '#5 teve sucesso',
     ],
   } // biome-ignore format: one line for each
   expect(lines).toHaveLength(expected[language].length)
@@ -70,7 +71,8 @@ test.each(['en', 'pt'] as const)('a job that slept, failed, was recovered and fi
 test('as JSON every moment is there by itself, with its instant', async () => {
   const { timeline } = jobDetailWire(await eventful())
   expect(timeline.map(each => each.type)).toEqual([
-    'enqueued', 'saved', 'slept', 'saved', 'saved', 'saved', 'saved', 'failed', 'failed', 'action', 'failed', 'started', 'succeeded',
+    'enqueued', 'saved', 'slept', 'started', 'saved', 'saved', 'saved', 'saved', 'failed', 'started', 'failed', 'action', 'started',
+    'failed', 'started', 'succeeded',
   ]) // biome-ignore format: read as one list
   expect(timeline[1]).toMatchObject({ at: expect.any(Date), attempt: 1, step: 'extract', bytes: expect.any(Number) })
 })

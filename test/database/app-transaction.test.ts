@@ -70,7 +70,7 @@ test('it is begun and ended by the engine alone, and over when its work is', asy
 
 test('one that takes too long is cut off and rolled back', async () => {
   const never = gate()
-  const appTransactions = createAppTransactions({ db: store.db, patienceMs: 100 })
+  const appTransactions = createAppTransactions({ db: store.db, waitLimitMs: 100 })
   await store.sql('create table if not exists public.own (n int primary key)')
   const late = appTransactions.transaction(async tx => {
     await tx.query('insert into public.own values (7)')

@@ -71,6 +71,19 @@ test('a query without an answer is given up at its deadline, and its connection 
   expect(way.open.size).toBe(0)
 })
 
+test('the deadline of a query includes the wait for a connection', async () => {
+  const db = openDb({ url: store.url, connections: 1, log: silentLog })
+  const other = openDb({ url: store.url, connections: 1, log: silentLog })
+  for (const each of [db, other]) onTestFinished(() => each.close())
+  await Promise.all([db.run(ask, []), other.run(ask, [])])
+  const given: string[] = []
+  const giveUp = (name: string, on: Db, deadlineMs: number) =>
+    on.run({ name: 'sleep', text: 'select pg_sleep(3)' }, [], deadlineMs).catch(() => given.push(name))
+  const busy = db.run({ name: 'busy', text: 'select pg_sleep(0.3)' }, [])
+  await Promise.all([busy, giveUp('waited for the connection', db, 500), giveUp('had a connection', other, 650)])
+  expect(given).toEqual(['waited for the connection', 'had a connection'])
+})
+
 /** So many connections at once, and then idle. */
 const spread = (db: Db) => Promise.all(Array.from({ length: 3 }, () => db.run(nap, [])))
 const nap = { name: 'nap', text: 'select pg_sleep(0.05)' }

@@ -50,6 +50,7 @@ test('no fence in the store names the state', () => {
       'src/events/sql/write-events.ts',
       'src/execution/sql/checkpoint.ts',
       'src/execution/sql/fenced-transaction.ts',
+      'src/execution/sql/job-cost.ts',
       'src/recovery/sql/late-attempts.ts',
       'src/recovery/sql/recover-jobs-of-crashed-worker.ts',
       'src/recovery/sql/recover-jobs-of-dead-worker.ts',
@@ -219,7 +220,7 @@ describe('in a table with many finished and many running jobs', () => {
 test('a watchdog goes by the indexes of what runs and what waits, never over the whole table', async () => {
   await store.putMany(20_000, 'succeeded')
   await store.sql(`vacuum analyze retoma.job`)
-  const kind = { name: 'k', queue: 'q', policy: { ...defaultPolicy, maxAge: 1000 } }
+  const kind = { name: 'k', queue: 'q', policy: { ...defaultPolicy, maxAge: 1000, maxWait: 1000 } }
   const checks: Record<string, (db: Db) => Promise<unknown>> = {
     check: db => checkWorkers(db, { orphanAfterMs: 1, heartbeatMs: 1, apartMs: 0 }, 'all', at(0)),
     late: db => findLateAttempts(db, '0', 10, at(0)),

@@ -11,7 +11,7 @@ import { everyStatement } from '../support/statements.ts'
 
 /** They grow with all that was ever done. */
 const growing = [
-  'job', 'batch', 'batch_chunk', 'batch_count', 'event', 'checkpoint', 'failure', 'job_log', 'queue_history', 'file', 'file_chunk',
+  'job', 'batch', 'batch_chunk', 'batch_count', 'batch_cost', 'event', 'checkpoint', 'failure', 'job_log', 'job_cost', 'queue_history', 'file', 'file_chunk',
   'document', 'purchase', 'documents', 'bank_transaction', 'bank_sync',
 ] // biome-ignore format: a list
 /** Indexes that a statement may read as a whole: the indexes contain only live rows, and their readers need all rows. */
@@ -32,6 +32,8 @@ const fill = (count: number, state: 'succeeded' | 'running') => `
   insert into retoma.failure (job_id, attempt, failure_type, message, at) select id, 1, 'error', '', now() from retoma.job on conflict do nothing;
   insert into retoma.checkpoint (job_id, name, attempt, value, at) select id, 's', 1, '1', now() from retoma.job on conflict do nothing;
   insert into retoma.job_log (job_id, attempt, line_count, lines, at) select id, 1, 1, '[]', now() from retoma.job on conflict do nothing;
+  insert into retoma.job_cost (job_id, attempt, currency, amount, last_call) select id, 1, 'USD', 1, 1 from retoma.job on conflict do nothing;
+  insert into retoma.batch_cost (batch_id, shard, currency, amount) select id, 0, 'USD', 1 from retoma.batch on conflict do nothing;
   insert into retoma.queue_history (queue, seconds, at, started, succeeded, skipped, failed, retried, deferred, duration_ms, waiting_ms, durations, waitings)
     select 'q', 60, now() - n * interval '1 minute', 0, 0, 0, 0, 0, 0, 0, 0, '{}', '{}' from generate_series(1, ${count}) n on conflict do nothing;
   insert into retoma.event (at, type, job_id, data, seq) select now(), 'state', id, '{}', ${id} from retoma.job;

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import pg from 'pg'
-import { expect, inject, onTestFinished, test } from 'vitest'
+import { expect, inject, onTestFinished, test, vi } from 'vitest'
 import { createEngine, defineJob, type SystemParts } from '../../src/index.ts'
 import { migrateDatabase } from '../../src/maintenance/index.ts'
 import { createTestDatabase } from '../../src/testing/index.ts'
@@ -157,4 +157,36 @@ test('a system that is not named has no tables to migrate', async () => {
     code: 'unknown_system',
     facts: { name: 'shops' },
   })
+})
+
+test.each([
+  ['two migrations with one number', { ...baseline, '001_again.up.sql': '', '001_again.down.sql': '' }, 'number 2'],
+  ['a number that is left out', { ...baseline, '003_price.up.sql': '', '003_price.down.sql': '' }, 'number 2'],
+  ['a file without a number', { 'price.up.sql': '', 'price.down.sql': '' }, 'number 1'],
+  ['no file for the way down', { '001_baseline.up.sql': '' }, '001_baseline.down.sql'],
+])('%s: bad_migrations names the system and the file, before the database is opened', async (_, files, named) => {
+  const created = createEngine({ databaseUrl: 'postgres://127.0.0.1:1/none', systems: [shop(files)] })
+  await expect(created).rejects.toThrow(expect.objectContaining({ code: 'bad_migrations' }))
+  await expect(created).rejects.toThrow(named)
+  await expect(created).rejects.toThrow('migrations of shop')
+})
+
+test('a folder of migrations that does not exist is bad_migrations, and a URL that is no file is refused', async () => {
+  const [missing, remote] = [new URL('none/', import.meta.url), new URL('https://example.test/sql/')]
+  const databaseUrl = 'postgres://127.0.0.1:1/none'
+  await expect(createEngine({ databaseUrl, systems: [{ name: 'shop', migrations: missing }] })).rejects.toThrow(
+    expect.objectContaining({ code: 'bad_migrations' }),
+  )
+  await expect(createEngine({ databaseUrl, systems: [{ name: 'shop', migrations: remote }] })).rejects.toThrow(
+    expect.objectContaining({ code: 'bad_option' }),
+  )
+})
+
+test('a system whose name is the schema of the engine is refused, also if the schema comes from the environment', async () => {
+  vi.stubEnv('RETOMA_SCHEMA', 'shop')
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const created = createEngine({ databaseUrl: 'postgres://127.0.0.1:1/none', systems: [shop()] })
+  await expect(created).rejects.toThrow('the system "shop" has this schema')
+  const migrated = migrateDatabase({ databaseUrl: 'postgres://127.0.0.1:1/none', schema: 'shop', systems: [shop()] })
+  await expect(migrated).rejects.toThrow('the system "shop" has this schema')
 })

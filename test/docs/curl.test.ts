@@ -35,6 +35,32 @@ async function started() {
   return { folder, said, address: /http:\/\/[\d.:]+/.exec(said)![0] }
 }
 
+const before = ['INIT', 'AI_ANALYSIS_START', 'AI_ANALYSIS_DONE']
+const after = ['FINALIZATION', 'COMPLETED']
+const checkpoints: Record<string, string[]> = {
+  product: [...before, 'SHOPPING_SEARCH_START', 'SHOPPING_SEARCH_DONE', 'PRICE_EXTRACTION_START', 'PRICE_EXTRACTION_PROGRESS', 'PRICE_EXTRACTION_DONE', ...after],
+  vehicle: [...before, 'FIPE_SEARCH', ...after],
+} // biome-ignore format: a kind for each line
+
+/**
+ * The stream of a quote names checkpoints in order up to the last, and the quote has all checkpoints and its prices. The stream may merge
+ * checkpoints that pass within a quarter of a second.
+ */
+async function expectCheckpoints(url: string, stream: string): Promise<void> {
+  const told = [...stream.matchAll(/"processing_checkpoint":"(\w+)"/g)].map(([, name]) => name)
+  const quote = (await (await fetch(url)).json()) as {
+    kind: string
+    prices: unknown[]
+    resume_data: { checkpoints: { checkpoint: string }[] }
+  }
+  expect(told.filter((name, index) => name !== told[index - 1])).toEqual(
+    checkpoints[quote.kind]!.filter(name => told.includes(name)),
+  )
+  expect(told.at(-1)).toBe('COMPLETED')
+  expect([...quote.resume_data.checkpoints.map(each => each.checkpoint), 'COMPLETED']).toEqual(checkpoints[quote.kind])
+  expect(quote.prices.length).toBeGreaterThan(0)
+}
+
 /** The pages of a language share a server. */
 const languages = [
   { language: 'English', pages: ['docs/try-the-classifier.md', 'docs/http-api.md', 'README.md'], least: 15 },
@@ -42,6 +68,7 @@ const languages = [
     language: 'Portuguese',
     pages: [
       'docs/experimente-o-classificador.md',
+      'README.pt-BR.md',
       'docs/classificador.md',
       'docs/cotacoes.md',
       'docs/snaps.md',
@@ -68,6 +95,8 @@ test.each(languages)('$language: every curl is answered, and the CSV comes out',
       env: { ...process.env, HOME: folder },
     })
     if (line.includes('"kind"') && job === '') job = JSON.parse(stdout).id
+    const [, quote] = /^curl -N .*\/api\/quotes\/(\d+)\/events/.exec(line) ?? []
+    if (quote !== undefined) await expectCheckpoints(`${address}/api/quotes/${quote}`, stdout)
   }
   const rows = readFileSync(join(folder, 'resultados.csv'), 'utf8').trim().split('\r\n')
   expect(rows).toHaveLength(11)

@@ -62,6 +62,16 @@ test('every page of docs/ is linked from the README, or from one that is', () =>
   expect(pagesIn('docs').filter(page => !reached.has(page))).toEqual([])
 })
 
+test('every entry point of the package has a page in the API reference, linked from the overview', () => {
+  const { exports } = JSON.parse(read('package.json')) as { exports: Record<string, unknown> }
+  const entries = Object.keys(exports).filter(entry => entry !== './package.json')
+  const linked = entries.filter(entry => {
+    const name = entry.replace('.', 'retoma')
+    return read('docs/README.md').includes(`[${name}](api/${name.replace('/', '-')}.md)`)
+  })
+  expect(linked).toEqual(entries)
+})
+
 test('a link to nothing, and one to no heading, would be noticed', () => {
   const text =
     '# Here\n[a](nothing.md) [b](docs/limits.md#no-such) [c](#here) [d](https://example.com) [e](docs/limits.md#limits)'

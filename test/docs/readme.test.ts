@@ -3,7 +3,8 @@
  * reader has already (documents, an AI, the results of earlier blocks) are declared here. Also compares the two languages of the README.
  */
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -14,6 +15,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 const brought = `
 type Retoma = typeof import('retoma')
 declare const answer: import('retoma').ProviderAnswer
+declare const askModel: (code: string) => Promise<{ text: string; price: string }>
 declare const callProvider: Retoma['callProvider']
 declare const createEngine: Retoma['createEngine']
 declare const ctx: import('retoma').JobContext
@@ -21,6 +23,7 @@ declare const judgeAnswer: Retoma['judgeAnswer']
 declare const key: string
 declare const retryWhileDatabaseAway: Retoma['retryWhileDatabaseAway']
 declare const unwrapVerdict: Retoma['unwrapVerdict']
+declare const connector: { getOptions(of: { instanceConnectionName: string }): Promise<{ stream: () => import('node:net').Socket }> }
 declare const createApp: typeof import('retoma/http').createApp
 declare const defineConfig: Retoma['defineConfig']
 declare const defineErrors: Retoma['defineErrors']
@@ -53,6 +56,9 @@ declare const classifyPage: (page: string) => Promise<string>
 declare const summary: (pages: string[]) => string
 declare const documents: AsyncIterable<{ code: string }>
 declare const user: string
+declare const job: import('retoma').Job<{ code: string }>
+declare const run: (ctx: import('retoma').JobContext) => Promise<void>
+declare const project: { maxResumes: number; maxRetries: number }
 declare const freshToken: () => Promise<string>
 declare const pool: import('pg').Pool
 declare const stream: AsyncIterable<Uint8Array>
@@ -68,17 +74,31 @@ declare const classifier: () => import('retoma/http').System
 const handlerModule = `export default (_: import('retoma').JobContext, { code }: { code: string }) => code.length\n`
 
 /** A block that is only a handler stands in a job. */
+const isHandler = (text: string) => /^(?:run|handler): /.test(text)
 const whole = (text: string) =>
-  `${text.startsWith('run: ') ? `defineJob<{ code: string }>({ kind: 'k', ${text.trimEnd()} })` : text}\nexport {}\n`
+  `${isHandler(text) ? `defineJob<{ code: string }>({ kind: 'k', ${text.trimEnd()} })` : text}\nexport {}\n`
+
+/** The pages of docs/ and the READMEs of the package and its applications. */
+async function pagesWithCode(): Promise<string[]> {
+  const docs = await readdir(join(root, 'docs'), { recursive: true })
+  const apps = await readdir(join(root, 'apps'))
+  return [
+    'README.md',
+    'README.pt-BR.md',
+    ...docs.filter(name => name.endsWith('.md')).map(name => `docs/${name}`),
+    ...apps.map(name => `apps/${name}/README.md`).filter(page => existsSync(join(root, page))),
+  ]
+}
 
 const byFile = (a: { file: string }, b: { file: string }) => a.file.localeCompare(b.file)
 
 async function blocksOf(page: string): Promise<Map<string, string>> {
   const text = await readFile(join(root, page), 'utf8')
-  const blocks = [...text.matchAll(/^ *```ts\n(.*?)^ *```/gms)]
+  const blocks = [...text.matchAll(/^ *```(ts|js)\n(.*?)^ *```/gms)]
   // Named by page and line, as the compiler will name it.
   const lineOf = (index: number) => text.slice(0, index).split('\n').length
-  return new Map(blocks.map(found => [`${page.replaceAll('/', '-')}-${lineOf(found.index)}.ts`, found[1]!]))
+  const nameOf = ({ index, 1: type }: RegExpExecArray) => `${page.replaceAll('/', '-')}-${lineOf(index)}.${type}`
+  return new Map(blocks.map(found => [nameOf(found), found[2]!]))
 }
 
 /** Blocks that do not compile: compiled with the others, because the compiler reads all of Retoma each time. */
@@ -98,6 +118,8 @@ async function problemsOf(blocks: ReadonlyMap<string, string>): Promise<{ file: 
   const config = {
     extends: join(root, 'tsconfig.json'),
     compilerOptions: {
+      // Of a block in JavaScript only the syntax is checked.
+      allowJs: true,
       paths: {
         retoma: source('index.ts'),
         'retoma/http': source('http/index.ts'),
@@ -123,36 +145,9 @@ async function problemsOf(blocks: ReadonlyMap<string, string>): Promise<{ file: 
 }
 
 test('every block of code in the pages compiles, and a method or an option that is not there is noticed', async () => {
-  const pages = [
-    'apps/classifier/README.md',
-    'README.md',
-    'README.pt-BR.md',
-    'docs/api/retoma-http.md',
-    'docs/api/retoma-testing.md',
-    'docs/api/retoma.md',
-    'docs/batches.md',
-    'docs/connection.md',
-    'docs/engine.md',
-    'docs/enqueue.md',
-    'docs/events.md',
-    'docs/explain.md',
-    'docs/files.md',
-    'docs/guards.md',
-    'docs/http-api.md',
-    'docs/isolation.md',
-    'docs/limits.md',
-    'docs/metrics.md',
-    'docs/notify.md',
-    'docs/providers.md',
-    'docs/queues.md',
-    'docs/schedules.md',
-    'docs/serverless.md',
-    'docs/steps.md',
-    'docs/testing.md',
-    'docs/workers.md',
-  ]
+  const pages = await pagesWithCode()
   const blocks = new Map((await Promise.all(pages.map(blocksOf))).flatMap(each => [...each]))
-  expect(blocks.size).toBeGreaterThanOrEqual(14)
+  expect(blocks.size).toBeGreaterThanOrEqual(80)
   const problems = await problemsOf(new Map([...blocks, ...wrong]))
   expect(problems.filter(each => !wrong.has(each.file))).toEqual([])
   // A method or an option that is not there is noticed.

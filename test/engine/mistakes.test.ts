@@ -225,13 +225,13 @@ const reading: Refused[] = [
   ['a job that does not exist', ({ engine }) => engine.wait({ job: '999999' }), 'not_found', 'there is no job "999999"'],
   ['the wrong kind of a job', async ({ engine }) => engine.job((await engine.enqueue(mail, to)).id, anything), 'bad_option', 'is of kind "mail", not "anything"'],
   ['status for state', ({ engine }) => engine.jobs.list({ status: 'failed' }), 'bad_option', 'did you mean "state"?'],
-  ['completed for succeeded', ({ engine }) => engine.jobs.list({ state: 'completed' }), 'bad_option', 'one of waiting, running'],
+  ['completed for succeeded', ({ engine }) => engine.jobs.list({ state: 'completed' }), 'bad_option', 'it is "succeeded" here, one of waiting, running'],
   ['offset for after', ({ engine }) => engine.jobs.list({ offset: 50 }), 'bad_option', 'did you mean "after"?'],
   ['a page of 1000', ({ engine }) => engine.jobs.list({ limit: 1000 }), 'bad_option', '500'],
   ['a bulk action without a filter', ({ engine }) => engine.jobs.cancelMany(), 'bad_option', 'it is an object {'],
   ['a bulk action with a missing value', ({ engine }) => engine.jobs.cancelMany({ kind: undefined }), 'bad_option', 'leave it out to mean any'],
   ['an erase without a filter', ({ engine }) => engine.jobs.eraseMany(), 'bad_option', 'it is an object {'],
-  ['an erase of a whole engine', ({ engine }) => engine.jobs.eraseMany({}), 'bad_option', 'say at least one thing'],
+  ['an erase of a whole engine', ({ engine }) => engine.jobs.eraseMany({}), 'bad_option', 'at least one of kind, queue'],
   ['an erase of jobs that wait', ({ engine }) => engine.jobs.eraseMany({ state: 'waiting' }), 'bad_option', 'one of succeeded, failed, skipped, cancelled'],
   ['an erase with a misspelled filter', ({ engine }) => engine.jobs.eraseMany({ kinds: 'mail' }), 'bad_option', 'did you mean "kind"?'],
   ['a change of nothing', ({ engine }) => engine.jobs.update('1', {}), 'bad_option', 'give runAt, delay, priority or input'],
@@ -241,7 +241,7 @@ const reading: Refused[] = [
   ['a change of a job that has ended', async ({ engine }) => { const { id } = await engine.enqueue(mail, to); await engine.jobs.cancel(id); return engine.jobs.update(id, { priority: 0 }) }, 'wrong_state', 'update is not possible'],
   ['clear of a misspelled queue', ({ engine }) => engine.queues.clear('defalt'), 'not_found', 'there is no queue "defalt"'],
   ['skip without a reason', ({ engine }) => engine.jobs.skip('1'), 'bad_option', 'a text that says why'],
-  ['resume of a job that waits', async ({ engine }) => engine.jobs.skip((await engine.enqueue(mail, to)).id, ''), 'bad_option', 'a text that says why'],
+  ['skip with an empty reason', async ({ engine }) => engine.jobs.skip((await engine.enqueue(mail, to)).id, ''), 'bad_option', 'a text that says why'],
   ['a misspelled schedule', ({ engine }) => engine.schedules.run('nightli'), 'unknown_schedule', 'none is registered'],
   ['a misspelled queue', ({ engine }) => engine.queues.pause('defalt'), 'not_found', 'there is no queue "defalt"'],
   ['limits of a queue that has no jobs', ({ engine }) => engine.queues.setLimits('never', { concurrency: 1 }), 'not_found', 'there is no queue "never"'],
@@ -381,7 +381,7 @@ const accepted: Accepted[] = [
   ['cancel twice', 'the second call changes nothing, so that a caller may repeat', async ({ engine }) => { const { id } = await engine.enqueue(mail, to); await engine.jobs.cancel(id); return engine.jobs.cancel(id) }],
   ['a job that the engine was not given', 'enqueue registers the job', ({ engine }) => engine.enqueue(defineJob({ kind: 'unlisted', run }))],
   ['options that are undefined', 'an undefined option is left out', ({ engine }) => engine.enqueue(mail, to, { key: undefined, delay: undefined })],
-  ['retention as a number', 'a duration is a number of milliseconds', () => days(30)],
+  ['retention as a number', 'a duration is a number of milliseconds', ({ engine }) => engine.enqueue(mail, to, { retention: 86_400_000 })],
   ['close twice', 'the second call is the first', ({ closed }) => closed.close()],
   ['@daily for a cron', 'croner knows the words of crontab', () => schedule({ name: 'daily', job: anything, cron: '@daily' })],
   ['a client outside of a transaction', 'each statement commits by itself, as every other statement of this client', async ({ engine, pool }) => { const client = await pool.connect(); try { return await engine.enqueue(mail, to, { tx: client }) } finally { client.release() } }],
@@ -426,12 +426,23 @@ test('the table has at least 280 mistakes, each once', () => {
   expect(new Set(mistakes).size).toBe(mistakes.length)
 })
 
-test.each([...defining, ...enqueuing, ...reading, ...starting])('%s: refused with %s', async (_, call, code, fix) => {
-  const error = await (async () => call(given))().catch((refusal: unknown) => refusal)
-  expect(isRetomaError(error), String(error)).toBe(true)
-  expect(error).toMatchObject({ code, message: expect.stringContaining(fix as string) })
-  if (!quoting.includes(code)) expect(englishIn(error)).toEqual([])
-})
+async function jobsCreated(): Promise<number> {
+  const { rows } = await given.engine.query('select count(*)::int as n from retoma.job')
+  return rows[0].n
+}
+
+test.each([...defining, ...enqueuing, ...reading, ...starting])(
+  '%s: refused with %s, and creates no job',
+  async (_, call, code, fix) => {
+    const before = await jobsCreated()
+    const error = await (async () => call(given))().catch((refusal: unknown) => refusal)
+    expect(isRetomaError(error), String(error)).toBe(true)
+    expect(error).toMatchObject({ code, message: expect.stringContaining(fix as string) })
+    if (!quoting.includes(code)) expect(englishIn(error)).toEqual([])
+    // A call of the table that enqueues a job first, to make a mistake with the job, leaves this job.
+    if (!/await engine\.|withHandler/.test(String(call))) expect(await jobsCreated()).toBe(before)
+  },
+)
 
 test('mistakes inside a handler fail the job with a message that names the fix', async () => {
   const jobs = handling.map(([, run], n) => defineJob({ kind: `handles-${n}`, maxAttempts: 1, run }))
@@ -450,9 +461,4 @@ test('mistakes inside a handler fail the job with a message that names the fix',
 
 test.each(accepted)('%s: accepted, because %s', async (_, __, call) => {
   await call(given)
-})
-
-test('nothing of a refused call is left behind', async () => {
-  const { items } = await given.engine.jobs.list({ limit: 500 })
-  expect(items.filter((each: { kind: string }) => each.kind === 'elsewhere')).toHaveLength(1)
 })

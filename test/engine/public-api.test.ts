@@ -108,7 +108,7 @@ test('an engine has the methods of its type and no others', async () => {
   expect(Object.keys(engine).sort()).toEqual([...new Set([...flat.split(' '), ...namespaces])].sort())
   const names = Object.fromEntries(namespaces.map(name => [name, Object.keys(engine[name]).sort().join(' ')]))
   expect(names).toEqual({
-    jobs: 'cancel cancelMany erase eraseMany fail failures list logs recoverOrphans rerun resume retry retryMany skip update',
+    jobs: 'cancel cancelMany erase eraseMany fail failures list logs recoverOrphans rerun resume resumeMany retry retryMany skip update',
     batches: 'actions cancel erase failures items list map pause resume retryFailed setPriority',
     queues: 'clear groups list pause resume setLimits',
     schedules: 'list occurrences pause resume run',
@@ -222,7 +222,7 @@ test('so are the arguments of wait, work and close', async () => {
 test('a filter without a value acts on nothing: it is refused', async () => {
   const { engine } = await engineWith(work, other)
   await engine.enqueueMany(work, [1, 2], { groupKey: 'ana', delay: minutes(1) })
-  const any = engine.jobs as unknown as Record<'cancelMany' | 'retryMany', Call>
+  const any = engine.jobs as unknown as Record<'cancelMany' | 'retryMany' | 'resumeMany', Call>
   const nothing = [
     {},
     { kind: undefined },
@@ -238,7 +238,7 @@ test('a filter without a value acts on nothing: it is refused', async () => {
     null,
     'work',
   ])
-    for (const action of ['cancelMany', 'retryMany'] as const)
+    for (const action of ['cancelMany', 'retryMany', 'resumeMany'] as const)
       expect(await outcomeOf(() => any[action](filter)), JSON.stringify(filter)).toMatchObject({ code: 'bad_option' })
   expect(await outcomeOf(() => any.cancelMany({ kind: 'work', groupkey: 'ana' }))).toMatchObject({
     message: expect.stringContaining('did you mean "groupKey"?'),

@@ -107,7 +107,7 @@ test('one line of the log says which database it is, without user and password',
 
 const library = new URL('../../dist/index.js', import.meta.url).href
 
-test('a program finds its database in .env, as the command line does', async () => {
+test('a program without options finds its database in .env, and logs JSON lines to a pipe; with log: false the program logs nothing', async () => {
   const url = await shareDatabase()
   const folder = folderWith({ '.env': `DATABASE_URL="${url}"\n` })
   const program = `
@@ -121,7 +121,6 @@ test('a program finds its database in .env, as the command line does', async () 
   const args = ['--input-type=module', '-e', program]
   const { stdout, stderr } = await promisify(execFile)(process.execPath, args, { cwd: folder, env })
   expect(stdout.trim()).toBe(new URL(url).pathname.slice(1))
-  // The log is on by default, JSON where no terminal is; `log: false` is silent.
   const [line, ...others] = stderr.trim().split('\n')
   expect(JSON.parse(line!)).toMatchObject({ level: 'info', msg: 'the database of this engine' })
   expect(others).toEqual([])

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import type { Db } from '../../src/database/db.ts'
 import type { NewJob } from '../../src/enqueue/enqueue.sql.ts'
 import { createInsertBatcher } from '../../src/enqueue/insert-batcher.ts'
+import { databaseTimeout } from '../../src/errors/database-unreachable.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { storeForFile } from '../support/store.ts'
 
@@ -55,6 +56,22 @@ test('when nobody knows whether it was written it is not written a second time',
   const answers = await Promise.allSettled(['1', '2', '3', '4'].map(input => write(job(input))))
   expect(answers.map(each => each.status)).toEqual(Array(4).fill('rejected'))
   expect(await store.sql('select id from retoma.job')).toHaveLength(4)
+})
+
+test('when the database does not answer an insert in time, the jobs behind it are not sent, and fail with nothing written', async () => {
+  let expire = (_: Error) => {}
+  const silent: Db['run'] = () =>
+    new Promise((_, reject) => {
+      expire = reject
+    })
+  const { db, sent } = counted({ run: silent })
+  const write = createInsertBatcher({ db, clock: systemClock })
+  const answers = ['1', '2', '3', '4'].map(input => write(job(input)).catch((error: unknown) => error))
+  expire(databaseTimeout(30_000, true))
+  const [sentSecond, ...behind] = await Promise.all(answers.slice(1))
+  expect(sentSecond).toMatchObject({ code: 'database_timeout', maybeCommitted: true })
+  for (const each of behind) expect(each).toMatchObject({ code: 'database_timeout', maybeCommitted: false })
+  expect(sent).toHaveLength(2)
 })
 
 test('a large one takes no others with it', async () => {

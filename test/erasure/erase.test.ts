@@ -18,6 +18,7 @@ const job = defineJob<string>({
     await ctx.step('read', () => text)
     await ctx.progress({ note: text })
     ctx.log.info({ text }, text)
+    await ctx.cost({ currency: 'USD', amount: '0.01' })
     if (text.includes('bad')) throw new Error(`cannot read ${text}`)
     return text
   },
@@ -96,6 +97,7 @@ test('an erased batch has left every table, with its jobs, steps, failures, even
     expect.arrayContaining([
       'batch',
       'batch_chunk',
+      'batch_cost',
       'checkpoint',
       'event',
       'failure',
@@ -103,6 +105,7 @@ test('an erased batch has left every table, with its jobs, steps, failures, even
       'file_chunk',
       'incident',
       'job',
+      'job_cost',
     ]),
   )
   expect(others.length).toBeGreaterThanOrEqual(2)
@@ -212,7 +215,7 @@ test('an erased job has left every table, with its steps, failures, events, file
   const t = await stage()
   const { id, jobs, files } = await ended(t)
   const before = (await traces(t, { batch: '0', jobs, files })).map(each => each.split(':')[0])
-  const left = ['checkpoint', 'event', 'failure', 'file', 'file_chunk', 'finding', 'incident', 'job']
+  const left = ['checkpoint', 'event', 'failure', 'file', 'file_chunk', 'finding', 'incident', 'job', 'job_cost']
   expect(before).toEqual(expect.arrayContaining(left))
   expect(await t.engine.jobs.erase(id)).toEqual({ id, erased: true })
   expect(await traces(t, { batch: '0', jobs, files })).toEqual([])

@@ -10,6 +10,7 @@ import { beginTransaction, commitTransaction } from '../../src/database/transact
 import { warnOfAttempt } from '../../src/events/sql/write-events.ts'
 import { noteProgress, saveCheckpoints } from '../../src/execution/sql/checkpoint.ts'
 import { saveInTransaction } from '../../src/execution/sql/fenced-transaction.ts'
+import { addCosts } from '../../src/execution/sql/job-cost.ts'
 import { type AttemptToEnd, endAttempts } from '../../src/recovery/sql/late-attempts.ts'
 import { lostBy } from '../../src/worker/sql/lease-heartbeat.ts'
 import { settleJobs } from '../../src/worker/sql/settle.ts'
@@ -46,6 +47,8 @@ const fenced: Record<string, (db: Db, fence: Fence) => Promise<unknown>> = {
         at(1),
       )
     ).size > 0,
+  cost_add: async (db, { id, attempt, worker }) =>
+    (await addCosts(db, worker, [{ id, attempt, call: 1, currency: 'USD', amount: '0.01' }])).size > 0,
   claim_release: async (db, { id, attempt, worker }) =>
     (await releaseClaims(db, worker, [{ id, attempt }], at(1))).size > 0,
   claim_restart_ages: (db, { id, attempt, worker }) =>
@@ -66,7 +69,7 @@ const findTheirOwn = ['crashed_worker_recover', 'orphan_recover']
 
 /**
  * These compare an attempt or a worker, and are no fence: whether an outcome landed, whether a finding still holds, jobs that nobody holds
- * any more, reads for a person, the document that asks a question for its copies, and whether the owner of a turn still runs.
+ * any more, jobs that never started, reads for a person, the document that asks a question for its copies, and whether the owner of a turn still runs.
  */
 const noFence = [
   'settle_was_written',
@@ -75,6 +78,7 @@ const noFence = [
   'job_log_view',
   'list_ids_worker',
   'list_jobs_worker',
+  'overdue_jobs_fail',
   'classifier answers.takeQuestion',
   'quotes turns.take',
 ]
@@ -95,7 +99,17 @@ async function keepInTransaction(db: Db, fence: Fence): Promise<boolean> {
   }
 }
 
-const tables = ['job', 'failure', 'checkpoint', 'event', 'batch', 'batch_count', 'limit_counter']
+const tables = [
+  'job',
+  'failure',
+  'checkpoint',
+  'event',
+  'batch',
+  'batch_count',
+  'limit_counter',
+  'job_cost',
+  'batch_cost',
+]
 const everything = async () =>
   (
     await store.sql(

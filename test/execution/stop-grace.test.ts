@@ -119,6 +119,6 @@ test('a supervised worker with half of its slots abandoned stops by itself, for 
   await clock.advance(seconds(9))
   expect(await engine.workers.list()).toHaveLength(1)
   await clock.advance(seconds(1))
-  await worker.worn
+  await worker.restartNeeded
   expect(await engine.workers.list()).toEqual([])
 })

@@ -49,6 +49,36 @@ test('one that is over says what failed, and how to run that again', async () =>
   })
 })
 
+test('one with items that were cancelled one by one is not succeeded, and says how many were cancelled', async () => {
+  const t = await here()
+  const [none, both] = [await submit(t, 'ok', 'ok', 'ok'), await submit(t, 'ok', 'for good')]
+  const cancelFirst = async (batch: string) => t.engine.jobs.cancel((await t.engine.batches.items(batch)).items[0]!.id)
+  await cancelFirst(none)
+  await cancelFirst(both)
+  await t.run()
+  await t.clock.advance(minutes(1))
+  expect(await t.engine.batch(none)).toMatchObject({ state: 'completed_with_failures', succeeded: 2, cancelled: 1 })
+  expect(await t.said({ batch: none })).toEqual({
+    verdict: 'cancelled',
+    action: 'nothing',
+    sentence: `batch ${none} has been over for 1 min: none of its items failed, 1 was cancelled`,
+    command: null,
+  })
+  expect(await t.said({ batch: both })).toMatchObject({
+    verdict: 'failed',
+    sentence: `batch ${both} has been over for 1 min: 1 of its 2 items failed, 1 was cancelled`,
+  })
+  // The skip of the last failed item leaves the cancelled item.
+  const [bad] = (await t.engine.batches.items(both, { state: 'failed' })).items
+  await t.engine.jobs.skip(bad!.id, 'not needed')
+  expect(await t.engine.batch(both)).toMatchObject({ state: 'completed_with_failures', skipped: 1, cancelled: 1 })
+  expect(await t.engine.batches.retryFailed(none)).toMatchObject({ retried: 0, state: 'completed_with_failures' })
+  const [cancelled] = (await t.engine.batches.items(none, { state: 'cancelled' })).items
+  await t.engine.jobs.retry(cancelled!.id)
+  await t.run()
+  expect(await t.engine.batch(none)).toMatchObject({ state: 'succeeded', succeeded: 3, cancelled: 0 })
+})
+
 test('one that is being submitted says how far; when nothing comes any more, that its caller may have died', async () => {
   const t = await here()
   const id = await submit(t, 'ok', 'ok')

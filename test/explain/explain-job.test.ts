@@ -371,7 +371,7 @@ test('a kind that is swept rarely says so; and when nobody checks, that is what 
   const t = await here()
   const id = await t.held('w-gone')
   await t.worker('w-dead', { heartbeat_at: ago(t, 30), suspected_at: ago(t, 18), dead_at: ago(t, 8) })
-  const dead = await t.held('w-dead')
+  const dead = await t.held('w-dead', 31)
   expect((await t.said(dead)).sentence).toContain('it runs again elsewhere in about 5 s')
   await t.sql(`update retoma.kind set policy = policy || '{"orphanAfter":120000}'`)
   expect((await t.said(dead)).sentence).toContain('it runs again elsewhere in about 1 min 30 s')

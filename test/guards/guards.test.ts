@@ -276,6 +276,7 @@ test('a dry run says what it would do and writes nothing', async () => {
     name: 'documents',
     table: 'documents',
     dryRun: true,
+    private: false,
     marked: 8,
     rows: ids.slice(0, 5).map(id => ({ key: { id }, signalAt: new Date('2030-01-01T12:00:00Z') })),
     set: { status: 'FAILED', updated_at: '2030-01-01 12:11:00+00' },

@@ -3,9 +3,14 @@ import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
+import { classifier } from '../../apps/classifier/index.ts'
+import { documents } from '../../apps/documents/index.ts'
+import { planner } from '../../apps/planner/index.ts'
+import { quotes } from '../../apps/quotes/index.ts'
+import { snaps } from '../../apps/snaps/index.ts'
 import { routesOf } from '../../src/http/app.ts'
 import { cutIdle } from '../../src/http/connections/idle-timeout.ts'
-import { route } from '../../src/http/index.ts'
+import { type Route, route, type System } from '../../src/http/index.ts'
 import { parse } from '../../src/http/request/parse-schema.ts'
 import { Streams } from '../../src/http/streaming/open-streams.ts'
 import { systemClock } from '../../src/lib/clock.ts'
@@ -16,6 +21,32 @@ import { doorWith } from './support.ts'
 test('every list, text and object that a request may hold has a maximum', () => {
   expect(unboundedIn(routesOf({}))).toEqual([])
 })
+
+const systems: [string, System][] = [
+  ['classifier', classifier()],
+  ['quotes', quotes()],
+  ['planner', planner()],
+  ['snaps', snaps()],
+  ['documents', documents()],
+]
+
+test.each(systems)(
+  'every list, text and object that a request to the system %s may hold has a maximum',
+  (_, system) => {
+    expect(unboundedIn(system.routes)).toEqual([])
+  },
+)
+
+test.each(systems)(
+  'every list and every table that a viewer may read from the system %s waits for its turn',
+  (_, system) => {
+    const isList = ({ query, answers }: Route) =>
+      (query instanceof z.ZodObject && 'limit' in query.shape) || answers === 'text/csv' || answers?.includes('sheet')
+    const lists = system.routes.filter(each => each.method === 'get' && isList(each))
+    expect(lists.length).toBeGreaterThan(0)
+    expect(lists.filter(each => !each.heavy).map(({ path }) => path)).toEqual([])
+  },
+)
 
 test('a list, text, object or record without a maximum is found, wherever it stands', () => {
   const about = {

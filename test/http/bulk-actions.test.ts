@@ -56,7 +56,7 @@ test('all that wait are cancelled by what the filter says and nothing else, and 
   })
   expect((await engine.jobs.list({ state: 'waiting' })).items).toHaveLength(3)
   // Without any item to wait for it is over.
-  expect(await engine.batch(batch.id)).toMatchObject({ state: 'succeeded', cancelled: 10 })
+  expect(await engine.batch(batch.id)).toMatchObject({ state: 'completed_with_failures', cancelled: 10 })
   expect(await auditBatches(databaseUrl)).toEqual([])
   const { items } = await engine.jobs.list({ state: 'cancelled', limit: 1 })
   expect((await engine.job(items[0]!.id))!.events).toMatchObject([

@@ -1,9 +1,10 @@
 /** Cron routes: one pass of all background services, for a caller with the secret. */
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
 import { cronRoutes } from '../../src/http/index.ts'
-import { defineJob, defineSchedule, minutes } from '../../src/index.ts'
+import { defineJob, defineSchedule, hours, minutes, seconds } from '../../src/index.ts'
 import { createLog } from '../../src/lib/logging/log.ts'
+import { gate, timePasses } from '../support/engine.ts'
 import { doorWith } from './support.ts'
 
 const cronSecret = 'um segredo bem comprido'
@@ -96,6 +97,62 @@ test('with work, a tick also runs what is ready, what it has just scheduled too,
     })
   }
   expect(runs.sort()).toEqual(['enqueued', 'scheduled'])
+})
+
+test('a tick runs the jobs of a queue with a rate as the rate allows, and says when ready jobs are left', async () => {
+  const job = defineJob({ kind: 'sent', queue: 'q', run: () => 1 })
+  const { ask, engine, clock } = await doorWith([job], { app: { cronSecret: one } })
+  await engine.queues.setLimits('q', { rate: { limit: 1, per: seconds(1) } })
+  await engine.enqueueMany(job, [undefined, undefined, undefined])
+  let answered = false
+  const asked = ask('POST', `${query(one)}&work=15m`).finally(() => {
+    answered = true
+  })
+  await timePasses(clock, () => answered)
+  expect((await asked).body.work).toMatchObject({ succeeded: 3, empty: true })
+  await engine.queues.setLimits('q', { rate: { limit: 1, per: hours(1) } })
+  await engine.enqueueMany(job, [undefined])
+  expect((await ask('POST', `${query(one)}&work=20s`)).body.work).toMatchObject({ attempts: 0, empty: false })
+})
+
+test('a tick works the queues that the request names, a queue without a kind of this process too', async () => {
+  const job = defineJob<string>({ kind: 'work', queue: 'mail', run: (_, name) => name })
+  const { ask, engine } = await doorWith([job], { app: { cronSecret: one } })
+  const { id } = await engine.enqueue(job, 'a', { queue: 'bulk' })
+  const tick = async (more: string) => await ask('POST', `${query(one)}&work=20s${more}`)
+  expect((await tick('&queues=mail:2')).body.work).toMatchObject({ attempts: 0 })
+  expect((await tick('&queues=mail:2,bulk:5')).body.work).toMatchObject({ attempts: 1, succeeded: 1 })
+  expect((await engine.job(id))!.state).toBe('succeeded')
+  for (const bad of ['bulk', 'bulk:0', 'bulk:-1', ':5', 'bulk:5,,'])
+    expect(await tick(`&queues=${bad}`)).toMatchObject({ status: 400, body: { error: { field: 'queues' } } })
+  expect((await tick('&queues=bulc:5')).body.error).toMatchObject({ code: 'unknown_queue' })
+  const read = await ask('GET', `${query(one)}&work=20s&queues=bulc:5`)
+  expect(read.body.error).toMatchObject({ code: 'unknown_queue' })
+})
+
+test('a tick whose pass fails answers only when its work has ended', async () => {
+  const [begun, open] = [gate(), gate()]
+  const job = defineJob({
+    kind: 'work',
+    async run() {
+      begun.open()
+      await open.passed
+    },
+  })
+  const { ask, engine } = await doorWith([job], { app: { cronSecret: one } })
+  await engine.enqueue(job, undefined)
+  const watch = vi.spyOn(engine, 'watch').mockRejectedValue(new Error('the pass failed'))
+  onTestFinished(() => watch.mockRestore())
+  let answered = false
+  const asked = ask('POST', `${query(one)}&work=20s`).then(answer => {
+    answered = true
+    return answer
+  })
+  await begun.passed
+  expect(watch).toHaveBeenCalled()
+  expect(answered).toBe(false)
+  open.open()
+  expect((await asked).status).toBe(500)
 })
 
 test.each(['', '20', '0s', '16m', '-5s', 'soon'])('the time of work %j is refused', async work => {

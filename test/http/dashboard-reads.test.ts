@@ -105,6 +105,32 @@ test('a count comes before a bulk action, which takes a filter or a selection of
     expect((await ask('POST', '/api/v1/jobs/retry', { body })).status).toBeGreaterThanOrEqual(400)
 })
 
+test('a bulk resume takes the stalled jobs that health counts, and leaves the items of a stalled batch to their batch', async () => {
+  const { ask, engine, run, tick } = await doorWith([check], { batches: [checks] })
+  await engine.enqueueMany(check, ['a', 'b'])
+  const moving = await engine.submit(checks, ['c'])
+  const still = await engine.submit(checks, ['d', 'e'])
+  await engine.transaction(async tx => {
+    await tx.query(`update retoma.job set state = 'stalled', attempt = 1`)
+    await tx.query(`update retoma.batch set state = 'stalled', claims_blocked = true, reason = '{"code":"no_worker"}' where id = $1`, [still.id]) // biome-ignore format: one line
+    await tx.query(`update retoma.batch_count set stalled = case when batch_id = $1 then 2 else 1 end`, [still.id])
+  })
+  await tick()
+  const { problems } = (await ask('GET', '/api/v1/stats/health')).body
+  expect(problems.find((each: { event: string }) => each.event === 'jobs.stalled').facts.jobs).toBe(3)
+  const resume = async (body: object) => (await ask('POST', '/api/v1/jobs/resume', { body })).body
+  expect(await resume({ state: 'stalled', dry_run: true })).toMatchObject({ changed: 3, done: true })
+  expect(await resume({ batch_id: still.id })).toMatchObject({ changed: 0, done: true })
+  expect(await resume({ state: 'stalled' })).toMatchObject({ changed: 3, conflicts: 0, done: true, next: null })
+  expect(await resume({ state: 'stalled' })).toMatchObject({ changed: 0 })
+  expect((await engine.batches.items(still.id, { state: 'stalled' })).items).toHaveLength(2)
+  await run()
+  expect((await engine.jobs.list({ state: 'succeeded' })).items).toHaveLength(3)
+  expect((await engine.batch(moving.id))!.state).toBe('succeeded')
+  expect((await ask('POST', '/api/v1/jobs/resume', { body: {} })).status).toBe(400)
+  expect((await ask('POST', '/api/v1/jobs/resume', { body: { batch_id: '999' } })).status).toBe(404)
+})
+
 test('the newest failures of all queues are grouped by cause', async () => {
   const { ask, engine, run } = await doorWith([check])
   for (const code of ['bad x', 'bad x', 'bad y']) await engine.enqueue(check, code)

@@ -1,8 +1,14 @@
 /** Internal kinds: only the program itself enqueues such jobs; no request can. */
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { classifier } from '../../apps/classifier/index.ts'
+import { documents } from '../../apps/documents/index.ts'
+import { planner } from '../../apps/planner/index.ts'
+import { quotes } from '../../apps/quotes/index.ts'
+import { snaps } from '../../apps/snaps/index.ts'
+import type { System } from '../../src/http/index.ts'
 import { defineBatch, defineJob, defineSchedule, doNotRetry, minutes } from '../../src/index.ts'
-import { doorWith } from './support.ts'
+import { testEngine } from '../../src/testing/index.ts'
+import { doorOf, doorWith } from './support.ts'
 
 const settle = defineJob<string>({
   kind: 'settle-payment',
@@ -22,6 +28,13 @@ const door = () =>
     schedules: [nightly],
     notify: { url: 'http://127.0.0.1:9/', secret: 'whsec-0123456789abcdef' },
   })
+
+/** An app without jobs, on a database whose jobs another process has registered. */
+async function doorOfExisting(databaseUrl: string) {
+  const { engine, close } = await testEngine({ databaseUrl })
+  onTestFinished(close)
+  return { engine, ...doorOf(engine) }
+}
 
 const refused = { status: 403, body: { error: { code: 'internal_kind' } } }
 
@@ -55,6 +68,21 @@ test('an internal job that failed is retried over HTTP, and one that has ended w
   expect((await ask('POST', '/api/v1/jobs/999999/rerun')).status).toBe(404)
 })
 
+test('an app that does not know an internal kind or a private kind refuses and hides its jobs, as the process that registered the kind does', async () => {
+  const secret = defineJob<string>({ kind: 'bank-statement', private: true, run: () => 'x' })
+  const { engine, run, databaseUrl } = await doorWith([settle, secret])
+  const [done, hidden] = [await engine.enqueue(settle, 'well'), await engine.enqueue(secret, 'a')]
+  await run()
+  const other = await doorOfExisting(databaseUrl)
+  const token = async (role: 'operator' | 'admin') => (await other.engine.tokens.create({ user: role, role })).token
+  const [operator, admin] = [await token('operator'), await token('admin')]
+  expect(await other.ask('POST', `/api/v1/jobs/${done.id}/rerun`, { token: admin })).toMatchObject(refused)
+  expect((await other.ask('GET', `/api/v1/jobs/${hidden.id}`, { token: admin })).status).toBe(200)
+  expect((await other.ask('GET', `/api/v1/jobs/${hidden.id}`, { token: operator })).status).toBe(404)
+  const listed = (await other.ask('GET', '/api/v1/jobs', { token: operator })).body.items as { id: string }[]
+  expect(listed.map(({ id }) => id)).toEqual([done.id])
+})
+
 test('a schedule of an internal kind is run by hand, with the input it always has', async () => {
   const { ask, engine } = await door()
   const { status, body } = await ask('POST', '/api/v1/schedules/nightly/run')
@@ -62,8 +90,16 @@ test('a schedule of an internal kind is run by hand, with the input it always ha
   expect(await engine.job(body.id)).toMatchObject({ kind: 'settle-payment', input: 'nightly' })
 })
 
-test('every kind of the classifier is internal', () => {
-  const { jobs = [] } = classifier({ openRouter: { key: undefined, model: undefined, baseUrl: 'http://a' } })
+test.each<[string, System]>([
+  ['classifier', classifier({ openRouter: { key: undefined, model: undefined, baseUrl: 'http://a' } })],
+  ['quotes', quotes()],
+  ['planner', planner()],
+  ['snaps', snaps()],
+  ['documents', documents()],
+])('every kind of the system %s is internal', (_, system) => {
+  const schedules = (system.schedules ?? []).map(({ job }) => job)
+  const batches = (system.batches ?? []).map(({ job }) => job)
+  const jobs = [...(system.jobs ?? []), ...schedules, ...batches]
   expect(jobs.map(({ kind, internal }) => ({ kind, internal }))).toEqual(
     jobs.map(({ kind }) => ({ kind, internal: true })),
   )

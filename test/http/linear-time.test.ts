@@ -1,12 +1,25 @@
 /**
- * A parser of text from outside takes time in proportion to the text. Each parser gets 100,000 characters of the worst kind, and must end
- * within half a second of processor time: a parser that reads the text once needs milliseconds, and a parser that starts again at every
- * character needs many seconds.
+ * A parser of text from outside takes time in proportion to the text. Each parser gets 25,000 and then 100,000 characters of the worst
+ * kind, and must end within an eighth and then half a second of processor time: a parser that reads the text once needs milliseconds, and the time of
+ * a parser that starts again at every character is sixteen times as long for the second text.
  */
 import { expect, test } from 'vitest'
+import { readHtml, readXmlText } from '../../apps/classifier/extract/markup.ts'
+import { readRtf } from '../../apps/classifier/extract/rtf.ts'
 import { judge } from '../../apps/classifier/providers/answer.ts'
 import { readReply } from '../../apps/classifier/providers/reply.ts'
 import { oneLine } from '../../apps/classifier/text.ts'
+import { languageOf as documentLanguageOf } from '../../apps/documents/language.ts'
+import { parseExact, readAmount } from '../../apps/documents/open-finance/decimal.ts'
+import { readDate as readPluggyDate } from '../../apps/documents/open-finance/pluggy-answer.ts'
+import { cleanText, folded, storable, wordsOf } from '../../apps/documents/text.ts'
+import { readDate, readHour, readInstant, readNumber } from '../../apps/planner/demand/values.ts'
+import { decodePage } from '../../apps/quotes/price-pages/charset.ts'
+import { parseLenient } from '../../apps/quotes/price-pages/lenient-json.ts'
+import { readCurrency, readAmount as readShopAmount } from '../../apps/quotes/price-pages/money-text.ts'
+import { collectFacts } from '../../apps/quotes/price-pages/page-facts.ts'
+import { readRobots } from '../../apps/quotes/price-pages/robots.ts'
+import { findObject } from '../../apps/quotes/providers/json-in-text.ts'
 import { checkUser } from '../../src/auth/model/token.ts'
 import { printable } from '../../src/cli/output.ts'
 import { scrub } from '../../src/cli/scrub-names.ts'
@@ -31,8 +44,8 @@ import { isSecretName, withoutSecrets } from '../../src/lib/values/redact.ts'
 import { encodeStored } from '../../src/lib/values/value-codec.ts'
 import { webUrl } from '../../src/settings/setting-checks.ts'
 
-const length = 100_000
-const mostMs = 500
+const lengths = [25_000, 100_000]
+const msPerCharacter = 500 / 100_000
 
 /** A request whose headers may be anything; the real Headers would refuse some of it before a reader sees it. */
 const asking = (name: string, value: string) =>
@@ -91,6 +104,27 @@ const readers: Record<string, (text: string) => unknown> = {
   'an error of an AI': text => judge(answered(500, text), about),
   'an error of an AI in JSON': text => judge(answered(400, JSON.stringify({ error: { message: text } })), about),
   'a line of an application': oneLine,
+  'an HTML file': readHtml,
+  'an XML file': readXmlText,
+  'an RTF file': text => readRtf(Buffer.from(`{\\rtf1 ${text}`)),
+  'an answer of Pluggy': parseExact,
+  'an amount of Pluggy': readAmount,
+  'a date of Pluggy': readPluggyDate,
+  'the language of a document': documentLanguageOf,
+  'the words of a document': wordsOf,
+  'the text of a document': text => [cleanText(text), folded(text), storable(text)],
+  'an object in an answer of an AI': findObject,
+  'the bytes of a page of a shop': text => decodePage(Buffer.from(text), text),
+  'the JSON of a page of a shop': parseLenient,
+  'an amount of a shop': readShopAmount,
+  'a currency of a shop': readCurrency,
+  'a page of a shop': collectFacts,
+  'the robots.txt of a shop': text => readRobots(text, 'RetomaQuotes'),
+  'an hour of a table': text => readHour(`9${text}`),
+  'an hour range of a table': readHour,
+  'a date of a table': readDate,
+  'a date with an hour of a table': readInstant,
+  'a number of a table': readNumber,
 }
 
 /** Pieces that have made one pattern or another begin anew. */
@@ -115,6 +149,7 @@ const pieces = [
   '*/--*',
   '--\n',
   '""',
+  '\\"',
   '\\u0000',
   '```',
   '```json ',
@@ -130,17 +165,21 @@ const pieces = [
   '::ffff:',
 ]
 
-const hostile = pieces.flatMap(piece => {
-  const text = piece.repeat(Math.ceil(length / piece.length)).slice(0, length)
-  return [text, `${text}\u0001!`]
-})
+const hostile = (length: number) =>
+  pieces.flatMap(piece => {
+    const text = piece.repeat(Math.ceil(length / piece.length)).slice(0, length)
+    return [text, `${text}\u0001!`]
+  })
 
 test.each(Object.keys(readers))('reading %s takes time in proportion to its length, whatever it holds', name => {
   const read = readers[name]!
-  for (const text of hostile) {
-    const ms = processorTime(() => read(text))
-    expect(ms, `${JSON.stringify(text.slice(0, 20))}… of ${text.length} characters`).toBeLessThan(mostMs)
-  }
+  for (const length of lengths)
+    for (const text of hostile(length)) {
+      const ms = processorTime(() => read(text))
+      expect(ms, `${JSON.stringify(text.slice(0, 20))}… of ${text.length} characters`).toBeLessThan(
+        length * msPerCharacter,
+      )
+    }
 })
 
 /** In ms, of this process and not of its neighbours. A reader may refuse a text: that is an answer too. */

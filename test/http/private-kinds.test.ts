@@ -80,6 +80,74 @@ test('every route with the id of a job answers as if the job did not exist, and 
   expect((await ask('POST', `/api/v1/jobs/${waiting}/cancel`, { token: tokens.admin })).status).toBe(200)
 })
 
+test('a queue with a private kind shows its numbers to an admin alone, in every place', async () => {
+  const { ask, tokens, ...t } = await twoKinds()
+  await t.sample()
+  await t.engine.queues.pause('bank')
+  await t.engine.query(
+    `insert into retoma.finding (verdict, subject, since, seen_at, facts)
+     select 'starved', 'queue:bank/kind:' || kind, now(), now(), jsonb_build_object('queue', 'bank', 'kind', kind, 'version', 1, 'jobs', 1, 'noWorker', true)
+     from unnest(array['bank-statement', 'report']) as k (kind)`,
+  )
+  const incidents = [
+    ['queue.starved', 'queue:bank', { queue: 'bank', kinds: ['bank-statement'], jobs: 1 }],
+    ['queue.starved', 'queue:mail', { queue: 'mail', kinds: ['report'], jobs: 1 }],
+    ['jobs.stuck', 'jobs.stuck', { stuck: 11 }],
+    ['job.poison', 'more', { more: 3 }],
+  ]
+  for (const [event, subject, facts] of incidents)
+    await t.engine.query(
+      `insert into retoma.incident (event, subject, severity, facts, since, found_at) values ($1, $2, 'warning', $3, now(), now())`,
+      [event, subject, JSON.stringify(facts)],
+    )
+  const seenBy = async (token: string) => {
+    const get = async (path: string) => (await ask('GET', path, { token })).body
+    const [queues, stats, health] = [
+      await get('/api/v1/queues'),
+      await get('/api/v1/stats'),
+      await get('/api/v1/stats/health'),
+    ]
+    return {
+      queue: queues.items.find(({ queue }: { queue: string }) => queue === 'bank'),
+      stats: stats.queues.find(({ queue }: { queue: string }) => queue === 'bank'),
+      kinds: stats.kinds.map(({ kind }: { kind: string }) => kind),
+      findings: stats.findings,
+      problems: health.problems.map(({ event, subject }: Record<string, string>) => `${event} ${subject}`),
+      history: (await get('/api/v1/stats/history')).queues.length,
+      found: (await get('/api/v1/findings')).items.map(({ subject }: { subject: string }) => subject),
+      incidents: (await get('/api/v1/incidents')).items.map(({ subject }: { subject: string }) => subject),
+      explained: (await get('/api/v1/queues/bank/explain')).sentence,
+      metrics: /retoma_jobs\{queue="bank"/.test(await get('/metrics')),
+    }
+  }
+  const nothing = { ready: null, running: null, scheduled: null, stalled: null }
+  for (const token of [tokens.viewer, tokens.operator])
+    expect(await seenBy(token)).toMatchObject({
+      queue: { paused: true, ...nothing },
+      stats: { ...nothing, oldest_ready_seconds: null },
+      kinds: ['report'],
+      findings: { starved: 1 },
+      problems: [],
+      history: 0,
+      found: ['queue:bank/kind:report'],
+      incidents: ['queue:mail'],
+      explained: 'queue "bank" is paused: nothing more of it starts',
+      metrics: false,
+    })
+  expect(await seenBy(tokens.admin)).toMatchObject({
+    queue: { paused: true, ready: 2 },
+    stats: { ready: 2 },
+    kinds: ['bank-statement', 'report'],
+    findings: { starved: 2 },
+    problems: ['queue.paused queue:bank'],
+    history: 1,
+    found: ['queue:bank/kind:bank-statement', 'queue:bank/kind:report'],
+    incidents: ['more', 'jobs.stuck', 'queue:mail', 'queue:bank'],
+    explained: expect.stringContaining('2 ready'),
+    metrics: true,
+  })
+})
+
 test('the stream of all events leaves out the events of the jobs, but for an admin', async () => {
   const t = await twoKinds()
   const listen = (token: string) =>

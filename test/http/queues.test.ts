@@ -74,6 +74,20 @@ test('the limits of a queue are replaced, for jobs that wait too, and {} removes
   expect(await run()).toBe(2)
 })
 
+test('the limits of a queue are for admins', async () => {
+  const { ask, engine } = await doorWith([letter])
+  await engine.enqueue(letter)
+  const { token: operator } = await engine.tokens.create({ user: 'rui', role: 'operator' })
+  const { token: admin } = await engine.tokens.create({ user: 'ana', role: 'admin' })
+  const set = (token: string) =>
+    ask('PUT', '/api/v1/queues/post/limits', {
+      body: { concurrency: 1 },
+      token,
+    })
+  expect((await set(operator)).status).toBe(403)
+  expect((await set(admin)).status).toBe(200)
+})
+
 test('limits that cannot be are 400 with the field, and nothing changes', async () => {
   const { ask } = await doorWith([letter], { limits: { post: { concurrency: 2 } } })
   const set = (body: object) => ask('PUT', '/api/v1/queues/post/limits', { body })
@@ -122,4 +136,27 @@ test('why nothing of a queue is taken is explained', async () => {
   await engine.queues.pause('post')
   for (const method of ['GET', 'POST'])
     expect((await ask(method, '/api/v1/queues/post/explain')).body).toMatchObject({ verdict: 'paused' })
+})
+
+test('the queue of notices takes no other job, and only an admin may hold the notices back', async () => {
+  expect(() => defineJob({ kind: 'mine', queue: 'retoma-notify', run: () => null })).toThrow(/belongs to the engine/)
+  const { ask, engine } = await doorWith([letter], { notify: { url: 'http://127.0.0.1:9/' } })
+  await expect(engine.enqueue(letter, undefined, { queue: 'retoma-notify' })).rejects.toMatchObject({
+    code: 'bad_option',
+  })
+  const body = { kind: 'letter', queue: 'retoma-notify' }
+  expect(await ask('POST', '/api/v1/jobs', { body })).toMatchObject({ status: 400 })
+  await engine.query(`insert into retoma.queue (name) values ('retoma-notify') on conflict do nothing`)
+  const tokenOf = async (role: 'operator' | 'admin') => (await engine.tokens.create({ user: role, role })).token
+  const [operator, admin] = [await tokenOf('operator'), await tokenOf('admin')]
+  for (const [method, action, sent] of [
+    ['POST', 'pause', undefined],
+    ['POST', 'resume', undefined],
+    ['POST', 'clear', {}],
+    ['PUT', 'limits', {}],
+  ] as const) {
+    const path = `/api/v1/queues/retoma-notify/${action}`
+    expect((await ask(method, path, { body: sent, token: operator })).status, action).toBe(403)
+    expect((await ask(method, path, { body: sent, token: admin })).status, action).toBe(200)
+  }
 })

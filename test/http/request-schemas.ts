@@ -16,11 +16,13 @@ export function unboundedIn(routes: readonly Route[]): string[] {
 
 /** Of one value Zod and we look at nothing inside; JSON's own depth, bytes and number of values bound it (http/request/json-size-scan.ts). */
 const bounded = ['number', 'int', 'boolean', 'enum', 'literal', 'null', 'undefined', 'unknown']
-const followed = ['optional', 'nullable', 'default', 'pipe', 'union']
+const followed = ['optional', 'nullable', 'default', 'prefault', 'pipe', 'union']
 
 function unboundedAt(schema: Schema, place: string): string[] {
   const { def } = (schema as z.core.$ZodTypes)._zod
   const { type } = def
+  // `z.preprocess`: the schema after the transform has the bounds.
+  if (def.type === 'pipe' && def.in._zod.def.type === 'transform') return unboundedAt(def.out, place)
   const below = innerOf(schema).flatMap((each, n) => unboundedAt(each, `${place}${nameOf(schema, n)}`))
   const wrong = `${place}: ${type}`
   if (bounded.includes(type) || followed.includes(type)) return below

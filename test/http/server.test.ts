@@ -19,8 +19,8 @@ const echo = appOf(
   async request => new Response(`${request.method} ${new URL(request.url).pathname} ${await request.text()}`),
 )
 
-async function serve(app: App = echo, patience: Partial<ServerTimeouts> = {}): Promise<number> {
-  const server = await listen(app, '127.0.0.1', 0, { ...patient, ...patience })
+async function serve(app: App = echo, waitLimit: Partial<ServerTimeouts> = {}): Promise<number> {
+  const server = await listen(app, '127.0.0.1', 0, { ...patient, ...waitLimit })
   onTestFinished(() => server.close())
   return server.port
 }
@@ -165,7 +165,7 @@ const weighing = (waitMs = 0) =>
     return new Response(String((await request.arrayBuffer()).byteLength))
   })
 
-test('a large body may take longer than any patience, as long as it comes', async () => {
+test('a large body may take longer than any waitLimit, as long as it comes', async () => {
   const answer = await upload(await serve(weighing(), { request: 1000 }), 15, 100)
   expect(answer).toMatch(/^HTTP\/1.1 200 [\s\S]*4608000$/)
 })
@@ -183,7 +183,7 @@ test('what we are slow to read is not held against who has sent it', async () =>
   expect(answer).toMatch(/^HTTP\/1.1 200 [\s\S]*614400$/)
 })
 
-test('what takes us longer than any patience is answered all the same', async () => {
+test('what takes us longer than any waitLimit is answered all the same', async () => {
   const late = { request: 500, idle: 500 }
   expect(await upload(await serve(weighing(1500), late), 2, 0)).toMatch(/^HTTP\/1.1 200 [\s\S]*614400$/)
   const slow = appOf(async request => {
@@ -195,7 +195,7 @@ test('what takes us longer than any patience is answered all the same', async ()
   expect(await say(await serve(slow, late), post)).toContain('made hi')
 })
 
-test('while this process is blocked for longer than any patience, nobody is cut for it', async () => {
+test('while this process is blocked for longer than any waitLimit, nobody is cut for it', async () => {
   const socket = await client(await serve(echo, { request: 300, idle: 300 }))
   const answer = heard(socket)
   const block = async () => {
@@ -288,28 +288,33 @@ async function mount(app: App): Promise<number> {
 test.each([
   ['the own server', serve],
   ['a server that the app is mounted in', mount],
-])('clients that do not read large answers make %s hold 64 MB at most', async (_, open) => {
-  const large = 'x'.repeat(9 * 1024 * 1024)
-  const port = await open(
-    appOf(async request => jsonText(request.url.endsWith('large') ? large : '{}', 200, new Headers())),
-  )
-  const get = (path: string) => `GET /${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`
-  const silent: Socket[] = []
-  for (let n = 0; n < 7; n++) {
-    const socket = await client(port)
-    socket.write(get('large'))
-    await once(socket, 'readable')
-    silent.push(socket)
-  }
-  const refused = await say(port, get('large'))
-  expect(refused).toMatch(/^HTTP\/1\.1 503 /)
-  expect(refused).toMatch(/^retry-after: 2\r$/im)
-  expect(bodyOf(refused).error.code).toBe('server_busy')
-  expect(await say(port, get('small'))).toMatch(/^HTTP\/1\.1 200 /)
+])(
+  'clients that do not read large answers make %s hold 64 MB at most, and the answer to a write is not refused',
+  async (_, open) => {
+    const large = 'x'.repeat(9 * 1024 * 1024)
+    const port = await open(
+      appOf(async request => jsonText(request.url.endsWith('large') ? large : '{}', 200, new Headers())),
+    )
+    const get = (path: string) => `GET /${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`
+    const silent: Socket[] = []
+    for (let n = 0; n < 7; n++) {
+      const socket = await client(port)
+      socket.write(get('large'))
+      await once(socket, 'readable')
+      silent.push(socket)
+    }
+    const refused = await say(port, get('large'))
+    expect(refused).toMatch(/^HTTP\/1\.1 503 /)
+    expect(refused).toMatch(/^retry-after: 2\r$/im)
+    expect(bodyOf(refused).error.code).toBe('server_busy')
+    expect(await say(port, get('small'))).toMatch(/^HTTP\/1\.1 200 /)
+    // The write is committed: a client that is told to try again would write twice.
+    expect(await say(port, get('large').replace('GET', 'POST'))).toMatch(/^HTTP\/1\.1 200 /)
 
-  silent[0]!.destroy()
-  await expect.poll(() => say(port, get('large'))).toMatch(/^HTTP\/1\.1 200 /)
-})
+    silent[0]!.destroy()
+    await expect.poll(() => say(port, get('large'))).toMatch(/^HTTP\/1\.1 200 /)
+  },
+)
 
 test('the server accepts every connection that waits before it works on a request, so that a flood of connections delays nobody', async () => {
   let accepted = 0

@@ -64,4 +64,4 @@ const deeds = {
 
 const forEver = () => new Promise(() => {})
 
-export default (errand, given) => deeds[errand.do](errand, given)
+export default (childTask, given) => deeds[childTask.do](childTask, given)

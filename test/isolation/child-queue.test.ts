@@ -1,7 +1,7 @@
 /** Waiting for a child process costs nobody anything: no slot, no try, no time. */
 import { writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { availableParallelism, getPriority, tmpdir } from 'node:os'
+import { getPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { defineJob, minutes, seconds } from '../../src/index.ts'
@@ -10,13 +10,14 @@ import type { ChildHost, ChildRunEnd } from '../../src/isolation/child-run.ts'
 import { IsolatedCalls } from '../../src/isolation/isolated-calls.ts'
 import { IsolationMode } from '../../src/isolation/isolation-mode.ts'
 import { systemClock } from '../../src/lib/clock.ts'
+import { coreCount } from '../../src/lib/process/core-count.ts'
 import { until } from '../support/engine.ts'
 import { workingWith } from './support.ts'
 
 const called = new URL('./called.mjs', import.meta.url)
 
 test('background functions have their own processes: the others neither wait for them nor give a process away', async () => {
-  const most = Math.max(availableParallelism() - 1, 1)
+  const most = Math.max(coreCount() - 1, 1)
   const folder = await mkdtemp(join(tmpdir(), 'retoma-line-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   const go = join(folder, 'go')
@@ -52,7 +53,7 @@ test('background functions have their own processes: the others neither wait for
 })
 
 test('jobs that wait for a child process leave their slots to others, and spend no try', async () => {
-  const cores = availableParallelism()
+  const cores = coreCount()
   const folder = await mkdtemp(join(tmpdir(), 'retoma-line-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   const go = join(folder, 'go')
@@ -86,7 +87,7 @@ test('jobs that wait for a child process leave their slots to others, and spend 
 })
 
 test('a job that has called several functions waits for all of them, and keeps what they did', async () => {
-  const cores = availableParallelism()
+  const cores = coreCount()
   const many = defineJob({
     kind: 'many',
     maxAttempts: 1,

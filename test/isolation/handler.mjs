@@ -37,6 +37,15 @@ const deeds = {
     return { map: [...kept.map].map(String), at: kept.at.getTime(), attempt: kept.attempt, list, before, written }
   },
 
+  /** Reports costs without an `await`; the first attempt fails. */
+  async cost(ctx) {
+    await ctx.step('paid', () => ctx.cost({ currency: 'USD', amount: '0.1' }))
+    for (let n = 0; n < 10; n++) ctx.cost({ currency: 'USD', amount: '0.02' })
+    ctx.cost({ currency: 'BRL', amount: '3' })
+    if (ctx.attempt === 1) throw new Error('again')
+    return ctx.cost({ currency: 'USD', amount: 0.1 }).then(String, error => error.code)
+  },
+
   /** Returns the result of `ctx.query`, and its error for a write. */
   async read(ctx, { note }) {
     const { rows } = await ctx.query(`select $1::text as note, '\\x6869'::bytea as bytes`, [note])

@@ -1,12 +1,17 @@
 /** `ctx.isolated`: a function in a process of its own, whose end is the handler's to judge, and never the worker's death. */
-import { existsSync, readFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { availableParallelism, getPriority, tmpdir } from 'node:os'
+import { getPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { defineJob, type IsolatedOptions, type JobContext, megabytes, minutes, seconds } from '../../src/index.ts'
+import { lowerPriority } from '../../src/isolation/process-child.ts'
 import { createLog } from '../../src/lib/logging/log.ts'
+import { coreCount } from '../../src/lib/process/core-count.ts'
 import { engineOf, liveEngine, until } from '../support/engine.ts'
+import { jobIn } from './jobs.ts'
 import { isAlive, workingWith } from './support.ts'
 
 const called = new URL('./called.mjs', import.meta.url)
@@ -26,8 +31,10 @@ const asking = (isolation: 'inline' | 'caught' = 'caught') =>
     maxAttempts: 1,
     maxCrashes: 1,
     timeout: minutes(2),
-    run: async (ctx, { options, times = 1, ...errand }) => {
-      const all = Array.from({ length: times }, (_, index) => ctx.isolated(`called ${index}`, called, errand, options))
+    run: async (ctx, { options, times = 1, ...childTask }) => {
+      const all = Array.from({ length: times }, (_, index) =>
+        ctx.isolated(`called ${index}`, called, childTask, options),
+      )
       if (isolation === 'inline') return Promise.all(all)
       const ends = await Promise.allSettled(all)
       return ends.map(end => (end.status === 'fulfilled' ? shown(end.value) : reported(end.reason)))
@@ -175,6 +182,19 @@ test('a function with a niceness gives way to other processes with all its threa
   expect(await nicenessOf({})).toBe(`${getPriority()}`)
 })
 
+test.runIf(process.platform === 'linux')(
+  'a process that has its threads already gets the niceness with all its threads',
+  async () => {
+    const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000); console.log("up")'], { stdio: 'pipe' })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    await once(child.stdout, 'data')
+    lowerPriority(child.pid!, 5)
+    const threads = readdirSync(`/proc/${child.pid}/task`)
+    expect(threads.length).toBeGreaterThan(1)
+    expect(new Set(threads.map(thread => getPriority(Number(thread))))).toEqual(new Set([5]))
+  },
+)
+
 test('a later attempt has its result without calling it again', async () => {
   const job = defineJob({
     kind: 'twice',
@@ -198,7 +218,7 @@ test('a later attempt has its result without calling it again', async () => {
 })
 
 test('no more at once than there are cores, and waiting for a turn is no time of the function or of the job', async () => {
-  const cores = availableParallelism()
+  const cores = coreCount()
   const job = { ...asking('inline'), kind: 'crowd' }
   // Each would be out of time if its wait counted.
   job.policy = { ...job.policy, timeout: seconds(3) }
@@ -259,4 +279,26 @@ test('on a clock that a test moves it works as well, in real time', async () => 
   await t.run()
   expect((await t.engine.job(id))!.result).toMatchObject([{ map: 'a,1' }])
   expect((await t.engine.job(late.id))!.result).toMatchObject([{ code: 'isolated_crash' }])
+})
+
+test('jobs log with a logger without child, such as console: ctx.log, an isolated job and ctx.isolated', async () => {
+  const lines: [string, unknown, string][] = []
+  const method = (level: string) => (facts: unknown, message: string) => void lines.push([level, facts, message])
+  const log = { debug: method('debug'), info: method('info'), warn: method('warn'), error: method('error') }
+  const logs = defineJob({
+    kind: 'logs',
+    maxAttempts: 1,
+    async run(ctx) {
+      ctx.log.info({ page: 0 }, 'begun')
+      await ctx.isolated('logs', called, { do: 'log' })
+    },
+  })
+  const apart = jobIn('process', { maxAttempts: 1 })
+  const { engine } = await liveEngine([logs, apart], { log })
+  await using _ = await engine.work()
+  const [one, other] = [await engine.enqueue(logs, undefined), await engine.enqueue(apart, { do: 'answer', note: 'x' })]
+  expect(await engine.wait({ job: one })).toMatchObject({ state: 'succeeded', error: null })
+  expect(await engine.wait({ job: other })).toMatchObject({ state: 'succeeded', error: null })
+  expect(lines).toContainEqual(['info', expect.objectContaining({ job: one.id, kind: 'logs', page: 0 }), 'begun'])
+  expect(lines).toContainEqual(['info', expect.objectContaining({ job: one.id, page: 1 }), 'read a page'])
 })

@@ -41,6 +41,19 @@ test.each(places)(
   },
 )
 
+test.each(places)('%s: each call of ctx.cost counts once, in a failed attempt too', async place => {
+  const job = jobIn(place)
+  const { ends } = await workingOn(job)
+  expect(await ends(job, { do: 'cost' })).toMatchObject({
+    result: 'bad_option',
+    attempt: 2,
+    cost: [
+      { currency: 'BRL', amount: '6' },
+      { currency: 'USD', amount: '0.5' },
+    ],
+  })
+})
+
 test.each(places)(
   '%s: ctx.query reads, keeps nothing, refuses to write, and is no part of a transaction',
   async place => {

@@ -40,6 +40,37 @@ test('of two that would take one key again at the same instant one does', async 
   expect(answers.map(each => each.status).sort()).toEqual(['fulfilled', 'rejected'])
 })
 
+test('retry and rerun in a transaction of the caller count if the transaction commits, and leave the job as before if not', async () => {
+  const step = defineJob({ kind: 'step', run: ctx => ctx.step('a', () => 1) })
+  const { engine, run } = await engineWith(step)
+  const { id } = await engine.enqueue(step, undefined)
+  await run()
+  const undone = engine.transaction(async tx => {
+    expect(await engine.jobs.rerun(id, { by: 'ana', tx })).toEqual({ id, state: 'waiting', changed: true })
+    throw new Error('undone')
+  })
+  await expect(undone).rejects.toThrow('undone')
+  expect(await engine.job(id)).toMatchObject({ state: 'succeeded', checkpoints: [{ name: 'a' }], events: [] })
+  await engine.transaction(tx => engine.jobs.rerun(id, { by: 'ana', tx }))
+  expect(await engine.job(id)).toMatchObject({ state: 'waiting', checkpoints: [] })
+  await engine.jobs.cancel(id)
+  await engine.transaction(tx => engine.jobs.retry(id, { tx }))
+  await run()
+  expect(await engine.job(id)).toMatchObject({ state: 'succeeded' })
+  await expect(engine.transaction(tx => engine.jobs.retry(id, { tx }))).rejects.toMatchObject({ code: 'wrong_state' })
+})
+
+test('a job of a cancelled batch does not run again in a transaction of the caller either', async () => {
+  const batch = defineBatch({ name: 'b', job: quick })
+  const { engine } = await engineOf({ batches: [batch] })
+  const { id } = await engine.submit(batch, [undefined])
+  await engine.batches.cancel(id)
+  const [job] = (await engine.jobs.list({ kind: 'quick' })).items
+  await expect(engine.transaction(tx => engine.jobs.rerun(job!.id, { tx }))).rejects.toMatchObject({
+    code: 'batch_cancelled',
+  })
+})
+
 describe('a pause that commits while a retry waits for the batch', () => {
   const bad = defineJob({ kind: 'bad', queue: 'q', maxAttempts: 1, run: () => Promise.reject(new Error('no')) })
   const batch = defineBatch({ name: 'b', job: bad })

@@ -2,11 +2,14 @@
 import pg from 'pg'
 import { expect, test } from 'vitest'
 import { claimJobs } from '../../src/claiming/sql/claim.ts'
+import { claimLimited } from '../../src/claiming/sql/claim-limited.ts'
 import { enqueueJobs } from '../../src/enqueue/enqueue.sql.ts'
 import { explainQueueFacts } from '../../src/explain/sql/queue-facts.ts'
 import { raiseFloors } from '../../src/jobs/sql/job-floor.ts'
 import { viewQueues } from '../../src/jobs/sql/job-view.ts'
-import { depthOf } from '../../src/limits/sql/queue.ts'
+import type { QueueLimits } from '../../src/limits/model/queue-limits.ts'
+import { depthOf, saveLimits } from '../../src/limits/sql/queue.ts'
+import { readStarved, readWork } from '../../src/maintenance/sql/read-doctor-facts.ts'
 import { takeSample } from '../../src/metrics/sql/job-count-sample.ts'
 import { readStats } from '../../src/metrics/sql/read-stats.ts'
 import { starvedLanes } from '../../src/recovery/sql/unclaimed-jobs.ts'
@@ -45,24 +48,32 @@ async function inTransaction(work: (session: pg.Client) => Promise<void>): Promi
   }
 }
 
+/** The doctor, which has no named statements, searches all running jobs for orphans: this search uses no floor. */
+const waitingIndexes = ['job_ready', 'job_limited', 'job_limited_due']
+
 /** How many index entries of what waits and runs a statement reads, dead ones too. */
-async function entriesOf(text: string, values: unknown[]): Promise<number> {
+async function entriesOf(text: string, values: unknown[], indexes: readonly string[]): Promise<number> {
   const client = new pg.Client({ connectionString: store.url })
   await client.connect()
   try {
     await client.query('begin; set local enable_seqscan = off')
     await client.query(text, values)
     const read = (index: string) => `pg_stat_get_xact_tuples_returned('retoma.${index}'::regclass)`
-    const { rows } = await client.query(`select ${read('job_ready')} + ${read('job_running')} as entries`)
+    const { rows } = await client.query(`select ${indexes.map(read).join(' + ')} as entries`)
     return Number(rows[0].entries)
   } finally {
     await client.end()
   }
 }
 
-async function burn(count: number): Promise<void> {
+const claimOpen = (want: number, now: Date | null) =>
+  claimJobs(store.db, { wants: [{ queue: 'q', want }], kinds: ['k'], worker: 'w' }, now)
+const claimUnderLimit = async (want: number, now: Date | null) =>
+  (await claimLimited(store.db, { queue: 'q', want, kinds: ['k'], worker: 'w', lanes: 1000 }, now)).claimed
+
+async function burn(count: number, claim = claimOpen): Promise<void> {
   await enqueue(count, past())
-  const claimed = await claimJobs(store.db, { wants: [{ queue: 'q', want: count }], kinds: ['k'], worker: 'w' }, past())
+  const claimed = await claim(count, past())
   expect(claimed).toHaveLength(count)
   await settleJobs(
     store.db,
@@ -78,7 +89,7 @@ const counted = async () => {
     `update retoma.periodic_lease set at = '-infinity', since = '-infinity' where name = 'job_count_sample'`,
   )
   await takeSample(store.db, 0, null)
-  const { counts } = await readStats(store.db, null)
+  const { counts } = await readStats(store.db, { except: [], now: null })
   const jobs = (state: string) => counts.find(each => each.state === state)?.jobs ?? 0
   const { ready } = (await explainQueueFacts(store.db, 'q', null))!
   const { waiting } = await depthOf(store.db, 'q')
@@ -91,29 +102,38 @@ const counted = async () => {
   return { ready: queue!.ready, running: queue!.running }
 }
 
-test('behind a long transaction counts of what waits and runs read no more than on an empty queue, and are exact', async () => {
-  await store.worker('w', new Date())
-  await store.sql(`insert into retoma.queue (name, limits) values ('q', '{"maxDepth": 100000}') on conflict do nothing`)
-  await inTransaction(async () => {
-    await burn(many)
-    await raise()
-    const statements = await statementsOf(async () => {
-      await counted()
-      await starvedLanes(store.db, null)
+test.each([
+  ['without limits', { maxDepth: 100_000 }, claimOpen],
+  ['with a limit', { maxDepth: 100_000, concurrency: 5000 }, claimUnderLimit],
+  ['with fair turns', { maxDepth: 100_000, fair: 'group' }, claimUnderLimit],
+] as const)(
+  'behind a long transaction counts of a queue %s read no more than on an empty queue, and are exact',
+  async (_, limits, claim) => {
+    await store.worker('w', new Date())
+    await saveLimits(store.db, { q: limits as QueueLimits }, null)
+    await inTransaction(async () => {
+      await burn(many, claim)
+      await raise()
+      const statements = await statementsOf(async () => {
+        await counted()
+        await starvedLanes(store.db, null)
+        await readStarved(store.db, 1000, null)
+        await readWork(store.db, 1000, null)
+      })
+      expect(statements.length).toBeGreaterThanOrEqual(5)
+      for (const { name, text, values } of statements)
+        expect([
+          name,
+          await entriesOf(text, values, name === '' ? waitingIndexes : [...waitingIndexes, 'job_running']),
+        ]).toEqual([name, expect.toSatisfy((entries: number) => entries < 100)])
+      await enqueue(7)
+      await claim(3, null)
+      expect(await counted()).toEqual({ ready: 4, running: 3 })
+      await raise()
+      expect(await counted()).toEqual({ ready: 4, running: 3 })
     })
-    expect(statements.length).toBeGreaterThanOrEqual(5)
-    for (const { name, text, values } of statements)
-      expect([name, await entriesOf(text, values)]).toEqual([
-        name,
-        expect.toSatisfy((entries: number) => entries < 100),
-      ])
-    await enqueue(7)
-    await claimJobs(store.db, { wants: [{ queue: 'q', want: 3 }], kinds: ['k'], worker: 'w' }, null)
-    expect(await counted()).toEqual({ ready: 4, running: 3 })
-    await raise()
-    expect(await counted()).toEqual({ ready: 4, running: 3 })
-  })
-})
+  },
+)
 
 test('a floor does not pass what an open transaction has enqueued, so it is counted from its commit on', async () => {
   await store.worker('w', new Date())

@@ -105,6 +105,27 @@ test('a filter erases final jobs only, those of batches too, in bounded chunks a
   await expect(t.engine.jobs.eraseMany({})).rejects.toMatchObject({ code: 'bad_option' })
 })
 
+test('the log names who erased a job, jobs or a batch', async () => {
+  const lines: { by?: string }[] = []
+  const write = (line: object) => void lines.push(line as { by?: string })
+  const log = { debug() {}, info: write, warn: write, error: write }
+  const t = await engineOf({ batches: [pile], jobs: [mail], log: { ...log, child: () => log } as never })
+  const one = await t.engine.enqueue(mail, { to: 'ana' })
+  await t.engine.enqueueMany(mail, [{ to: 'ana' }, { to: 'bia' }])
+  const batch = await t.engine.submit(pile, [{ to: 'bia' }])
+  await t.run()
+  lines.length = 0
+  await t.engine.jobs.erase(one.id, { by: 'eva' })
+  await t.engine.batches.erase(batch.id, { by: 'rui' })
+  await t.engine.jobs.eraseMany({ kind: 'mail' }, { by: 'léo' })
+  await t.engine.jobs.erase(one.id, { by: 'nobody' })
+  expect(lines.filter(each => each.by !== undefined)).toMatchObject([
+    { job: one.id, by: 'eva' },
+    { batch: batch.id, by: 'rui' },
+    { jobs: 2, by: 'léo' },
+  ])
+})
+
 test.each([{}, { out: { concurrency: 5 } }])(
   'a queue is cleared of what waits, jobs for later and items included: %o',
   async limits => {
@@ -118,7 +139,7 @@ test.each([{}, { out: { concurrency: 5 } }])(
     expect(await t.engine.queues.clear('out', { by: 'ana' })).toEqual({ queue: 'out', cancelled: 1202, done: true })
     expect(await t.engine.queues.clear('out')).toEqual({ queue: 'out', cancelled: 0, done: true })
     expect(await t.engine.job(elsewhere.id)).toMatchObject({ state: 'waiting' })
-    expect(await t.engine.batch(batch.id)).toMatchObject({ cancelled: 1, state: 'succeeded' })
+    expect(await t.engine.batch(batch.id)).toMatchObject({ cancelled: 1, state: 'completed_with_failures' })
     expect(await auditBatches(t.databaseUrl)).toEqual([])
     await expect(t.engine.queues.clear('outt')).rejects.toMatchObject({ code: 'not_found' })
   },

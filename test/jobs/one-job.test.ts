@@ -54,6 +54,8 @@ test('a failing job waits out its backoff, tries again, and fails for good after
   expect(job).toMatchObject({ state: 'failed', failures: 3, attempt: 3 })
   expect(job?.history.map(each => each.message)).toEqual(['try 1', 'try 2', 'try 3'])
   expect(job?.history[0]?.stack).toContain('one-job.test.ts')
+  const starts = job!.history.map(each => each.startedAt!.getTime() - job!.createdAt.getTime())
+  expect(starts).toEqual([0, 5100, 15_100])
   await clock.advance(minutes(60))
   expect(await run()).toBe(0)
 })

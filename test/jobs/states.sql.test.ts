@@ -54,7 +54,7 @@ const runs: Record<string, (id: string) => Promise<unknown>> = {
   skip: settle({ state: 'skipped', reason: 'empty' }),
   'back off': settle({ state: 'waiting', delay: milliseconds(1), failure }),
   snooze: settle({ state: 'waiting', delay: milliseconds(1), failure: null }),
-  defer: settle({ state: 'deferred', delay: milliseconds(1), pause: null }),
+  defer: settle({ state: 'deferred', delay: milliseconds(1), pause: null, provider: null }),
   fail: settle({ state: 'failed', failure }),
   'release unstarted': id => releaseClaims(store.db, 'w', [{ id, attempt: 1 }], at(5)),
   release: settle({ state: 'released' }),

@@ -1,14 +1,17 @@
 /** Limits of a queue and of its groups: what the statements let through, and that every way out of a lease is counted. */
+import fc from 'fast-check'
 import pg from 'pg'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { claimJobs, releaseClaims } from '../../src/claiming/sql/claim.ts'
 import { claimLimited } from '../../src/claiming/sql/claim-limited.ts'
+import { claimUnkeyed } from '../../src/claiming/sql/claim-unkeyed.ts'
 import { enqueueJobs, enqueueUniform } from '../../src/enqueue/enqueue.sql.ts'
+import { groupHasConcurrency } from '../../src/jobs/sql/group-limits.ts'
 import { applyJobAction } from '../../src/jobs/sql/job-actions.ts'
 import { minutes, seconds } from '../../src/lib/values/duration.ts'
 import type { QueueLimits } from '../../src/limits/model/queue-limits.ts'
 import { addLimitCounters, recountLimits } from '../../src/limits/sql/limit-counters.ts'
-import { relimitJobs, saveLimits } from '../../src/limits/sql/queue.ts'
+import { changeQueueLimits, relimitJobs, saveLimits } from '../../src/limits/sql/queue.ts'
 import { pruneExpiredRows } from '../../src/maintenance/sql/expired-rows.ts'
 import { recoverOrphans } from '../../src/recovery/sql/recover-jobs-of-dead-worker.ts'
 import { settleJobs } from '../../src/worker/sql/settle.ts'
@@ -274,17 +277,158 @@ test('limits that come take in what waits already; limits that go let it out, ah
   expect(await limit({ perGroup: { concurrency: 1 } })).toEqual(['q'])
   expect(await limit({ perGroup: { concurrency: 1 } })).toEqual([])
   const where = () => store.sql(`select limited, limit_key as key, run_at as "runAt" from retoma.job order by id`)
-  await relimitJobs(store.db, ['q'], at(1))
+  await relimitJobs(store.db, at(1))
   expect(await where()).toEqual(['a', 'b', ''].map(key => ({ limited: true, key, runAt: at(0) })))
   await limit({ concurrency: 2 })
-  await relimitJobs(store.db, ['q'], at(2))
+  await relimitJobs(store.db, at(2))
   expect(await where()).toEqual(made.map(() => ({ limited: true, key: '', runAt: at(0) })))
   await limit({ perGroup: { concurrency: 1 } })
-  await relimitJobs(store.db, ['q'], at(2))
+  await relimitJobs(store.db, at(2))
   expect(await where()).toEqual(['a', 'b', ''].map(key => ({ limited: true, key, runAt: at(0) })))
   await limit({})
-  await relimitJobs(store.db, ['q'], at(3))
+  await relimitJobs(store.db, at(3))
   expect(await where()).toEqual(made.map(() => ({ limited: false, key: '', runAt: at(3) })))
+})
+
+const change = (limits: QueueLimits, now = at(1)) => changeQueueLimits(store.db, 'q', limits, now)
+const claimOpen = async (want: number) =>
+  (await claimJobs(store.db, { wants: [{ queue: 'q', want }], kinds: ['k'], worker: 'w' }, at(0))).map(each => each.id)
+const ofGroup = (groupKey: string, n: number) => Array.from({ length: n }, () => ({ groupKey }))
+
+describe('jobs that run count in new limits from the first moment on', () => {
+  const ways: Record<
+    string,
+    { before: QueueLimits; after: QueueLimits; counters: { key: string; running: number }[] }
+  > = {
+    'the first limit of a queue': {
+      before: {},
+      after: { concurrency: 2 },
+      counters: [{ key: '', running: 4 }],
+    },
+    'the first limit of a group': {
+      before: {},
+      after: { perGroup: { a: { concurrency: 2 } } },
+      counters: [
+        { key: '', running: 0 },
+        { key: 'a', running: 4 },
+      ],
+    },
+    'the first limit per group of a queue with a limit': {
+      before: { concurrency: 10 },
+      after: { concurrency: 10, perGroup: { concurrency: 2 } },
+      counters: [
+        { key: '', running: 4 },
+        { key: 'a', running: 4 },
+      ],
+    },
+    'a concurrency beside a rate': {
+      before: { rate: { limit: 100, per: seconds(1) } },
+      after: { concurrency: 2 },
+      counters: [{ key: '', running: 4 }],
+    },
+    'a limit per group after turns of batches': {
+      before: { fair: 'batch' },
+      after: { perGroup: { concurrency: 2 } },
+      counters: [
+        { key: '', running: 0 },
+        { key: 'a', running: 4 },
+      ],
+    },
+  }
+  test.each(Object.entries(ways))('%s', async (_, { before, after, counters }) => {
+    await limit(before)
+    await enqueue(...ofGroup('a', 7))
+    const running = [...(await claimOpen(4)), ...(await claimIds(4))]
+    expect(running).toHaveLength(4)
+    await change(after)
+    expect(await gates()).toEqual(counters)
+    // The waiting jobs have not moved yet.
+    expect(await claimIds(10)).toEqual([])
+    await relimitJobs(store.db, at(1))
+    expect(await claimIds(10)).toEqual([])
+    await settle(running.slice(0, 3))
+    expect(await claimIds(10)).toHaveLength(1)
+    await settle(running.slice(3))
+    expect(await claimIds(10)).toHaveLength(1)
+  })
+
+  test('a bound of admission per group is no limit of starts', async () => {
+    await limit({ fair: 'batch' })
+    await enqueue(...ofGroup('a', 2))
+    await change({ concurrency: 5, perGroup: { admit: { limit: 5, per: seconds(1) } } })
+    expect(await claimIds(10)).toHaveLength(2)
+  })
+
+  test('limits in the code of a new deploy', async () => {
+    await limit({})
+    await enqueue({}, {}, {})
+    await claimOpen(2)
+    await limit({ concurrency: 2 })
+    await relimitJobs(store.db, at(1))
+    expect(await gates()).toEqual([{ key: '', running: 2 }])
+    expect(await claimIds(10)).toEqual([])
+  })
+
+  test('a job whose handler holds a transaction open delays no change, and the janitor counts the job', async () => {
+    await limit({})
+    const [id] = await enqueue({}, {})
+    await claimOpen(1)
+    const handler = new pg.Client({ connectionString: store.url })
+    await handler.connect()
+    try {
+      await handler.query('begin')
+      await handler.query(`select from retoma.job where id = $1 for share`, [id])
+      await change({ concurrency: 1 })
+    } finally {
+      await handler.end()
+    }
+    expect(await recountLimits(store.db, at(0))).toEqual([{ queue: 'q', key: '' }])
+    expect(await gates()).toEqual([{ key: '', running: 1 }])
+  })
+
+  test('after any changes the counters are the numbers of running jobs', async () => {
+    const all: QueueLimits[] = [
+      {},
+      { concurrency: 3 },
+      { rate: { limit: 1000, per: seconds(1) } },
+      { fair: 'group' },
+      { fair: 'batch', concurrency: 4 },
+      { perGroup: { concurrency: 2 } },
+      { concurrency: 5, perGroup: { a: { concurrency: 1 } } },
+    ]
+    const group = fc.constantFrom('a', 'b', null)
+    const step = fc.record({
+      groups: fc.array(group, { maxLength: 3 }),
+      wanted: fc.nat(3),
+      ends: fc.option(fc.nat()),
+      limits: fc.option(fc.constantFrom(...all)),
+      moves: fc.boolean(),
+    })
+    const counted = `
+      select k.key, coalesce(g.running, 0) as running, (
+          select count(*)::int from retoma.job j where j.state = 'running' and (k.key = '' or j.group_key = k.key)
+        ) as actual
+      from retoma.queue q cross join (values (''), ('a'), ('b')) as k (key)
+        left join retoma.limit_counter g on g.queue = q.name and g.group_key = k.key
+      where case when k.key = '' then q.limits ? 'concurrency' else ${groupHasConcurrency('q.limits', 'k.key')} end`
+    let running: string[] = []
+    await limit({})
+    for (const { groups, wanted, ends, limits, moves } of fc.sample(step, { seed: 7, numRuns: 80 })) {
+      await enqueue(...groups.map(groupKey => ({ groupKey })))
+      const { claimed, missing } = await claim(wanted)
+      await addLimitCounters(store.db, 'q', missing, at(0))
+      running.push(...claimed.map(each => each.id), ...(await claimOpen(wanted)))
+      if (ends !== null && running.length > 0) {
+        const ended = running[ends % running.length]!
+        running = running.filter(id => id !== ended)
+        await settle([ended])
+      }
+      if (limits !== null) await change(limits)
+      if (moves) await relimitJobs(store.db, at(1))
+      for (const { key, running, actual } of await store.sql<Record<string, unknown>>(counted))
+        expect({ limits, key, running }).toEqual({ limits, key, running: actual })
+    }
+  })
 })
 
 test('a job that is run again goes by the limits its queue has now', async () => {
@@ -300,9 +444,9 @@ test('a gate that counts wrong is put right, and only that one', async () => {
   await addLimitCounters(store.db, 'q', ['a', 'b'], at(0))
   await enqueue({ groupKey: 'a' }, { groupKey: 'b' })
   await claimIds(2)
-  expect(await recountLimits(store.db)).toEqual([])
+  expect(await recountLimits(store.db, at(0))).toEqual([])
   await store.sql(`update retoma.limit_counter set running = 4 where group_key in ('', 'a')`)
-  expect((await recountLimits(store.db)).map(each => each.key).sort()).toEqual(['', 'a'])
+  expect((await recountLimits(store.db, at(0))).map(each => each.key).sort()).toEqual(['', 'a'])
   expect(await gates()).toEqual([
     { key: '', running: 2 },
     { key: 'a', running: 1 },
@@ -331,44 +475,50 @@ test('jobs under a key that their queue no longer knows run all the same, and th
   await settleJobs(store.db, 'w', [{ id: id!, attempt: 1, outcome: { state: 'released' } }], at(0))
   expect(await claimIds(5)).toEqual([id])
   await releaseClaims(store.db, 'w', [{ id: id!, attempt: 2 }], at(0))
-  await relimitJobs(store.db, [], at(0))
+  await relimitJobs(store.db, at(0))
   expect(await store.sql(`select limit_key from retoma.job`)).toEqual([{ limit_key: '' }])
   expect((await gates())[0]).toEqual({ key: '', running: 0 })
 })
 
-test('a start counts from the instant behind the gate, however long that was waited for', async () => {
-  await limit({ rate: { limit: 1, per: seconds(1) } })
-  await enqueue({}, {})
-  const holder = store.another()
-  let letGo = () => {}
-  const held = new Promise<void>(resolve => {
-    letGo = resolve
-  })
-  let locked = () => {}
-  const hasLocked = new Promise<void>(resolve => {
-    locked = resolve
-  })
-  const holding = holder.transaction(async client => {
-    await client.query(`select from retoma.limit_counter for update`)
-    locked()
-    await held
-  })
-  await hasLocked
-  const now = null as never // the database's own clock
-  await store.sql(`update retoma.job set run_at = '-infinity'`)
-  const first = claim(1, { now })
-  // Of this database: other tests use the same server.
-  const waits = `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
-  await expect.poll(() => store.sql(waits)).toHaveLength(1)
-  await store.sql(`select pg_sleep(0.3)`)
-  letGo()
-  await holding
-  expect((await first).claimed).toHaveLength(1)
-  const [hit] = await store.sql<{ late: number }>(
-    `select extract(epoch from g.hit_at[1] - j.started_at)::float8 as late from retoma.limit_counter g, retoma.job j where j.state = 'running'`,
-  )
-  expect(hit!.late).toBeGreaterThan(0.29)
-})
+test.each([
+  ['lanes', claimLimited],
+  ['no keys', claimUnkeyed],
+] as const)(
+  'a start counts from the instant behind the gate, however long that was waited for (%s)',
+  async (_, send) => {
+    await limit({ rate: { limit: 1, per: seconds(1) } })
+    await enqueue({}, {})
+    const holder = store.another()
+    let letGo = () => {}
+    const held = new Promise<void>(resolve => {
+      letGo = resolve
+    })
+    let locked = () => {}
+    const hasLocked = new Promise<void>(resolve => {
+      locked = resolve
+    })
+    const holding = holder.transaction(async client => {
+      await client.query(`select from retoma.limit_counter for update`)
+      locked()
+      await held
+    })
+    await hasLocked
+    await store.sql(`update retoma.job set run_at = '-infinity'`)
+    // Without an instant: the database's own clock.
+    const first = send(store.db, { queue: 'q', want: 1, worker: 'w', kinds: ['k'], lanes: 100 }, null)
+    // Of this database: other tests use the same server.
+    const waits = `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
+    await expect.poll(() => store.sql(waits)).toHaveLength(1)
+    await store.sql(`select pg_sleep(0.3)`)
+    letGo()
+    await holding
+    expect((await first).claimed).toHaveLength(1)
+    const [hit] = await store.sql<{ late: number }>(
+      `select extract(epoch from g.hit_at[1] - j.started_at)::float8 as late from retoma.limit_counter g, retoma.job j where j.state = 'running'`,
+    )
+    expect(hit!.late).toBeGreaterThan(0.29)
+  },
+)
 
 test('it tells when a rate allows the next start only while it does not allow one now', async () => {
   await limit({ rate: { limit: 2, per: seconds(10) } })
@@ -400,4 +550,53 @@ test('a claim under a limit passes by jobs that another transaction has locked, 
     await rival.end()
   }
   expect(await claimIds(10)).toEqual([made[0]])
+})
+
+/** The index entries of limited jobs that the statements of `work` read, each sent once more in one transaction. */
+async function limitedEntriesOf(work: () => Promise<unknown>): Promise<number> {
+  const { run, transaction } = store.db
+  const sent: [string, unknown[]][] = []
+  store.db.transaction = work =>
+    transaction(client => {
+      const query = (text: string, values: unknown[] = []) => {
+        sent.push([text, values])
+        return client.query(text, values)
+      }
+      return work({ query })
+    })
+  store.db.run = ((statement, values, deadlineMs) => {
+    sent.push([statement.text, values])
+    return run(statement, values, deadlineMs)
+  }) as typeof run
+  await work().finally(() => Object.assign(store.db, { run, transaction }))
+  const client = new pg.Client({ connectionString: store.url })
+  await client.connect()
+  try {
+    await client.query('begin; set local enable_seqscan = off')
+    for (const [text, values] of sent) await client.query(text, values)
+    const read = (index: string) => `pg_stat_get_xact_tuples_returned('retoma.${index}'::regclass)`
+    const { rows } = await client.query(`select ${read('job_limited')} + ${read('job_limited_due')} as n`)
+    return Number(rows[0].n)
+  } finally {
+    await client.end()
+  }
+}
+
+test('another number in the limits of a full queue reads no waiting job; a change of the keys moves all, also after a crash of the caller', async () => {
+  await limit({ concurrency: 1, fair: 'group' })
+  await store.sql(`update retoma.queue set keys_changed_at = null`)
+  await enqueue(...Array.from({ length: 500 }, (_, n) => ({ groupKey: `g${n % 5}` })))
+  const moved = () => relimitJobs(store.db, at(1))
+  expect(await limitedEntriesOf(async () => [await change({ concurrency: 2, fair: 'group' }), await moved()])).toBe(0)
+  // The process that changed the limits dies before the jobs are moved; the janitor moves them.
+  await change({ concurrency: 2, fair: 'batch' })
+  await moved()
+  const keys = () => store.sql(`select distinct limit_key as key from retoma.job`)
+  expect(await keys()).toEqual([{ key: '' }])
+  // A transaction enqueued under the earlier limits and is committed now.
+  await store.sql(`update retoma.job set limit_key = 'g1' where id = (select min(id) from retoma.job)`)
+  await relimitJobs(store.db, at(62))
+  expect(await keys()).toEqual([{ key: '' }])
+  await relimitJobs(store.db, at(62))
+  expect(await store.sql(`select keys_changed_at from retoma.queue`)).toEqual([{ keys_changed_at: null }])
 })

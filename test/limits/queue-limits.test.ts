@@ -290,3 +290,55 @@ test('limits that change while a worker of another process is idle or full hold 
   hold.open()
   await until(async () => (await a.queues.list())[0]?.running === 0)
 })
+
+test('jobs that run count in the first limit of their group: the next starts when fewer run than the limit allows', async () => {
+  const ends: (() => void)[] = []
+  const besides: number[] = []
+  let running = 0
+  const job = defineJob({
+    kind: 'k',
+    queue: 'q',
+    run: async () => {
+      besides.push(running++)
+      await new Promise<void>(resolve => ends.push(resolve))
+      running--
+    },
+  })
+  const { engine } = await liveEngine([job])
+  const inputs = Array.from({ length: 8 }, () => undefined)
+  await engine.enqueueMany(job, inputs, { groupKey: 'tenant-7' })
+  await engine.work({ queues: { q: 6 } })
+  await until(() => running === 6)
+  await engine.queues.setLimits('q', { perGroup: { 'tenant-7': { concurrency: 2 } } })
+  // Another worker has free slots.
+  await engine.work({ queues: { q: 6 } })
+  for (const left of [5, 4, 3, 2]) {
+    ends.shift()!()
+    await until(async () => (await engine.queues.list())[0]!.running === left)
+  }
+  for (const started of [7, 8]) {
+    ends.shift()!()
+    await until(() => besides.length === started)
+  }
+  for (const end of ends) end()
+  expect(besides).toEqual([0, 1, 2, 3, 4, 5, 1, 1])
+})
+
+test('a restart keeps the limits that an operator set; other limits in the code replace them, once', async () => {
+  const job = defineJob({ kind: 'k', queue: 'q', run: () => {} })
+  const url = await shareDatabase()
+  const limitsAfter = async (limits: QueueLimits | undefined) => {
+    const engine = await limited(job, limits, url)
+    const [queue] = await engine.queues.list()
+    await engine.close()
+    return queue!.limits
+  }
+  expect(await limitsAfter({ concurrency: 5 })).toEqual({ concurrency: 5 })
+  const operator = await limited(job, undefined, url)
+  await operator.queues.setLimits('q', { concurrency: 2 })
+  for (const limits of [{ concurrency: 5 }, undefined, { concurrency: 5 }])
+    expect(await limitsAfter(limits)).toEqual({ concurrency: 2 })
+  expect(await limitsAfter({ concurrency: 7 })).toEqual({ concurrency: 7 })
+  await operator.queues.setLimits('q', {})
+  expect(await limitsAfter({ concurrency: 7 })).toEqual({})
+})

@@ -7,7 +7,7 @@ import { englishIn } from '../support/portuguese.ts'
 const good = defineJob({
   kind: 'good',
   run: async ctx => {
-    await ctx.step('a', () => 1)
+    await ctx.step('a', () => ctx.cost({ currency: 'USD', amount: '1' }))
     return 'done'
   },
 })
@@ -29,14 +29,15 @@ async function ended(retention?: Retention) {
 const parts = `select
   (select count(*) from retoma.failure)::int as failures, (select count(*) from retoma.checkpoint)::int as checkpoints,
   (select count(*) from retoma.event where job_id is not null)::int as events, (select count(*) from retoma.file where job_id is not null)::int as files,
-  (select count(*) from retoma.batch_count)::int as counts, (select count(*) from retoma.batch_chunk)::int as chunks`
-const nothing = { failures: 0, checkpoints: 0, events: 0, files: 0, counts: 0, chunks: 0 }
+  (select count(*) from retoma.batch_count)::int as counts, (select count(*) from retoma.batch_chunk)::int as chunks,
+  (select count(*) from retoma.job_cost)::int as costs, (select count(*) from retoma.batch_cost)::int as sums`
+const nothing = { failures: 0, checkpoints: 0, events: 0, files: 0, counts: 0, chunks: 0, costs: 0, sums: 0 }
 
-test('finished jobs are kept for 90 days and then go with their failures, checkpoints, events and files; what is not finished stays', async () => {
+test('finished jobs are kept for 90 days and then go with their failures, checkpoints, costs, events and files; what is not finished stays', async () => {
   const { clock, clean, left, ids, engine, sql } = await ended()
   const file = await engine.files.put([Buffer.from('x')], { name: 'a', type: 'a/b' })
   await sql(`update retoma.file set job_id = ${ids.good} where id = ${file.id}`)
-  const full = { ...nothing, failures: 1, checkpoints: 1, events: 1, files: 1 }
+  const full = { ...nothing, failures: 1, checkpoints: 1, events: 1, files: 1, costs: 1 }
   expect(await sql(parts)).toEqual([full])
   await clock.advance(days(90))
   await clean()
@@ -54,7 +55,7 @@ test('a batch goes with its jobs and everything of theirs', async () => {
   const sql = await sqlOf(t)
   const { id } = await t.engine.submit(letters, [undefined, undefined])
   await t.run()
-  expect(await sql(parts)).toMatchObject([{ checkpoints: 2, chunks: 1 }])
+  expect(await sql(parts)).toMatchObject([{ checkpoints: 2, chunks: 1, costs: 2, sums: 1 }])
   await t.clock.advance(days(91))
   await t.clean()
   await t.tick()

@@ -123,7 +123,7 @@ export const oddRows = `
   select id, 1, 'notebook "x"', 'ana', now(), '{"price": "1.10"}', true from quotes.batch;
   insert into quotes.reading (quote_id, n, product, shop, url, price, currency, seen_at)
   select id, 1, E'a\\n"b"', 'loja', 'https://loja.example', 3499.90, 'BRL', now() from quotes.quote;
-  insert into quotes.fipe (reference, path, answer, answered_at) values ('331', 'cars/brands', '[{"code": "1"}]', now());
+  insert into quotes.fipe (source, reference, path, answer, answered_at) values ('simulated', '331', 'cars/brands', '[{"code": "1"}]', now());
   insert into planner.job (job_id, kind, created_by, created_at) values (1, 'extract-demand', 'ana', now());
   insert into quotes.turn (name, slot, holder, until, job_id, attempt) values ('provider:fipe', 1, 'h', 'infinity', 1, 1);
   insert into documents.documents (id, user_id, filename, size, sha256, file_id, status, job_id, text, search, created_at, updated_at)
@@ -165,6 +165,9 @@ export const oddRows = `
   values (E'odd, "name"', 60, now(), 1, 0, 0, 0, 0, 0, 9007199254740993, 0, '{0,1}', '{}');
   insert into retoma.job_log (job_id, attempt, line_count, lines, at)
   select id, 1, 2, '[[1,"info","a\\u0000 \\"b\\" \\\\"]]', now() from retoma.job order by id limit 1;
+  insert into retoma.job_cost (job_id, attempt, currency, amount, last_call)
+  select id, 1, 'USD', 0.000000000001, 2 from retoma.job order by id limit 1;
+  insert into retoma.batch_cost (batch_id, shard, currency, amount) select id, 15, 'BRL', 12345678901234567890.10 from retoma.batch;
   insert into retoma.rate_window (bucket, who, hit_at, hit_n, expires_at) values ('upload', 'ana', array[now()], '{9}', 'infinity');
   insert into retoma.job_count_sample (queue, kind, state, jobs, oldest_at) values ('q', 'k', 'waiting', 3, '-infinity');
   insert into retoma.schedule (name, kind, recurrence, catch_up, next_at, seen_at, retired)

@@ -12,7 +12,7 @@ const dies = (id: string) => store.sql(`update retoma.worker set dead_at = $2 wh
 
 /** The waiting jobs, counted by an independent statement. */
 const counts = async () =>
-  (await readStats(store.db, at(100))).counts.map(({ queue, kind, state, jobs, oldestSeconds }) =>
+  (await readStats(store.db, { except: [], now: at(100) })).counts.map(({ queue, kind, state, jobs, oldestSeconds }) =>
     [queue, kind, state, jobs, oldestSeconds].join(' '),
   )
 

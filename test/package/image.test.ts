@@ -114,12 +114,21 @@ test('the builder gets nothing but what is copied', () => {
   expect(new Set(kept.map(line => line.slice(1)))).toEqual(new Set(copied.map(path => path.split('/')[0])))
 })
 
+const compose = readFileSync(join(root, 'compose.yaml'), 'utf8')
+
+test('compose.yaml gives each process three connections of the engine, so that all stay below 50', () => {
+  const [, environment = ''] = /\nx-environment: &environment\n([\s\S]*?)\n\n/.exec(compose) ?? []
+  expect(environment).toMatch(/\n {2}RETOMA_CONNECTIONS: \$\{RETOMA_CONNECTIONS:-3\}\n/)
+  for (const service of ['api', 'worker']) {
+    const [, own = ''] = new RegExp(`\\n {2}${service}:\\n([\\s\\S]*?)(?:\\n {2}\\w|\\nvolumes:)`).exec(compose) ?? []
+    expect(own, service).toMatch(/environment:\n {6}<<: \*environment\n/)
+  }
+})
+
 test('compose.yaml runs five workers of 20 jobs and 2 GB each', () => {
-  const worker = readFileSync(join(root, 'compose.yaml'), 'utf8')
-    .replace(/[\s\S]*\n {2}worker:\n/, '')
-    .replace(/\nvolumes:[\s\S]*/, '')
+  const worker = compose.replace(/[\s\S]*\n {2}worker:\n/, '').replace(/\nvolumes:[\s\S]*/, '')
   expect(worker).toMatch(
-    /command: \[worker, --queues, "default:20,classifier:20,quotes:20,documents:4,snaps,planner:2"\]/,
+    /command: \[worker, --queues, "default:20,classifier:20,classifier-notices,quotes:20,documents:4,sync:10,snaps,planner:2"\]/,
   )
   expect(worker).toMatch(/replicas: 5\n/)
   expect(worker).toMatch(/limits: \{ memory: 2g \}/)

@@ -137,7 +137,9 @@ describe('many at once', () => {
     await store.sql(
       `insert into retoma.kind (name, queue, policy, updated_at) values ('k', 'q', '{}', now()) on conflict do nothing`,
     )
-    await store.sql(`update retoma.job set run_at = $1, uncounted_attempts = 1, attempt = 1`, [at(due)])
+    await store.sql(`update retoma.job set run_at = $1, uncounted_attempts = 1, attempt = 1, deferred_by = 'p'`, [
+      at(due),
+    ])
     await store.sql(
       `insert into retoma.provider (name, kinds, wait_until, consecutive_waits, at) values ('p', '{k}', $1, 1, $2)`,
       [at(until), at(0)],

@@ -6,9 +6,9 @@ import { recordProviderWord } from '../../src/providers/sql/provider-state.ts'
 import { at, storeForFile } from '../support/store.ts'
 
 const store = storeForFile()
-const asker = { job: '1', kind: 'k' }
+const asker = { job: '1', kind: 'k', batch: null }
 const ask = (name: string, second: number, job = '1') =>
-  recordProviderWord(store.db, name, { job, kind: 'k' }, { how: 'ask' }, at(second))
+  recordProviderWord(store.db, name, { job, kind: 'k', batch: null }, { how: 'ask' }, at(second))
 const askedAt = async (second: number) => {
   const stand = await ask('never', second)
   if (stand.how !== 'open') throw new Error('it waits')
@@ -98,10 +98,10 @@ test('twenty watchdogs give one job the pass, and have a batch go on once', asyn
   expect(stand).toMatchObject({ how: 'open', owed: expect.any(String) })
   const owed = stand.how === 'open' ? stand.owed! : ''
   expect(await recordProviderWord(store.db, 'p', asker, { how: 'answered', owed }, at(64))).toMatchObject({
-    goesOn: true,
+    stopEnded: true,
   })
   expect(await recordProviderWord(store.db, 'p', asker, { how: 'answered', owed }, at(64))).toMatchObject({
-    goesOn: false,
+    stopEnded: false,
   })
   const went = await Promise.all(Array.from({ length: 20 }, () => resumeBatches(store.db, at(64))))
   expect(went.flat()).toEqual([{ id: '1', queue: 'q' }])
@@ -114,7 +114,7 @@ test('an answer ends only what had been said when it was asked', async () => {
       store.db,
       'p',
       asker,
-      { how: 'wait', asked: await askedAt(asked), retryAfterMs: null, code: null, message: '' },
+      { how: 'wait', asked: await askedAt(asked), retryAfterMs: null, neverStops: false, code: null, message: '' },
       at(second),
     )
   await wait(1, 1)

@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { claimJobs } from '../../src/claiming/sql/claim.ts'
 import type { Db } from '../../src/database/db.ts'
 import { openDb } from '../../src/database/db.ts'
-import { beatEvery, defaultPolicy } from '../../src/jobs/model/policy.ts'
+import { defaultPolicy, heartbeatEvery } from '../../src/jobs/model/policy.ts'
 import { registerKinds } from '../../src/jobs/sql/job-kind.ts'
 import type { Clock } from '../../src/lib/clock.ts'
 import { silentLog } from '../../src/lib/logging/log.ts'
@@ -15,7 +15,7 @@ import { attemptsHeldBy, leaveWorker, writeHeartbeat } from '../../src/worker/sq
 import { at, storeForFile } from '../support/store.ts'
 
 const store = storeForFile()
-const rule = { orphanAfterMs: defaultPolicy.orphanAfter, heartbeatMs: beatEvery, apartMs: 0 }
+const rule = { orphanAfterMs: defaultPolicy.orphanAfter, heartbeatMs: heartbeatEvery, apartMs: 0 }
 const judge = async (seconds: number) => (await checkWorkers(store.db, rule, 'all', at(seconds))).judged
 const tick = (seconds: number, db = store.db) =>
   new Watchdog(db, { instant: () => at(seconds), elapsed: () => 0 } as unknown as Clock, silentLog).tick()

@@ -1,16 +1,19 @@
 /** The effect of each crash of a process on each of its jobs, in real SQL, at instants of the test. */
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { claimJobs } from '../../src/claiming/sql/claim.ts'
 import type { Db } from '../../src/database/db.ts'
 import { saveCheckpoints } from '../../src/execution/sql/checkpoint.ts'
+import { backoffAfter } from '../../src/jobs/model/backoff.ts'
 import type { CrashSuspicion } from '../../src/jobs/model/crash-suspicion.ts'
 import { defaultPolicy, type JobPolicy } from '../../src/jobs/model/policy.ts'
 import { applyJobAction } from '../../src/jobs/sql/job-actions.ts'
 import { registerKinds } from '../../src/jobs/sql/job-kind.ts'
-import { minutes, seconds } from '../../src/lib/values/duration.ts'
+import { hours, milliseconds, minutes, seconds } from '../../src/lib/values/duration.ts'
 import { recoverCrashedWorker } from '../../src/recovery/sql/recover-jobs-of-crashed-worker.ts'
 import { orphanMessage, recoverOrphans } from '../../src/recovery/sql/recover-jobs-of-dead-worker.ts'
 import type { CrashReport, SuspectedJob } from '../../src/supervisor/model/crash-report.ts'
+import { leaveWorker } from '../../src/worker/sql/lease-heartbeat.ts'
 import { settleJobs } from '../../src/worker/sql/settle.ts'
 import { faulty, linkLost } from '../support/faulty-db.ts'
 import { at, storeForFile } from '../support/store.ts'
@@ -79,7 +82,7 @@ describe('of a death that was asked for', () => {
     await store.worker('w')
     const id = await store.put('running')
     expect(await recoverCrashed(crashReport({ started: [first(id)] }))).toEqual([
-      { id, queue: 'q', kind: 'k', state: 'waiting', worker: 'w', fate: 'restart' },
+      { id, queue: 'q', kind: 'k', state: 'waiting', worker: 'w', effect: 'restart' },
     ])
     expect(await rowOf(id)).toMatchObject({
       state: 'waiting',
@@ -97,7 +100,7 @@ describe('of a death that was asked for', () => {
   test('what was claimed and never begun goes back with nothing noted, and is no start', async () => {
     await store.worker('w')
     const id = await store.put('running')
-    expect(await recoverCrashed(crashReport())).toMatchObject([{ id, fate: 'unstarted', state: 'waiting' }])
+    expect(await recoverCrashed(crashReport())).toMatchObject([{ id, effect: 'unstarted', state: 'waiting' }])
     expect(await rowOf(id)).toMatchObject({
       state: 'waiting', restarts: 0, crash_suspicion: null, error: null, run_at: at(10), attempt: 1, uncounted_attempts: 1,
     }) // biome-ignore format: one row
@@ -198,7 +201,7 @@ describe('of a death that one job is named for', () => {
       at(1),
     )
     expect(await recoverCrashed(named(suspectedJob!, [suspectedJob!, other!]))).toMatchObject([
-      { id: other, fate: 'restart' },
+      { id: other, effect: 'restart' },
     ])
     expect(await rowOf(suspectedJob!)).toMatchObject({ state: 'succeeded', crashes: 0 })
   })
@@ -249,7 +252,7 @@ describe('of a death that nobody can explain', () => {
       await Promise.all([id!, other!].map(again))
     }
     await store.sql(`update retoma.job set state = 'waiting', worker_id = null where id = $1`, [other])
-    expect(await recoverCrashed(unexplained([id!]), 30)).toMatchObject([{ id, fate: 'crash', state: 'failed' }])
+    expect(await recoverCrashed(unexplained([id!]), 30)).toMatchObject([{ id, effect: 'crash', state: 'failed' }])
     expect(await store.job(id!)).toMatchObject({
       state: 'failed',
       crashes: 3,
@@ -300,7 +303,7 @@ describe('of a death that nobody can explain', () => {
     await store.worker('w')
     const [done, id] = await store.putMany(2, 'running')
     await settleJobs(store.db, 'w', [{ id: done!, attempt: 1, outcome: { state: 'succeeded', result: '1' } }], at(1))
-    expect(await recoverCrashed(unexplained([done!, id!]))).toMatchObject([{ id, fate: 'crash' }])
+    expect(await recoverCrashed(unexplained([done!, id!]))).toMatchObject([{ id, effect: 'crash' }])
     expect(await rowOf(done!)).toMatchObject({ state: 'succeeded', crash_suspicion: null })
   })
 
@@ -352,7 +355,7 @@ describe('a kind that wants more than the verdict', () => {
     await store.worker('w')
     const [started, unbegun] = await store.putMany(2, 'running')
     expect(await recoverCrashed(crashReport({ started: [first(started!)] }))).toMatchObject([
-      { id: unbegun, fate: 'unstarted' },
+      { id: unbegun, effect: 'unstarted' },
     ])
     expect(await store.job(started!)).toMatchObject({ state: 'running', worker_id: 'w', restarts: 0 })
     const back = await recoverOrphans(store.db, 10, at(120))
@@ -360,12 +363,82 @@ describe('a kind that wants more than the verdict', () => {
     expect(await rowOf(started!)).toMatchObject({ restarts: 1 })
   })
 
-  test('its suspected job pays all the same', async () => {
-    await policy({ onOrphan: 'fail', maxAttempts: 3 })
+  test('onOrphan stall: its suspected job pays all the same', async () => {
+    await policy({ onOrphan: 'stall', maxAttempts: 3 })
     await store.worker('w')
     const id = await store.put('running')
-    expect(await recoverCrashed(named(id, [id]))).toMatchObject([{ id, fate: 'crash', state: 'waiting' }])
+    expect(await recoverCrashed(named(id, [id]))).toMatchObject([{ id, effect: 'crash', state: 'waiting' }])
   })
+
+  test.each(['uncaught', 'exit', 'memory'] as const)(
+    'onOrphan fail: its suspected job, named by %s, fails as every orphan of the kind: at orphanAfter and in the words of the kind',
+    async how => {
+      await policy({
+        onOrphan: 'fail',
+        maxAttempts: 3,
+        orphanAfter: minutes(2),
+        messages: { orphan: 'its worker died' },
+      })
+      await store.worker('w')
+      const [id, other] = [await store.put('running'), await store.put('running', { kind: 'other' })]
+      expect(await recoverCrashed(named(id, [id, other], { how }))).toMatchObject([{ id: other, effect: 'restart' }])
+      expect(await recoverOrphans(store.db, 10, at(119))).toEqual([])
+      expect(await recoverOrphans(store.db, 10, at(120))).toMatchObject([{ id, state: 'failed' }])
+      expect(await rowOf(id)).toMatchObject({ crashes: 0, error: { type: 'orphan', message: 'its worker died' } })
+      expect(await evidence(id)).toMatchObject([{ failure_type: 'orphan', evidence: { why: 'exit code 1' } }])
+    },
+  )
+
+  test('onOrphan fail: its suspected job, named by a timeout, has timed out', async () => {
+    await policy({ onOrphan: 'fail', maxAttempts: 1, orphanAfter: minutes(2) })
+    await store.worker('w')
+    const id = await store.put('running')
+    await recoverCrashed(named(id, [id], { how: 'timeout' }))
+    expect(await rowOf(id)).toMatchObject({ state: 'failed', error: { type: 'timeout' } })
+  })
+
+  test.each(['fail', 'stall'] as const)('onOrphan %s: after a requested stop its jobs are released', async onOrphan => {
+    await policy({ onOrphan, orphanAfter: minutes(2) })
+    await store.worker('w')
+    const [id, unbegun] = await store.putMany(2, 'running')
+    const report = crashReport({ stopRequested: true, exitCode: 0, signal: null, started: [first(id!)] })
+    expect(await recoverCrashed(report)).toMatchObject([{ effect: 'released' }, { effect: 'unstarted' }])
+    expect(await rowOf(id!)).toMatchObject({ state: 'waiting', restarts: 0, crash_suspicion: null, error: null })
+    expect(await store.job(unbegun!)).toMatchObject({ state: 'waiting', uncounted_attempts: 1 })
+    expect(await evidence(id!)).toEqual([])
+  })
+
+  test('a report about a worker that stopped by itself releases its jobs', async () => {
+    await policy({ onOrphan: 'fail', orphanAfter: minutes(2) })
+    await store.worker('w')
+    const id = await store.put('running')
+    await leaveWorker(store.db, 'w', 1000, at(5))
+    expect(await recoverCrashed(crashReport({ started: [first(id)] }))).toMatchObject([{ id, effect: 'released' }])
+    expect(await rowOf(id)).toMatchObject({ state: 'waiting', restarts: 0, error: null })
+  })
+})
+
+test('the backoff of a crash is the backoff of a failure, jitter included', async () => {
+  await store.worker('w')
+  const backoffs = fc.record({
+    first: fc.integer({ min: 0, max: hours(1) }).map(milliseconds),
+    factor: fc.double({ min: 1, max: 100, noNaN: true }),
+    max: fc.integer({ min: 1, max: hours(48) }).map(milliseconds),
+    jitter: fc.double({ min: 0, max: 1, noNaN: true }),
+  })
+  const counts = fc.oneof(fc.integer({ min: 0, max: 12 }), fc.integer({ min: 13, max: 500_000 }))
+  const randoms = fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true })
+  await fc.assert(
+    fc.asyncProperty(backoffs, counts, randoms, async (backoff, failures, random) => {
+      await policy({ backoff, maxAttempts: 1_000_000, maxCrashes: 1_000_000 })
+      const id = await store.put('running')
+      await store.sql(`update retoma.job set failures = $2 where id = $1`, [id, failures])
+      await recoverCrashedWorker(store.db, 'w', named(id, [id]), at(10), () => random)
+      const delay = (await rowOf(id)).run_at.getTime() - at(10).getTime()
+      expect(Math.abs(delay - backoffAfter(failures + 1, backoff, random))).toBeLessThanOrEqual(1)
+    }),
+    { numRuns: 40, examples: [[{ ...defaultPolicy.backoff, jitter: 1 }, 1, 0.5]] },
+  )
 })
 
 describe('restarts in a row', () => {
@@ -503,7 +576,7 @@ describe('a burial', () => {
       const waits = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
       await expect.poll(async () => (await store.sql(waits)).length).toBe(1)
     })
-    expect(await recovering).toMatchObject([{ id: suspectedJob, fate: 'crash' }])
+    expect(await recovering).toMatchObject([{ id: suspectedJob, effect: 'crash' }])
     expect(await rowOf(cancelled!)).toMatchObject({ state: 'cancelled', restarts: 0 })
   })
 
@@ -540,7 +613,7 @@ describe('a burial', () => {
     const recovered = await recoverCrashed(unexplained(ids), 10, { ...store.db, run })
     expect(chunks).toEqual([1000, 1000, 1])
     expect(recovered.map(each => each.id)).toEqual(ids)
-    expect(new Set(recovered.map(each => each.fate))).toEqual(new Set(['suspect']))
+    expect(new Set(recovered.map(each => each.effect))).toEqual(new Set(['suspect']))
   })
 
   test('goes on where one that was cut off between two chunks has ended, and nobody is charged for being the last', async () => {
@@ -550,7 +623,7 @@ describe('a burial', () => {
     db.fail('crashed_worker_recover', 'after', linkLost())
     await expect(recoverCrashed(unexplained(ids), 10, db)).rejects.toThrow('Connection terminated')
     expect(await recoverCrashed(unexplained(ids), 20, db)).toMatchObject([
-      { id: ids[1000], fate: 'suspect', state: 'waiting' },
+      { id: ids[1000], effect: 'suspect', state: 'waiting' },
     ])
     const sums = `select sum(restarts)::int as restarts, sum(crashes)::int as crashes, count(worker_id)::int as held from retoma.job`
     expect(await store.sql(sums)).toEqual([{ restarts: 1001, crashes: 0, held: 0 }])

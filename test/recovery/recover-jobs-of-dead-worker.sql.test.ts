@@ -81,6 +81,23 @@ describe('a job of a kind with the numbers of seed 002', () => {
     expect(await tick(sweep + 295)).toEqual([ids[1]])
   })
 
+  test('that started after the last heartbeat has its two minutes from the start', async () => {
+    await kind(planner)
+    const sweep = sweepFrom(600)
+    await deadSince('w', sweep - 124.9)
+    await deadSince('v', sweep - 125)
+    const ids = [await store.put('running'), await store.put('running', { worker: 'v' })]
+    await store.sql(`update retoma.job set started_at = $2 where id = $1`, [ids[0], at(sweep - 119.999)])
+    await store.sql(`update retoma.job set started_at = $2 where id = $1`, [ids[1], at(sweep - 120)])
+    expect(await tick(sweep)).toEqual([ids[1]])
+    expect(await store.job(ids[0]!)).toMatchObject({ state: 'running', worker_id: 'w' })
+    expect(await tick(sweep + 295)).toEqual([ids[0]])
+    const signs = await store.sql<{ sign: string }>(
+      `select evidence ->> 'heartbeatAt' as sign from retoma.failure order by at desc`,
+    )
+    expect(signs.map(({ sign }) => new Date(sign))).toEqual([at(sweep - 119.999), at(sweep - 120)])
+  })
+
   test('a finish that lands before it is recovered is a true one', async () => {
     await kind(planner)
     await deadSince('w', 0)
@@ -118,6 +135,40 @@ describe('a sweep', () => {
     await deadSince('w', 7200)
     const id = await store.put('running')
     expect(await tick(100)).toEqual([id])
+  })
+})
+
+describe('a worker that stops by itself and cannot release its jobs', () => {
+  const released = {
+    state: 'waiting',
+    failures: 0,
+    crashes: 0,
+    restarts: 0,
+    uncounted_attempts: 0,
+    worker_id: null,
+    error: null,
+  }
+
+  test.each(['fail', 'stall', 'retry'] as const)('gives its jobs back uncharged with onOrphan %s', async onOrphan => {
+    await kind({ ...planner, onOrphan })
+    await store.worker('w', at(0))
+    const id = await store.put('running')
+    // The database was away: a watchdog has begun to suspect the worker.
+    await store.sql(`update retoma.worker set suspected_at = $1`, [at(12)])
+    await leaveWorker(store.db, 'w', 1000, at(15))
+    expect(await tick(20)).toEqual([id])
+    expect(await store.job(id)).toMatchObject({ ...released, run_at: at(20), claim_rank: 8, crash_suspicion: null })
+    expect(await store.failures(id)).toEqual([])
+    expect(await store.sql(`select from retoma.event`)).toEqual([])
+  })
+
+  test('gives back also a job whose claim was committed after the stop', async () => {
+    await kind(planner)
+    await store.worker('w', at(0))
+    await leaveWorker(store.db, 'w', 1000, at(3), 'claims in doubt')
+    const id = await store.put('running')
+    expect(await tick(5)).toEqual([id])
+    expect(await store.job(id)).toMatchObject(released)
   })
 })
 

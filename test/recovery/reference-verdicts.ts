@@ -2,7 +2,7 @@
  * States in TypeScript two rules that a single statement applies and writes in SQL: a dead worker (recovery/sql/dead-workers.ts) and a job
  * over its `maxAge` (recovery/sql/expired-jobs.ts). Tests compare the statements with these rules on random facts.
  */
-import { beatEvery } from '../../src/jobs/model/policy.ts'
+import { heartbeatEvery } from '../../src/jobs/model/policy.ts'
 import type { Duration } from '../../src/lib/values/duration.ts'
 
 const silentChecks = 6
@@ -27,7 +27,7 @@ export interface WorkerFacts {
 export function workerVerdict(facts: WorkerFacts): 'orphan' | 'suspect' | undefined {
   const { heartbeatMs, suspectedMs, checks, watched, orphanAfter } = facts
   if (heartbeatMs <= orphanAfter / 2) return undefined
-  const silentLongEnough = watched && suspectedMs !== null && suspectedMs >= 2 * beatEvery
+  const silentLongEnough = watched && suspectedMs !== null && suspectedMs >= 2 * heartbeatEvery
   const dead = heartbeatMs > orphanAfter && (silentLongEnough || (suspectedMs !== null && checks >= silentChecks))
   return dead ? 'orphan' : 'suspect'
 }

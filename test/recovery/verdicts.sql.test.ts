@@ -3,12 +3,14 @@
  * watchdogs.
  */
 import { describe, expect, test } from 'vitest'
+import { applyBatchAction } from '../../src/batches/sql/batch-actions.ts'
 import { createBatch } from '../../src/batches/sql/submit-batch.ts'
 import { defaultPolicy, type JobPolicy } from '../../src/jobs/model/policy.ts'
 import { registerKinds } from '../../src/jobs/sql/job-kind.ts'
 import type { Clock } from '../../src/lib/clock.ts'
 import { silentLog } from '../../src/lib/logging/log.ts'
 import { type Duration, hours, milliseconds, minutes, seconds } from '../../src/lib/values/duration.ts'
+import { pauseQueue } from '../../src/limits/sql/queue.ts'
 import { type AttemptFacts, judgeAttempt } from '../../src/recovery/model/late-attempt-verdict.ts'
 import { checkWorkers } from '../../src/recovery/sql/dead-workers.ts'
 import { failOverdue } from '../../src/recovery/sql/expired-jobs.ts'
@@ -471,6 +473,70 @@ describe('jobs older than maxAge', () => {
   })
 })
 
+describe('jobs that wait for longer than maxWait', () => {
+  const itemOf = async (batch: string) => {
+    const id = await store.put('waiting')
+    await store.sql(`update retoma.job set batch_id = $2 where id = $1`, [id, batch])
+    return id
+  }
+  const overdue = async (seconds: number) => (await failOverdue(store.db, 10, at(seconds))).map(each => each.id).sort()
+
+  test('fail at maxWait, not a second before; a running or a stalled job never does', async () => {
+    await kind({ maxWait: hours(24) })
+    const [first, limited] = [await store.put('waiting'), await store.put('waiting')]
+    await store.sql(`update retoma.job set limited = true where id = $1`, [limited])
+    const others = [await store.put('running'), await store.put('stalled')]
+    expect(await overdue(86_399)).toEqual([])
+    expect(await overdue(86_400)).toEqual([first, limited].sort())
+    expect(await store.job(first)).toMatchObject({
+      state: 'failed',
+      finished_at: at(86_400),
+      error: { type: 'overdue', message: 'overdue: no worker took the job within 86400 s' },
+    })
+    expect(await overdue(10 * 86_400)).toEqual([])
+    for (const id of others) expect(await store.job(id)).toMatchObject({ finished_at: null })
+  })
+
+  test('count from the instant at which the job became ready, however old the job is', async () => {
+    await kind({ maxWait: hours(1) })
+    const [delayed, released] = [await store.put('waiting'), await store.put('waiting')]
+    await store.sql(`update retoma.job set run_at = $2 where id = $1`, [delayed, at(7200)])
+    await store.sql(`update retoma.job set run_at = $2, attempt = 1, claim_rank = 8 where id = $1`, [
+      released,
+      at(90_000),
+    ])
+    expect(await overdue(10_799)).toEqual([])
+    expect(await overdue(10_800)).toEqual([delayed])
+    expect(await overdue(93_599)).toEqual([])
+    expect(await overdue(93_600)).toEqual([released])
+  })
+
+  test('do not count the pause of the queue or of the batch', async () => {
+    await kind({ maxWait: hours(1) })
+    const batch = await batchOf('k', {})
+    const [alone, item] = [await store.put('waiting'), await itemOf(batch)]
+    await store.sql(`update retoma.queue set paused = true`)
+    await store.sql(`update retoma.batch set state = 'paused', claims_blocked = true`)
+    expect(await overdue(9000)).toEqual([])
+    await pauseQueue(store.db, 'q', false, at(10_000))
+    expect(await overdue(13_599)).toEqual([])
+    expect(await overdue(13_600)).toEqual([alone])
+    await applyBatchAction(store.db, 'resumePaused', batch, undefined, at(20_000))
+    expect(await overdue(23_599)).toEqual([])
+    expect(await overdue(23_600)).toEqual([item])
+  })
+
+  test('a batch may have another limit, or none', async () => {
+    await kind({ maxWait: hours(1) })
+    const [longer, never] = [await batchOf('k', { maxWait: hours(2) }), await batchOf('k', { maxWait: null })]
+    const [alone, item] = [await store.put('waiting'), await itemOf(longer)]
+    await itemOf(never)
+    expect(await overdue(3600)).toEqual([alone])
+    expect(await overdue(7199)).toEqual([])
+    expect(await overdue(100_000)).toEqual([item])
+  })
+})
+
 describe('where a statement judges, it judges as the pure function does:', () => {
   test('dead workers', async () => {
     const next = random(7)
@@ -525,6 +591,7 @@ describe('where a statement judges, it judges as the pure function does:', () =>
       stallAfter: pick(null, seconds(60), seconds(100)),
       expect: pick(null, seconds(20), seconds(200)),
       maxAge: pick(null, null, seconds(500), seconds(1000)),
+      maxWait: pick(null, null, seconds(500), seconds(1000)),
     })
     const kinds = Array.from({ length: 12 }, (_, i) => ({
       name: `k${i}`,
@@ -591,7 +658,9 @@ describe('where a statement judges, it judges as the pure function does:', () =>
         freeMs: free === null ? null : free * 1000,
         watchedMs: milliseconds(1e9),
       }
-      const overdue = policy.maxAge !== null && age * 1000 >= policy.maxAge
+      const waited = state === 'waiting' && !begun ? age * 1000 : 0
+      const overdue =
+        (policy.maxAge !== null && age * 1000 >= policy.maxAge) || (policy.maxWait !== null && waited >= policy.maxWait)
       expected.set(id, overdue ? 'overdue' : state === 'running' ? judgeAttempt(facts, policy)?.verdict : undefined)
     }
     expect(new Set(expected.values()).size).toBe(5)

@@ -1,4 +1,6 @@
 /** Verdicts as a program meets them, on the virtual clock: what a handler hears, what goes on, what is shown. */
+
+import { setImmediate as immediate } from 'node:timers/promises'
 import pg from 'pg'
 import { expect, test } from 'vitest'
 import { createApp } from '../../src/http/index.ts'
@@ -145,9 +147,13 @@ test('one pass takes two heartbeats where a worker is silent: after an outage on
   await clock.advance(seconds(10))
   expect(await first).toMatchObject({ dead: [], recovered: [] })
   await clock.advance(seconds(30))
-  const begun = clock.elapsed()
+  const [begun, others] = [clock.elapsed(), clock.sleepers]
   const second = engine.watch({ once: true })
-  await timePasses(clock, settled(second))
+  const isOver = settled(second)
+  // Time passes only while the pass sleeps: the speed of the database does not count.
+  while (!isOver())
+    if (clock.sleepers > others) await clock.advance(seconds(0.5))
+    else await immediate()
   expect(await second).toMatchObject({ dead: ['w-gone'], recovered: [id] })
   expect(clock.elapsed() - begun).toBeLessThanOrEqual(seconds(11))
 })

@@ -13,12 +13,21 @@ export const batchAudit = `
       sum(cancelled)::int as cancelled, sum(stalled)::int as stalled,
       sum(started - released)::int as running
     from retoma.batch_count group by 1
+  ), spent as (
+    select batch_id, jsonb_object_agg(currency, amount) as cost
+    from (select j.batch_id, c.currency, sum(c.amount) as amount from retoma.job_cost c join retoma.job j on j.id = c.job_id group by 1, 2) s
+    where batch_id is not null group by 1
+  ), charged as (
+    select batch_id, jsonb_object_agg(currency, amount) as cost
+    from (select batch_id, currency, sum(amount) as amount from retoma.batch_cost group by 1, 2) s group by 1
   )
-  select b.id, b.state, to_jsonb(r) - 'batch_id' as recount, b.total, to_jsonb(k) - 'batch_id' as kept
+  select b.id, b.state, to_jsonb(r) - 'batch_id' as recount, b.total, to_jsonb(k) - 'batch_id' as kept, s.cost as spent, c.cost as charged
   from retoma.batch b
     left join recount r on r.batch_id = b.id
     left join kept k on k.batch_id = b.id
-  where b.total <> coalesce(r.total, 0)
+    left join spent s on s.batch_id = b.id
+    left join charged c on c.batch_id = b.id
+  where b.total <> coalesce(r.total, 0) or s.cost is distinct from c.cost
     or (coalesce(r.succeeded, 0), coalesce(r.failed, 0), coalesce(r.skipped, 0), coalesce(r.cancelled, 0), coalesce(r.stalled, 0), coalesce(r.running, 0))
       is distinct from
       (coalesce(k.succeeded, 0), coalesce(k.failed, 0), coalesce(k.skipped, 0), coalesce(k.cancelled, 0), coalesce(k.stalled, 0), coalesce(k.running, 0))`

@@ -4,21 +4,16 @@
  * the programs we have do not include pg_basebackup.
  */
 import { type ChildProcess, execFileSync } from 'node:child_process'
-import { appendFileSync, closeSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { chown, mkdtemp, realpath } from 'node:fs/promises'
+import { appendFileSync, readdirSync, readFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import pg from 'pg'
 import { onTestFinished } from 'vitest'
-import { port, socketUrl } from '../../src/embedded-postgres/connect-probe.ts'
-import { type DataDir, settle } from '../../src/embedded-postgres/data-dir.ts'
-import { findBinaries, program } from '../../src/embedded-postgres/find-binaries.ts'
+import { port } from '../../src/embedded-postgres/connect-probe.ts'
+import type { DataDir } from '../../src/embedded-postgres/data-dir.ts'
 import { makeData } from '../../src/embedded-postgres/init-data-dir.ts'
-import { thisPlatform } from '../../src/embedded-postgres/platform/platform.ts'
-import { begin } from '../../src/embedded-postgres/platform/run-as-user.ts'
 import { startServerCleanup } from '../../src/testing/test-server-cleanup.ts'
 import { until } from './engine.ts'
+import { launchServer, newDataDir, writeForServer } from './launched-server.ts'
 
 export interface Server {
   /** `database`: unless it is ours. */
@@ -28,67 +23,27 @@ export interface Server {
 }
 
 const common = {
-  listen_addresses: '',
   port: String(port),
-  unix_socket_permissions: '0700',
   wal_level: 'replica',
   hot_standby: 'on',
   synchronous_commit: 'on',
   wal_receiver_status_interval: '1s',
-  // It is processes that die here, not the machine.
-  fsync: 'off',
-  full_page_writes: 'off',
-  search_path: 'public',
 }
 
 export async function replicatedServer() {
-  const platform = thisPlatform()
-  const found = await findBinaries(platform)
   const cleanup = startServerCleanup()
   onTestFinished(() => cleanup.end())
 
-  async function homeFor(name: string): Promise<DataDir> {
-    const folder = await realpath(await mkdtemp(join(tmpdir(), `retoma-${name}-`)))
-    cleanup.watch(folder)
-    const dataDir = await settle(folder, found, platform)
-    for (const outside of [dataDir.folder, dataDir.socket]) if (!outside.startsWith(folder)) cleanup.watch(outside)
-    mkdirSync(dataDir.socket, { recursive: true, mode: 0o700 })
-    if (dataDir.runner.as === 'user') await chown(dataDir.socket, dataDir.runner.uid, dataDir.runner.gid)
-    return dataDir
-  }
-
   async function launch(dataDir: DataDir, settings: Record<string, string>): Promise<Server> {
-    const all = { ...common, unix_socket_directories: dataDir.socket, ...settings }
-    const log = openSync(dataDir.log, 'a', 0o600)
-    const args = ['-D', dataDir.data, ...Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])]
-    const child = begin(dataDir.runner, program(dataDir.binaries, 'postgres'), args, {
-      stdio: ['ignore', log, log],
-      detached: true,
-      needs: [dataDir.data, dataDir.socket],
-    })
-    closeSync(log)
-    const sql = async <Row>(text: string, database = 'retoma') => {
-      const connectionString = socketUrl(dataDir.socket).replace('/retoma?', `/${database}?`)
-      const client = new pg.Client({ connectionString })
-      client.on('error', () => {})
-      await client.connect()
-      try {
-        return (await client.query(text)).rows as Row[]
-      } finally {
-        await client.end().catch(() => {})
-      }
-    }
-    await answers(child, () => sql('select 1', 'postgres'), dataDir)
-    return { sql, kill: () => killAll(child, dataDir) }
+    const { child, sql } = await launchServer(dataDir, { ...common, ...settings })
+    return { sql: (text, database = 'retoma') => sql(text, database), kill: () => killAll(child, dataDir) }
   }
 
-  const [first, second] = [await homeFor('primary'), await homeFor('replica')]
+  const [first, second] = [await newDataDir('primary', cleanup), await newDataDir('replica', cleanup)]
   await makeData(first, { sync: false })
   appendFileSync(join(first.data, 'pg_hba.conf'), 'local replication all trust\n')
   execFileSync('cp', ['-a', first.data, second.data])
-  writeFileSync(join(second.data, 'standby.signal'), '')
-  if (second.runner.as === 'user')
-    await chown(join(second.data, 'standby.signal'), second.runner.uid, second.runner.gid)
+  await writeForServer(second, 'standby.signal', '')
   const primary = await launch(first, { synchronous_standby_names: 'replica' })
   let leadsTo = first.socket
   let streams: string | undefined = first.socket
@@ -155,16 +110,6 @@ async function proxy(target: () => string | undefined): Promise<{ port: number; 
   })
   return { port: (server.address() as AddressInfo).port, cut }
 }
-
-/** Resolves once it is answered; a server that has ended is an error, with its log. */
-const answers = (child: ChildProcess, ask: () => Promise<unknown>, { log }: DataDir): Promise<void> =>
-  until(() => {
-    if (child.exitCode !== null || child.signalCode !== null) throw new Error(readFileSync(log, 'utf8'))
-    return ask().then(
-      () => true,
-      () => false,
-    )
-  })
 
 async function killAll(child: ChildProcess, dataDir: DataDir): Promise<void> {
   const ended = new Promise(resolve => child.once('exit', resolve))

@@ -63,6 +63,8 @@ export const emptyTables = `
   delete from retoma.rate_window;
   delete from retoma.checkpoint;
   delete from retoma.failure;
+  delete from retoma.job_cost;
+  delete from retoma.batch_cost;
   delete from retoma.batch_count;
   delete from retoma.batch_chunk;
   delete from retoma.batch;

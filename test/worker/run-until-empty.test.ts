@@ -1,7 +1,16 @@
 /** Work without a permanent process: `engine.runUntilEmpty` works until nothing is ready or the time is up. */
-import { expect, test } from 'vitest'
-import { defineBatch, defineJob, hours, seconds, skip } from '../../src/index.ts'
-import { aborted, engineOf, engineWith, gate, liveEngine, until } from '../support/engine.ts'
+import { expect, onTestFinished, test } from 'vitest'
+import {
+  defineBatch,
+  defineJob,
+  hours,
+  minutes,
+  type QueueLimits,
+  type RunUntilEmptyResult,
+  seconds,
+  skip,
+} from '../../src/index.ts'
+import { aborted, engineOf, engineWith, gate, liveEngine, timePasses, until } from '../support/engine.ts'
 
 const none = { attempts: 0, succeeded: 0, skipped: 0, failed: 0, retried: 0, deferred: 0, released: 0 }
 
@@ -87,6 +96,37 @@ test('a slow job does not keep others waiting, and its worker is there with hear
   expect(await working).toMatchObject({ succeeded: 61, empty: true })
 })
 
+test('a handler hears a cancel of another process before any heartbeat, and after the call no connection listens', async () => {
+  const [begun, heard] = [gate(), gate<unknown>()]
+  const long = defineJob({
+    kind: 'long',
+    run: async ctx => {
+      begun.open()
+      heard.open(await aborted(ctx.signal))
+    },
+  })
+  // On a virtual clock that nobody moves there is no heartbeat.
+  const { engine, databaseUrl } = await engineWith(long)
+  const other = await liveEngine([], {}, databaseUrl)
+  const listeners = async () =>
+    (
+      await other.engine.query(
+        `select from pg_stat_activity where datname = current_database() and query = 'listen retoma_wake'`,
+      )
+    ).rowCount
+  const { id } = await engine.enqueue(long, undefined)
+  const calls = [engine.runUntilEmpty(), engine.runUntilEmpty()]
+  await begun.passed
+  await until(async () => (await listeners()) === 1)
+  // The call without a job ends, and the other call still listens.
+  await Promise.race(calls)
+  expect(await listeners()).toBe(1)
+  await other.engine.jobs.cancel(id)
+  expect(await heard.passed).toMatchObject({ code: 'lease_lost' })
+  expect(await Promise.all(calls)).toMatchObject([{ empty: true }, { empty: true }])
+  await until(async () => (await listeners()) === 0)
+})
+
 test('a call ends when its engine closes', async () => {
   const begun = gate()
   const job = defineJob({
@@ -102,6 +142,57 @@ test('a call ends when its engine closes', async () => {
   await begun.passed
   await engine.close()
   expect((await working).empty).toBe(false)
+})
+
+/** Jobs of a queue with a rate, and the instants of their starts. */
+async function withRate(limits: QueueLimits, jobs: number) {
+  const starts: number[] = []
+  const job = defineJob({ kind: 'sent', queue: 'q', run: () => void starts.push(clock.elapsed()) })
+  const { engine, clock } = await engineOf({ jobs: [job], limits: { q: limits } })
+  await engine.enqueueMany(
+    job,
+    Array.from({ length: jobs }, () => undefined),
+    { groupKey: 'a' },
+  )
+  return { engine, clock, job, starts }
+}
+
+test.each<[string, QueueLimits]>([
+  ['queue', { rate: { limit: 1, per: seconds(1) } }],
+  ['group', { perGroup: { rate: { limit: 1, per: seconds(1) } } }],
+])('a call waits for the rate of a %s, and is empty only when no ready job is left', async (_, limits) => {
+  const { engine, clock, starts } = await withRate(limits, 4)
+  let result: RunUntilEmptyResult | undefined
+  const working = engine.runUntilEmpty().then(answer => {
+    result = answer
+  })
+  await timePasses(clock, () => result !== undefined)
+  await working
+  expect(result).toMatchObject({ attempts: 4, succeeded: 4, empty: true })
+  expect(starts.every((at, n) => n === 0 || at - starts[n - 1]! >= 1000)).toBe(true)
+})
+
+test('ready jobs whose rate allows no start within the time are left, and the call says so at once', async () => {
+  const { engine } = await withRate({ rate: { limit: 1, per: minutes(1) } }, 3)
+  // Nobody moves the clock.
+  expect(await engine.runUntilEmpty({ maxMs: 20_000 })).toMatchObject({ succeeded: 1, empty: false })
+  expect(await engine.runUntilEmpty({ maxMs: 20_000 })).toMatchObject({ attempts: 0, empty: false })
+})
+
+test('a rate without further ready jobs keeps no call waiting', async () => {
+  const { engine, job, starts } = await withRate({ rate: { limit: 1, per: hours(1) } }, 1)
+  await engine.enqueue(job, undefined, { delay: seconds(5) })
+  expect(await engine.runUntilEmpty()).toMatchObject({ succeeded: 1, empty: true })
+  expect(starts).toHaveLength(1)
+})
+
+test('a call whose worker cannot begin leaves no timer behind', async () => {
+  const { engine, clock } = await engineWith()
+  const sleepers = clock.sleepers
+  await engine.query('alter table retoma.worker rename to worker_gone')
+  onTestFinished(async () => void (await engine.query('alter table retoma.worker_gone rename to worker')))
+  await expect(engine.runUntilEmpty({ maxMs: 20_000 })).rejects.toThrow()
+  expect(clock.sleepers).toBe(sleepers)
 })
 
 test.each([[0], [-1], [Number.NaN], ['20s'], [Number.POSITIVE_INFINITY]])('maxMs %s is refused', async maxMs => {

@@ -1,7 +1,7 @@
 /** A worker's loops: what runs at once, and how attempts end when the worker stops, time is up or the lease is gone. */
 
 import pg from 'pg'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { internalsOf } from '../../src/engine/internals.ts'
 import { defineBatch, defineJob, type Engine, milliseconds, minutes, seconds, snooze } from '../../src/index.ts'
 import { aborted, engineOf, engineWith, gate, liveEngine, timePasses, until } from '../support/engine.ts'
@@ -253,6 +253,50 @@ test.each<[string, (engine: Engine, job: string, batch: string) => Promise<unkno
   await act(other.engine, job!.id, id)
   expect(await reason.passed).toMatchObject({ code: 'lease_lost', facts: { job: job!.id, attempt: 1 } })
 })
+
+test('a handler hears the cancel of its batch at once, even if the cascade has not reached its item', async () => {
+  const { engine, databaseUrl, batch, started, reason } = await runsLong()
+  const other = await liveEngine([], {}, databaseUrl)
+  const { id } = await engine.submit(batch, [undefined])
+  await started.passed
+  // Without its chunks the cascade cannot go on.
+  const client = new pg.Client({ connectionString: databaseUrl })
+  await client.connect()
+  onTestFinished(() => client.end())
+  await client.query(`begin; lock table retoma.batch_chunk in access exclusive mode`)
+  const cancelled = other.engine.batches.cancel(id)
+  expect(await reason.passed).toMatchObject({ code: 'lease_lost' })
+  expect(await sql(databaseUrl, `select state, cascade from retoma.batch`)).toEqual([
+    { state: 'cancelled', cascade: 'cancel' },
+  ])
+  await client.query('rollback')
+  await cancelled
+  expect(await engine.batch(id)).toMatchObject({ state: 'cancelled', cancelled: 1, running: 0, following: false })
+})
+
+test.each([
+  ['cancels', 'cancel', 'cancelled'],
+  ['fails', 'fail', 'failed'],
+])(
+  'a handler hears at once that a tick of another process %s its item in the cascade of the batch',
+  async (_, cascade, state) => {
+    const { engine, databaseUrl, batch, started, reason } = await runsLong()
+    const other = await liveEngine([], {}, databaseUrl)
+    const { id } = await engine.submit(batch, [undefined])
+    await started.passed
+    // The process that began the cascade has crashed.
+    await sql(
+      databaseUrl,
+      `update retoma.batch
+     set state = $2, claims_blocked = true, finished_at = now(), cascade = $3, cascade_at = now(), cascade_chunk = 0, reason = '{"code": "resumes_spent"}'
+     where id = $1`,
+      [id, state, cascade],
+    )
+    await internalsOf(other.engine).tick()
+    expect(await reason.passed).toMatchObject({ code: 'lease_lost' })
+    expect(await engine.batch(id)).toMatchObject({ state, [state]: 1, running: 0, following: false })
+  },
+)
 
 test('a job cancelled and run again while its handler still runs keeps its new attempt when the old one ends', async () => {
   const starts: number[] = []
