@@ -1,9 +1,9 @@
-/** One contender, one measure, in a process of its own: `node child.mjs '{"contender":…,"measure":…}'` prints a JSON line. */
+/** Measures a contender in a separate process: `node child.mjs '{"contender":…,"measure":…}'` prints a JSON line. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { part, round } from './lib/figures.mjs'
 
 const task = JSON.parse(process.argv[2])
-process.stdin.resume().on('end', () => process.exit(1)) // nobody is left to tell
+process.stdin.resume().on('end', () => process.exit(1)) // the parent process is gone
 const { open } = await import(`./contenders/${task.contender}.mjs`)
 const queue = await open(task.url, task)
 const measures = { burnDown, paced, pickup }

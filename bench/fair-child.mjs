@@ -1,8 +1,8 @@
-/** One contender of the proof `fair`, in a process of its own: `node fair-child.mjs '{"contender":…}'` prints a JSON line. */
+/** Runs a contender of the proof `fair` in a separate process: `node fair-child.mjs '{"contender":…}'` prints a JSON line. */
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const task = JSON.parse(process.argv[2])
-process.stdin.resume().on('end', () => process.exit(1)) // nobody is left to tell
+process.stdin.resume().on('end', () => process.exit(1)) // the parent process is gone
 const slots = 20
 const jobMs = 5
 const chunk = 10_000
@@ -66,7 +66,7 @@ async function openPgBoss(run) {
   await boss.createQueue('noop', { retryLimit: 0 })
   return {
     add: (tenant, count) => boss.insert('noop', new Array(count).fill({ data: { tenant }, group: { id: tenant } })),
-    // In batches, its fast way; with groupConcurrency a group has at most half of a batch.
+    // In batches, the fast mode of pg-boss; with groupConcurrency a group has at most half of a batch.
     work: () =>
       boss.work(
         'noop',

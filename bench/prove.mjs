@@ -1,7 +1,7 @@
 /**
- * What the engine promises beyond speed, shown on this machine: `npm run prove`, or a part of it with
- * `npm run prove -- --only pinned,tables`. Each proof prints its figures and its bounds; exit 1 when one is not held.
- * `--scale 0.1` does a tenth of the work: for trying, not for proving.
+ * Proves the promises of the engine beyond speed on this machine: `npm run prove`, or some proofs with `npm run prove
+ * -- --only pinned,tables`. Each proof prints figures and bounds; the exit code is 1 if a bound is broken. `--scale
+ * 0.1` does a tenth of the work: for trying, not for proving.
  */
 import { parseArgs } from 'node:util'
 import { giveUp } from '../scripts/lib/trouble.mjs'

@@ -71,7 +71,7 @@ async function race(server, redis) {
   return results
 }
 
-/** What is measured of a contender in one round. */
+/** The measurements of a contender in a round. */
 function tasksOf({ measures = ['pickup', 'paced', 'burnDown'], pickups = 300, most = Number.POSITIVE_INFINITY }) {
   const wanted = measure => measures.includes(measure) && (!asked.measure || list(asked.measure).includes(measure))
   const tasks = []

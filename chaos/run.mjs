@@ -1,7 +1,7 @@
 /**
- * `npm run chaos`, or a part of it: `npm run chaos -- kill cut --jobs 5000`. Real processes, real signals, a real
- * PostgreSQL that waits for its disk. Each scenario says what it did and which promise broke; the exit code is 1 when any
- * did. About twenty minutes for all.
+ * `npm run chaos`, or some scenarios: `npm run chaos -- kill cut --jobs 5000`. Real processes, real signals, and a real
+ * PostgreSQL with `fsync`. Each scenario prints the actions and the broken promises; the exit code is 1 if any promise
+ * broke. All scenarios take about 20 minutes.
  */
 import { parseArgs } from 'node:util'
 import { giveUp } from '../scripts/lib/trouble.mjs'

@@ -1,6 +1,6 @@
 /**
- * The end of a world: no more faults, everybody awake, the provider well, and time goes on. Then nothing may be left that is
- * neither final nor stalled (I1), whatever is not final can be cancelled (I10), and what is counted is what there is.
+ * The end of a simulation: no more faults, every process awake, the provider well, and time passes. Then every job is final
+ * or `stalled` (I1), every other job can be cancelled (I10), and every limit counter equals a recount (I9).
  */
 import { isFinal } from './invariants.ts'
 import type { World } from './world.ts'
@@ -20,7 +20,7 @@ export async function calm(world: World): Promise<void> {
     if (!world.last.jobs.has(id)) world.wrong('I1', `job ${id} was acknowledged and is not there`)
   await cancelSome(world)
   await resumeAll(world)
-  // An item of a stalled batch that somebody had run again waits with it, for a person to resume it.
+  // An item retried in a stalled batch waits until a person resumes the batch.
   const isStalled = (batch: string | null) =>
     world.last.batches.some(each => each.id === batch && each.state === 'stalled')
   const isOver = (id: string) => {
@@ -41,7 +41,7 @@ export async function calm(world: World): Promise<void> {
 
 const isEnded = (state: string) => ['succeeded', 'completed_with_failures', 'failed', 'cancelled'].includes(state)
 
-/** A person runs an action, and time goes on until it is answered. */
+/** Runs an action of a person and lets time pass until the action is answered. Returns the error, if any. */
 async function errorOf(world: World, act: () => Promise<unknown>): Promise<unknown> {
   let answer: { error?: unknown } | undefined
   void act().then(
@@ -57,7 +57,7 @@ async function errorOf(world: World, act: () => Promise<unknown>): Promise<unkno
   return answer?.error
 }
 
-/** I10: whatever is not final can be cancelled. */
+/** I10: a job in any state except a final state can be cancelled. */
 async function cancelSome(world: World): Promise<void> {
   const engine = world.alive()[0]!.engine!
   const open = [...world.last.jobs.values()].filter(({ state }) => !isFinal(state)).map(({ id }) => id)
@@ -80,7 +80,7 @@ async function resumeAll(world: World): Promise<void> {
   }
 }
 
-/** I9: what a gate says is running is what runs. */
+/** I9: each limit counter equals the number of running jobs. */
 async function gates(world: World): Promise<void> {
   const { rows } = await world.client.query(`
     select g.queue, g.group_key, g.running,

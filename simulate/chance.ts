@@ -1,16 +1,16 @@
 /**
- * Chance that can be played again: one stream (mulberry32) from which every decision of a run is drawn, in the order of its
- * steps. Whoever draws between two steps, or as often as real time allows, breaks the replay.
+ * Repeatable random numbers: a single stream (mulberry32) from which every decision of a run is drawn, in the order of the
+ * steps. A draw between two steps, or a number of draws dependent on real time, breaks the replay.
  */
 export interface Chance {
   /** Between 0 (included) and 1 (excluded). */
   next(): number
-  /** A whole number below that. */
+  /** A whole number below `limit`. */
   below(limit: number): number
   /** True so many times in a hundred. */
   percent(likely: number): boolean
   one<T>(list: readonly T[]): T
-  /** One of the names, each as likely as its weight. */
+  /** A random name, with a likelihood in proportion to the name's weight. */
   weighed<Name extends string>(weights: Partial<Record<Name, number>>): Name
 }
 

@@ -1,6 +1,6 @@
 /**
- * What must hold after every step, whatever happened (docs/testing.md): one function for each, which answers what is wrong, in
- * words. They look at one snapshot of the tables, and at the one before it.
+ * The invariants after every step (docs/testing.md): a function for each invariant, which compares the snapshots of the tables
+ * before and after the step and returns the violations in words.
  */
 import type pg from 'pg'
 import { batchAudit } from '../test/support/batches.ts'
@@ -23,13 +23,13 @@ export interface Snapshot {
   workers: string[]
   batches: { id: string; state: string }[]
   checkpoints: Set<string>
-  /** Batches whose counters are not what a recount says. */
+  /** Batches whose counters differ from a recount. */
   miscounted: { id: string }[]
   /** Groups of the narrow queue with more than may run. */
   crowded: { key: string; running: number }[]
-  /** Jobs with more than one effect of their transaction, or with none though they succeeded. */
+  /** Jobs with more than 1 effect of the transaction, and succeeded jobs with 0 effects. */
   effects: { job: string; n: number; state: string }[]
-  /** Slots of the schedule with more than one job. */
+  /** Slots of the schedule with 2 or more jobs. */
   doubled: { slot: string; n: number }[]
 }
 
@@ -87,7 +87,7 @@ export interface Step {
   own: ReadonlySet<string>
 }
 
-/** At most one accepted settle per attempt, and none after the fence moved. */
+/** At most 1 accepted settle per attempt, and 0 after the fence moved. */
 function I2({ before, after, own }: Step): string[] {
   return [...after.jobs.values()].flatMap(now => {
     const was = before.jobs.get(now.id)
@@ -107,7 +107,10 @@ function I2({ before, after, own }: Step): string[] {
 const I4 = ({ after }: Step): string[] =>
   after.effects.map(({ job, n, state }) => `the transaction of job ${job} (${state}) was applied ${n} times`)
 
-/** A finished step never runs again, in an attempt that holds the job. Asked when a step begins, before its step is over. */
+/**
+ * A finished step never runs again in an attempt which holds the job. Checked when a step begins, before the simulation step
+ * is over.
+ */
 export function I5(last: Snapshot, began: { job: string; attempt: number; step: string }): string[] {
   const { job, attempt, step } = began
   const row = last.jobs.get(job)
@@ -121,10 +124,13 @@ export function I5(last: Snapshot, began: { job: string; attempt: number; step: 
 const I6 = ({ after }: Step): string[] =>
   after.miscounted.map(batch => `the counters of batch ${batch.id} are not a recount: ${JSON.stringify(batch)}`)
 
-/** A transaction whose link is cut three times in a row is a failure of its job, since it may cost money. */
+/**
+ * A transaction whose connection is cut three times in a row is a failure of the job, because each run may cost
+ * money.
+ */
 const mayFail = ['flaky', 'item', 'saved']
 
-/** Failures and crashes stay within budget; who never throws pays nothing. */
+/** Failures and crashes stay within the limits; a job whose handler never throws is never charged. */
 const I7 = ({ after }: Step): string[] =>
   [...after.jobs.values()].flatMap(({ id, kind, failures, crashes }) => {
     const most = mayFail.includes(kind) ? mostFailures : 0

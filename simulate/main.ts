@@ -1,6 +1,6 @@
 /**
- * `npm run simulate`: plays seeds one after the other, and says of each what came of it. At the first that breaks an invariant
- * it tells the last steps and the command that plays them again.
+ * `npm run simulate`: runs seeds in order and prints the outcome of each seed. At the first broken invariant, prints the last
+ * steps and the command to replay the seed.
  */
 import pg from 'pg'
 import { createEngine } from '../src/index.ts'

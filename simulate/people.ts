@@ -1,4 +1,4 @@
-/** People who run actions: they hand in work, and pause, cancel, retry and resume whatever they see. */
+/** Actions of people: enqueue jobs, submit batches, and pause, cancel, retry and resume random jobs and batches. */
 import { seconds } from '../src/index.ts'
 import type { Process } from './process.ts'
 import type { Item } from './work.ts'
@@ -8,7 +8,7 @@ import type { World } from './world.ts'
 const mostJobs = 150
 const itemsOfBatch = 30
 
-/** One person runs one action in that process; the answer comes when it comes, if ever. */
+/** Starts a random action in `process`. The answer may come in a later step, or never. */
 export function act(world: World, process: Process): string {
   const { chance, last } = world
   const engine = process.engine!

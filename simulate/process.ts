@@ -1,8 +1,9 @@
 /**
- * One process of the world: an engine with a worker, a watchdog, a janitor and a scheduler, on a wire and a clock of its own. It
- * dies without a word, or freezes as a machine does whose lid is closed, and thaws not knowing that time has passed.
+ * A simulated process: an engine with a worker, a watchdog, a janitor and a scheduler, and with a separate wire and clock. A
+ * process dies without notice, or freezes as a laptop does when the lid is closed. A thawed process does not know how much time
+ * has passed.
  *
- * Invariant: nothing of the dead ever asks, wakes or writes again.
+ * Invariant: a dead process never sends a statement, wakes or writes again.
  */
 import { createEngineOn } from '../src/engine/create-engine.ts'
 import type { Engine } from '../src/index.ts'
@@ -15,13 +16,13 @@ export class Process implements Asker {
   readonly name: string
   readonly clock: Clock
   readonly work: Work
-  /** The names its workers went by. */
+  /** The ids of all workers of this process. */
   readonly workers = new Set<string>()
-  /** Undefined: it is still starting. */
+  /** `undefined` while the process starts. */
   engine: Engine | undefined
   dead = false
   frozen = false
-  /** By how many milliseconds its own clock is wrong. */
+  /** The error of the process's clock, in milliseconds. */
   skew = 0
   readonly #last: (() => void)[] = []
 
@@ -31,7 +32,10 @@ export class Process implements Asker {
     this.work = workOf(outside, this.clock)
   }
 
-  /** Resolves when it works; never, when it dies before. One that cannot start is dead: somebody starts another. */
+  /**
+   * Starts the engine and the worker. Never resolves if the process dies during the start. A failed start is a death;
+   * a later step may start another process.
+   */
   async start(wires: Wires, databaseUrl: string): Promise<void> {
     const { jobs, batches, schedules, limits } = this.work
     try {

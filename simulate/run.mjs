@@ -1,6 +1,6 @@
 /**
- * `npm run simulate`, or `npm run simulate -- --seed 42 --steps 1500 --runs 20`. Set-up, then main.ts from its source. The exit
- * code is 1 when an invariant broke.
+ * `npm run simulate`, or `npm run simulate -- --seed 42 --steps 1500 --runs 20`. Runs the set-up, then main.ts from source. The
+ * exit code is 1 if an invariant broke.
  */
 import { parseArgs } from 'node:util'
 import { createJiti } from 'jiti'

@@ -1,8 +1,8 @@
 /**
- * What may happen next in the world, and how likely it is: somebody's question meets its fate, time passes, a person presses,
- * a misfortune comes. Each answers the line that the story tells of it.
+ * The possible steps of a simulation and the likelihood of each step: a statement gets a fate, time passes, a person runs an
+ * action, a fault happens. Each step returns a line for the story.
  *
- * Invariant: every choice is drawn from the one stream of chance, and among things whose order is the same in each replay.
+ * Invariant: every choice is drawn from the single stream of chance, from a list whose order is the same in each replay.
  */
 import { act } from './people.ts'
 import type { Process } from './process.ts'
@@ -21,7 +21,7 @@ type Happening = 'question' | 'time' | 'person' | 'crash' | 'freeze' | 'thaw' | 
 
 const mostProcesses = 3
 
-/** Does one thing; answers what, in a line. */
+/** Runs a random step. Returns the line for the story. */
 export async function step(world: World): Promise<string> {
   const { chance, wires, time, outside } = world
   const alive = world.alive()
@@ -77,7 +77,7 @@ function reported(process: Process, what: string, does: (process: Process) => vo
   return `${process.name} ${what}`
 }
 
-/** One of those who ask gets its answer, or does not. */
+/** Picks a waiting statement and gives `fate` to the statement. */
 export async function answer(world: World, fate: Fate): Promise<string> {
   const question = world.chance.one(world.wires.ready())
   world.asked = question.asker as Process
@@ -85,7 +85,7 @@ export async function answer(world: World, fate: Fate): Promise<string> {
   return `${question.asker.name} asks ${question.what}: ${fate}`
 }
 
-/** On to whoever wakes next; where nobody sleeps, a second. */
+/** Moves time to the next sleeper and wakes the sleeper. Without a sleeper, moves time by 1 s. */
 export function pass(world: World): string {
   if (!world.time.wakeNext()) world.time.jump(1000)
   return `it is ${new Date(world.time.now).toISOString().slice(8, 23)}`

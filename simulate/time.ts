@@ -1,13 +1,13 @@
 /**
- * One time for a whole world, and a clock for each of its processes. Time moves only when a step says so: to the next one that
- * sleeps, or by a jump during which nobody did anything.
+ * A single time for the whole simulation, and a clock for each process. Time moves only in a step: to the next sleeper, or by
+ * a jump without any wake.
  *
- * Invariant: who is dead is never woken, and who is frozen not before it thaws. What SQL compares is the world's time; a
- * process's own clock may be wrong by any amount.
+ * Invariant: a dead process never wakes, and a frozen process wakes only after the thaw. `instant()` is the true time; `now()`
+ * of a process may be wrong by any amount.
  */
 import type { Clock } from '../src/lib/clock.ts'
 
-/** Whether the process that waits may be given anything just now. */
+/** The state of a process: `dead` and `frozen` processes are not woken. */
 export interface Body {
   readonly dead: boolean
   readonly frozen: boolean
@@ -31,12 +31,12 @@ export class Time {
     return this.#sleepers.some(each => each.body === body)
   }
 
-  /** Nobody is woken meanwhile: the computer slept, or was stopped. */
+  /** Moves time without waking any sleeper: the computer slept or was stopped. */
   jump(ms: number): void {
     this.#now += ms
   }
 
-  /** Moves on to the next one that may wake, and wakes it; answers whether there was one. */
+  /** Moves time to the next sleeper which may wake, and wakes the sleeper. Returns false without a sleeper. */
   wakeNext(): boolean {
     this.#sleepers = this.#sleepers.filter(({ body }) => !body.dead)
     const [next] = this.#sleepers.filter(({ body }) => !body.frozen).sort((a, b) => a.due - b.due)
@@ -46,7 +46,7 @@ export class Time {
     return true
   }
 
-  /** `skew`: by how many milliseconds that process's own clock is wrong. */
+  /** `skew`: the error of the process's clock, in milliseconds. */
   clockOf(body: Body, skew: () => number): Clock {
     return {
       instant: () => new Date(this.#now),

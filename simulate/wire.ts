@@ -1,10 +1,11 @@
 /**
- * A process's way to the database. Every question waits for its turn, and whoever gives the turns decides what becomes of it:
- * it is answered, never sent, or committed with its answer lost; or the process dies just before or just after.
+ * The connection of a process to the database. Every question (a statement, a transaction or a lease of a connection) waits
+ * for a turn and then gets a fate: answered, never sent, or committed with a lost answer; or the process dies just before or
+ * just after.
  *
- * Invariant: one question at a time is under way in the whole world, so that a run can be played again. A transaction of our
- * own is one question; in one that is lent to a handler each statement is, and while it is open and asks nobody else does,
- * for they might wait for its locks.
+ * Invariant: only 1 question is under way in the whole simulation, so a run can be replayed. A transaction of the engine is 1
+ * question. In a transaction leased to a handler, each statement is a question; while such a statement waits, no other
+ * question gets a turn, because the other question might wait for the transaction's locks.
  */
 import { type Db, openDb } from '../src/database/db.ts'
 import type { LeasedConnection } from '../src/database/leased-connection.ts'
@@ -13,7 +14,7 @@ import type { Body } from './time.ts'
 
 export type Fate = 'answered' | 'not sent' | 'answer lost' | 'dies before' | 'dies after'
 
-/** Who asks. */
+/** The process which asks a question. */
 export interface Asker extends Body {
   readonly name: string
   die(): void
@@ -24,9 +25,9 @@ export interface Asker extends Body {
 export interface Question {
   readonly asker: Asker
   readonly what: string
-  /** The connection that is lent, inside of whose open transaction it is asked; undefined: none. */
+  /** The leased connection whose open transaction contains the question; `undefined` outside such a transaction. */
   readonly inside: LeasedConnection | undefined
-  /** Resolves when it has its fate. */
+  /** Gives the question a fate. Resolves when the fate has taken effect. */
   meet(fate: Fate): Promise<void>
 }
 
@@ -34,14 +35,14 @@ export class Wires {
   readonly #waiting = new Set<Question>()
   #open = 0
 
-  /** What may be asked now, in the order in which it came. */
+  /** Returns the questions which may get a turn now, oldest first. */
   ready(): Question[] {
     const able: Question[] = []
     for (const each of this.#waiting) {
       if (each.asker.dead) this.#waiting.delete(each)
       else if (!each.asker.frozen) able.push(each)
     }
-    // What is sent on one connection arrives in its order.
+    // Statements on the same connection arrive in the order of sending.
     const firsts = new Map(able.toReversed().flatMap(each => (each.inside ? [[each.inside, each]] : [])))
     return firsts.size > 0 ? [...firsts.values()] : able
   }
@@ -65,7 +66,7 @@ export class Wires {
       run: (statement, values, deadlineMs) => ask(statement.name, () => db.run(statement, values, deadlineMs)),
       transaction: (work, deadlineMs) => ask('transaction', () => db.transaction(work, deadlineMs)),
       leaseConnection: () => ask('lend', () => db.leaseConnection()).then(connection => this.#lent(asker, connection)),
-      // Hints never come: when they do is PostgreSQL's affair, and could not be played again.
+      // Hints never arrive: the time of a notification depends on PostgreSQL, so a replay would differ.
       session: () => new Promise(() => {}),
     }
   }
@@ -75,7 +76,7 @@ export class Wires {
     return new Promise((resolve, reject) => {
       const meet = async (fate: Fate) => {
         this.#waiting.delete(question)
-        // A connection that is lent and whose borrower never hears of it is as one that never was.
+        // If the borrower never gets the answer, the connection is not leased at all.
         const isLoan = what === 'lend'
         if (fate === 'dies before' || (isLoan && fate === 'dies after')) return asker.die()
         if (fate === 'not sent' || (isLoan && fate === 'answer lost')) return reject(lost())
@@ -115,7 +116,7 @@ export class Wires {
       query(query, deadlineMs) {
         const text = typeof query === 'string' ? query : query.text
         return ask(`tx ${/^\w+/.exec(text)?.[0] ?? ''}`, async () => {
-          // Whatever else was on its way goes with the link.
+          // A lost connection also loses all later statements.
           if (trouble !== undefined) throw trouble
           return connection.query(query, deadlineMs)
         })

@@ -1,6 +1,6 @@
 /**
- * The work of the world: a few kinds of jobs that are good at finding trouble, and a ledger in memory of what their handlers
- * did, which no fence protects.
+ * The jobs of a simulation: a few kinds which often find faults. The handlers report each started step to `Outside`,
+ * which is outside every process and behind no fence.
  */
 import {
   type AnyBatch,
@@ -21,7 +21,7 @@ import {
 } from '../src/index.ts'
 import type { Clock } from '../src/lib/clock.ts'
 
-/** What a provider outside answers. */
+/** The answer of an outside provider. */
 type Mood = 'well' | 'wait' | 'stop'
 
 export const mostAtOnce = 2
@@ -30,7 +30,7 @@ export const mostFailures = 3
 const patient = {
   maxAttempts: mostFailures,
   backoff: { first: seconds(5), factor: 2, max: minutes(1), jitter: 0 },
-  // Nobody pays for a machine that was asleep.
+  // No attempt times out because a machine slept.
   timeout: hours(20),
   maxAge: hours(24 * 30),
 }
@@ -50,14 +50,14 @@ export interface Work {
   many: AnyBatch
 }
 
-/** What is outside of a process, and stays when it dies. */
+/** The state outside all processes, which survives the death of a process. */
 export interface Outside {
   mood: Mood
-  /** A step of that name has begun in that attempt. */
+  /** Reports the start of step `step` in attempt `attempt`. */
   began(job: string, attempt: number, step: string): void
 }
 
-/** As each process defines it anew. */
+/** Returns new definitions for a process. */
 export function workOf(outside: Outside, clock: Clock): Work {
   const began = (job: string, attempt: number, step: string) => outside.began(job, attempt, step)
   const nap = (ctx: JobContext, ms: number) => clock.sleep(ms, ctx.signal)

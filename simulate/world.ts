@@ -1,8 +1,8 @@
 /**
- * A world from a seed: processes, people and misfortunes on one time and one real database, step by step; then calm, in which
- * everything has to come to its end.
+ * A simulation from a seed: processes, people and faults with a single time and a real database, step by step; then calm, in
+ * which every job must end.
  *
- * Invariant: between two steps nothing is under way. So a seed plays the same story again, as far as PostgreSQL lets it.
+ * Invariant: no question is under way between two steps. So a seed replays the same story, as far as PostgreSQL allows.
  */
 import { createHash } from 'node:crypto'
 import pg from 'pg'
@@ -25,7 +25,7 @@ export interface Broken {
 export interface Outcome {
   seed: number
   broken: Broken[]
-  /** What happened, a line for each step. */
+  /** A line for each step. */
   story: string[]
   /** The same story has the same print. */
   print: string
@@ -46,7 +46,7 @@ export class World {
   /** Jobs whose enqueue was answered. */
   readonly acknowledged = new Set<string>()
   last!: Snapshot
-  /** Who was answered in this step. */
+  /** The process whose question was answered in this step. */
   asked: Process | undefined
   readonly client: pg.Client
   readonly #url: string
@@ -71,14 +71,14 @@ export class World {
     return process
   }
 
-  /** What a person gets to see in the end must be an answer, or an error of ours. */
+  /** Checks: an action of a person resolves, or rejects with a Retoma error. */
   async expectAnswer(what: string, answer: Promise<unknown>): Promise<void> {
     await answer.catch(error => {
       if (!isRetomaError(error)) this.wrong('buttons', `"${what}" answered ${String(error?.stack ?? error)}`)
     })
   }
 
-  /** One step and what follows from it in memory, then all invariants. */
+  /** Runs a step, waits for the effects in memory, then checks all invariants. */
   async live(does: () => Promise<string> | string): Promise<void> {
     this.asked = undefined
     const late = setTimeout(() => this.#giveUp(), longestAnswerMs)
@@ -96,8 +96,8 @@ export class World {
   }
 
   /**
-   * Whatever goes on in memory is done: no question is under way, so nothing else can be. But who starts reads files, too,
-   * until it asks, or sleeps, or stands.
+   * Waits until all work in memory is done. Without a question under way, a few turns of the loop are enough. A starting
+   * process also reads files, so the wait continues until the process asks, sleeps, has started or is dead.
    */
   async #quiet(): Promise<void> {
     const isBusy = (each: Process) =>
@@ -107,7 +107,7 @@ export class World {
     } while (this.processes.some(isBusy))
   }
 
-  /** Whether any transaction has written since it was asked last. */
+  /** Returns true if a transaction has written since the last call. */
   async #hasChanged(): Promise<boolean> {
     const { rows } = await this.client.query('select pg_snapshot_xmax(pg_current_snapshot())::text as next')
     const was = this.#written
@@ -115,7 +115,10 @@ export class World {
     return was !== this.#written
   }
 
-  /** Nothing but answers and time, until that holds; answers whether it came to hold within so many seconds of the world. */
+  /**
+   * Runs steps without faults until `holds()` is true. Returns false after `withinSeconds` of simulated time, or after a
+   * broken invariant.
+   */
   async smoothly(holds: () => boolean, withinSeconds: number): Promise<boolean> {
     const end = this.time.now + withinSeconds * 1000
     while (!holds()) {
@@ -134,7 +137,7 @@ export class World {
   }
 }
 
-/** `url`: a database with our tables and nothing in them. */
+/** `url`: a database with empty Retoma tables. */
 export async function simulate(given: { seed: number; steps: number; url: string }): Promise<Outcome> {
   const { seed, steps, url } = given
   const world = new World(seed, url)

@@ -1,6 +1,6 @@
 /**
- * The very same statements as Retoma's, in a bare loop: no handlers, no attempts, no deadlines, no beats. It claims the
- * next 500 while it settles the last. What Retoma does beyond it is the cost of its machinery.
+ * The same statements as Retoma, in a bare loop: no handlers, no attempts, no deadlines, no heartbeats. The loop claims
+ * the next 500 jobs while the loop settles the last 500. The difference to Retoma is the cost of Retoma's machinery.
  */
 import pg from 'pg'
 import { createEngine, defineJob } from '../../dist/index.js'

@@ -1,4 +1,4 @@
-/** BullMQ 6, on Redis or on PostgreSQL; it keeps finished jobs on both. */
+/** BullMQ 6, on Redis or on PostgreSQL; keeps finished jobs on both. */
 import { createPostgresBackend, createRedisBackend, withBackend } from 'bullmq'
 
 export async function open(url, { mode }) {

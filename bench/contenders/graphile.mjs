@@ -1,4 +1,6 @@
-/** graphile-worker: as it comes, and in its fastest mode (a local queue of 500, outcomes written in batches). */
+/**
+ * graphile-worker, with default settings and in the fastest mode (a local queue of 500, outcomes written in batches).
+ */
 import { Logger, makeWorkerUtils, run } from 'graphile-worker'
 import pg from 'pg'
 

@@ -1,4 +1,4 @@
-/** pg-boss, in batches: its fast way. */
+/** pg-boss with batches, the fast mode of pg-boss. */
 import pg from 'pg'
 import { PgBoss } from 'pg-boss'
 
@@ -22,7 +22,7 @@ export async function open(url) {
     add: data => boss.send('noop', data),
     work: handler =>
       boss.work('noop', { batchSize, pollingIntervalSeconds: 0.5 }, async jobs => {
-        // A batch of pg-boss fails as a whole: the one in a hundred is not played here, which is in its favour.
+        // A batch of pg-boss fails as a whole, so no job fails here, which favours pg-boss.
         for (const { data } of jobs) handler(data)
       }),
     async unfinished() {

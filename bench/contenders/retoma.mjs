@@ -1,4 +1,4 @@
-/** Retoma with its default settings: finished jobs kept, every outcome fenced, synchronous_commit on. */
+/** Retoma with default settings: finished jobs kept, every outcome fenced, synchronous_commit on. */
 import pg from 'pg'
 import { createEngine, defineJob } from '../../dist/index.js'
 

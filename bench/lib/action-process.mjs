@@ -1,8 +1,8 @@
 /**
- * `node action-process.mjs '{"url":…}'`: ten callers, each with an engine and connections of its own, run actions on the
- * newest batches until the signal to stop: all ten the same on the same batch, or each what it likes. Beside that, all
- * ten cancel small batches while their items end: bites and flushes meet. What an action may answer by its state is counted;
- * any other error is reported.
+ * `node action-process.mjs '{"url":…}'`: ten callers, each with a separate engine and connections, run actions on the newest
+ * batches until the signal to stop: in even rounds all ten run the same action on the same batch, in odd rounds each caller
+ * runs a random action. All ten also cancel small batches while the items end, so chunks and flushes meet. Refusals because
+ * of the state are counted; any other error is reported.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { randomFrom } from '../../chaos/lib/random.mjs'
@@ -43,7 +43,7 @@ const actions = {
     const [group] = await engine.batches.failures(id)
     return group && engine.batches.retryFailed(id, { cause: group.cause })
   },
-  // The watchdog's verdict, without the wait for it.
+  // The verdict of the watchdog, without the wait for the watchdog.
   stall: async (_, id) => ({ changed: (await stallBatch(db, id, { code: 'storm' }, null)) !== undefined }),
   resume: (engine, id) => engine.batches.resume(id),
   cancel: (engine, id) => engine.batches.cancel(id),
@@ -56,7 +56,10 @@ const actions = {
   'retry a skipped item': ofItem('skipped', (engine, item) => engine.jobs.retry(item)),
   'resume an item': ofItem('stalled', (engine, item) => engine.jobs.resume(item)),
 }
-/** Actions that stop a batch run less often than actions that continue it, and cancel seldom: it is the end of it. */
+/**
+ * An action which stops a batch runs less often than an action which continues a batch. Cancel is rare because cancel
+ * ends the batch.
+ */
 const shares = { cancel: 1, pause: 6, stall: 6, resume: 32 }
 const often = Object.keys(actions).flatMap(action => Array(shares[action] ?? 8).fill(action))
 

@@ -1,15 +1,15 @@
-/** One who sends the worst requests that a role can send, over several connections at once, until the signal to stop. */
+/** Sends the most expensive requests of a role, over several connections at once, until the signal to stop. */
 import { Agent, request } from 'node:http'
 import { connect } from 'node:net'
 import { worstOf } from './worst-requests.mjs'
 
 const task = JSON.parse(process.argv[2])
 process.on('disconnect', () => process.exit())
-// A server that answers before it has read everything may close: an answer like any other.
+// A server may answer and close before the server has read the whole request. Such an error counts as an answer.
 process.on('uncaughtException', error => count(error.code))
 const { port, role, connections, token } = task
 const agent = new Agent({ keepAlive: true, maxSockets: connections })
-const requests = worstOf(role, task)
+const requests = worstOf(role, task.targets)
 const statuses = {}
 let sent = 0
 let isOver = false
@@ -51,7 +51,7 @@ async function attack() {
   }
 }
 
-/** Bytes that are no request, or the beginning of one that never ends; the connection is held. */
+/** Sends bytes which are no request, or the beginning of an endless request, and keeps the connection open. */
 function hold(text) {
   if (isOver) return
   const socket = connect(port, '127.0.0.1')

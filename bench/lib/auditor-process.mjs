@@ -1,4 +1,4 @@
-/** `node auditor-process.mjs socket`, with a channel to its parent: counts who runs at this moment; see auditor.mjs. */
+/** `node auditor-process.mjs socket`, with a channel to the parent: counts the running handlers; see auditor.mjs. */
 import { createServer } from 'node:net'
 import { createInterface } from 'node:readline'
 

@@ -1,8 +1,7 @@
 /**
- * The auditor: a process that is no part of the engine and hears of every start and end from the handlers themselves.
- *
- * Its order can be trusted: a handler does nothing before the auditor has acknowledged its start, and does not return
- * before its end was acknowledged; so whatever overlaps in truth overlaps here.
+ * The auditor: a process outside the engine, to which the handlers report every start and end. The order of the
+ * reports is reliable: a handler waits for the auditor's acknowledgement after the start and before the return, so
+ * handlers which overlap also overlap in the reports.
  */
 import { fork } from 'node:child_process'
 import { connect } from 'node:net'
@@ -13,7 +12,9 @@ import { fileURLToPath } from 'node:url'
 const script = fileURLToPath(new URL('./auditor-process.mjs', import.meta.url))
 let count = 0
 
-/** Starts one. `report()`: { most: { name: how many ran at once }, starts: [{ queue, key, id, at }], running }. */
+/**
+ * Starts an auditor. `report()`: { most: { name: how many ran at once }, starts: [{ queue, key, id, at }], running }.
+ */
 export async function startAuditor(room) {
   const path = join(room.folder, `a${++count}`)
   const child = fork(script, [path])
@@ -29,7 +30,7 @@ export async function startAuditor(room) {
   }
 }
 
-/** A worker's line to it. */
+/** Connects a worker to the auditor. */
 export async function callAuditor(path) {
   const socket = connect(path)
   await new Promise((resolve, reject) => socket.once('connect', resolve).once('error', reject))

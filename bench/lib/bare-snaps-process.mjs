@@ -1,6 +1,6 @@
 /**
- * The queue of seed 003 as the seed describes it: claim the oldest by SKIP LOCKED, analyse in this process, write, commit. No leases, no
- * heartbeats, no limits of an image: what it claims is lost to others until its transaction ends.
+ * The queue of seed 003 as the seed describes: claim the oldest by SKIP LOCKED, analyse in this process, write, commit. No leases, no
+ * heartbeats, no limits of an image: a claimed row stays locked until the transaction ends.
  */
 import pg from 'pg'
 import { analyse } from '../../apps/snaps/dist/image/analyse.js'

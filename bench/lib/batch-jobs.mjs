@@ -1,19 +1,19 @@
 /**
- * The jobs of the proofs about batches and steps; see jobs.mjs. Those with a `ledger` note what they do in a file outside
- * the database, in one write each: what is in it happened, whatever the database says.
+ * The jobs of the proofs about batches and steps; see jobs.mjs. A job with a `ledger` appends each event to a file
+ * outside the database, in a single write: the file is the truth, whatever the database contains.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ledgerWriter } from '../../chaos/lib/ledger.mjs'
 import { defineJob, milliseconds, snooze } from '../../dist/index.js'
 import { now } from './clock.mjs'
 
-/** For a process that only enqueues there is none. */
+/** A process which only enqueues has no ledger. */
 const noteIn = ledger => (ledger ? ledgerWriter(ledger) : () => {})
 
 const trouble = ['the provider does not answer', 'no text in the document', 'unknown category']
 
 export const batchJobs = {
-  /** { n, ms, fails }: knows when the last one started here, and the first one since the signal to mark. */
+  /** { n, ms, fails }: remembers the time of the last start in this process, and of the first start since `mark`. */
   item({ answers, queue = 'items' }) {
     const starts = { last: 0, first: null, ran: 0 }
     answers.starts = () => starts
@@ -34,7 +34,10 @@ export const batchJobs = {
     })
   },
 
-  /** { ms, fails }: fails at every `fails`-th try. Its kind says what becomes of it when its worker dies. */
+  /**
+   * { ms, fails }: fails at every `fails`-th attempt. `onOrphan` decides whether a job of a dead worker is retried or
+   * stalls.
+   */
   stormy({ queue = 'storm', kind = 'stormy', onOrphan = 'retry' }) {
     return defineJob({
       kind,
@@ -49,12 +52,14 @@ export const batchJobs = {
     })
   },
 
-  /** What comes when a batch is over. */
+  /** The `onComplete` job of a batch. */
   done({ queue = 'done' }) {
     return defineJob({ kind: 'done', queue, run: async () => {} })
   },
 
-  /** { pair, side }: taken by the worker of its side alone, ended at the very instant that worker gets the signal. */
+  /**
+   * { pair, side }: only the worker of the same side runs the job, and the job ends at the instant given to `letGo`.
+   */
   paired({ tell, answers, side, queue = 'pairs' }) {
     const held = new Map()
     answers.letGo = async ({ pairs, at }) => {
@@ -74,7 +79,7 @@ export const batchJobs = {
     })
   },
 
-  /** { ms }: notes its start and its end. */
+  /** { ms }: notes the start and the end. */
   noted({ ledger, queue = 'noted' }) {
     const note = noteIn(ledger)
     return defineJob({
@@ -88,7 +93,7 @@ export const batchJobs = {
     })
   },
 
-  /** Five steps; notes the start of each, and its effect. Its result tells which attempt did which. */
+  /** Five steps; notes the start and the effect of each step. The result contains the attempt of each step. */
   fivesteps({ ledger, queue = 'steps' }) {
     const note = noteIn(ledger)
     return defineJob({

@@ -1,4 +1,4 @@
-/** A Chromium for a proof: the one of npm, as the browser tests have it, or the one that CHROMIUM_PATH names. */
+/** Chromium for a proof: from npm, as in the browser tests, or from CHROMIUM_PATH. */
 
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ async function launchOptions(folder) {
   const env = { ...process.env, TMPDIR: folder, HOME: folder }
   const path = process.env.CHROMIUM_PATH
   if (path !== undefined) return { executablePath: path, env, args: ['--no-sandbox'] }
-  // The package looks at the temporary folder when it is loaded.
+  // The package reads TMPDIR when the package is loaded.
   const before = process.env.TMPDIR
   process.env.TMPDIR = folder
   const { default: packaged } = await import('@sparticuz/chromium')
@@ -28,7 +28,7 @@ async function launchOptions(folder) {
   return { executablePath, env, args, chromiumSandbox: false }
 }
 
-/** A page that counts its long tasks from its first script on. */
+/** Opens a page which counts long tasks from the first script on. */
 export async function openPage(browser) {
   const context = await browser.newContext({ locale: 'pt-BR', viewport: { width: 1280, height: 800 } })
   await context.addInitScript(() => {
@@ -65,7 +65,7 @@ export async function openPage(browser) {
     /** Milliseconds of the first paint of content. */
     firstPaint: () =>
       page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? Number.NaN),
-    /** Each read of the API so far: its path and the milliseconds from the request to the first byte of the answer. */
+    /** Each read of the API so far: the path and the milliseconds from the request to the first byte of the answer. */
     reads: () => reads,
   }
 }

@@ -1,4 +1,4 @@
-/** The classifier for proofs: `retoma up` in a process of its own, and a stand-in for OpenRouter that keeps a ledger. */
+/** The classifier for proofs: `retoma up` in a separate process, and a stand-in for OpenRouter with a ledger. */
 import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { createJiti } from 'jiti'

@@ -1,6 +1,6 @@
 /**
- * `node clients-process.mjs '{"address":…,"clients":1000}'`: so many that each read one stream of events until it ends. Tells
- * when all have heard something, and reports what they heard.
+ * `node clients-process.mjs '{"address":…,"clients":1000}'`: each client reads a stream of events to the end. Sends a message
+ * when all clients have received an event, and reports the received events.
  */
 import { get } from 'node:http'
 

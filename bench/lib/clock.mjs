@@ -1,2 +1,2 @@
-/** Milliseconds of a clock that all processes of this machine share and that only grows. */
+/** Milliseconds of a monotonic clock shared by all processes of this machine. */
 export const now = () => Number(process.hrtime.bigint()) / 1e6

@@ -1,4 +1,4 @@
-/** Who takes part, in which mode; `most` jobs and `pickups`: fewer for those that would take too long. */
+/** The contenders and modes; `most` jobs and `pickups`: fewer for slow contenders. */
 export const contenders = [
   { name: 'retoma', contender: 'retoma', concurrency: 50 },
   {

@@ -1,6 +1,6 @@
-/** What many measurements come to. */
+/** Statistics of many measurements. */
 
-/** The value below which that part of them lies; 0.5 is the median. */
+/** Returns the quantile `share` of the values; 0.5 is the median. */
 export function part(values, share) {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]

@@ -1,4 +1,4 @@
-/** A database with millions of finished jobs, one batch among them, an engine on it and its HTTP door on a real socket. */
+/** A database with millions of finished jobs, including a batch, with an engine and the HTTP API on a real socket. */
 import { createApp } from '../../dist/http/index.js'
 import { listen } from '../../dist/http/server.js'
 import { createEngine, defineBatch, defineJob } from '../../dist/index.js'

@@ -1,4 +1,6 @@
-/** Asks GET /health every few milliseconds, each time over a connection of its own, and tells how long each answer took. */
+/**
+ * Requests GET /health every few milliseconds, each time over a new connection, and reports the duration of each answer.
+ */
 import { request } from 'node:http'
 
 const { port, everyMs } = JSON.parse(process.argv[2])

@@ -1,8 +1,8 @@
-/** A process that does one thing for a proof and reports it: it begins when it is started, and ends when we do. */
+/** A process with a single task for a proof: begins at the start, reports the outcome, and ends with the parent. */
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
-/** `name`: of the script, `NAME-process.mjs`; `heard`: called with each thing it tells. */
+/** `name`: of the script, `NAME-process.mjs`; `heard`: called with each message of the process. */
 export function startHelper(room, name, task, heard = () => {}) {
   const script = fileURLToPath(new URL(`./${name}-process.mjs`, import.meta.url))
   const child = fork(script, [JSON.stringify(task)])
@@ -16,9 +16,9 @@ export function startHelper(room, name, task, heard = () => {}) {
   child.on('message', message => ('report' in message ? report(message.report) : heard(message)))
   return {
     pid: child.pid,
-    /** What it has to say at its end. */
+    /** The final report of the process. */
     reported,
-    /** Tells it to come to an end. */
+    /** Sends the signal to stop. Resolves with the report. */
     stop() {
       child.send('stop')
       return reported

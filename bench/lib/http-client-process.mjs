@@ -1,6 +1,6 @@
 /**
- * Load over sockets that stay open: on each the next request is sent when the one before is answered. Bare sockets, because
- * the client shares the machine with what it measures.
+ * Load over open sockets: each socket sends the next request after the answer to the last request. Bare sockets, because
+ * the client shares the machine with the measured server.
  */
 import { connect } from 'node:net'
 

@@ -1,4 +1,4 @@
-/** The API as `retoma serve` has it, on a port of its own, with one no-op kind; ends when whoever started it does. */
+/** The API as in `retoma serve`, on a free port, with a no-op kind; ends with the parent process. */
 
 import { createApp } from '../../dist/http/index.js'
 import { listen } from '../../dist/http/server.js'

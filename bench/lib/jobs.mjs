@@ -1,6 +1,6 @@
 /**
- * The jobs of the proofs, by name: for the process that enqueues them and for the workers that run them. `tell` sends a
- * message to whoever started the worker; `answers` are what it can be asked for; `auditor`: see auditor.mjs.
+ * The jobs of the proofs, by name: for the enqueuing process and for the workers. `tell` sends a message to the parent
+ * of the worker; `answers` are the questions which the worker can answer; `auditor`: see auditor.mjs.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { defineJob } from '../../dist/index.js'
@@ -12,7 +12,7 @@ const tellEvery = 1000
 export const jobs = {
   ...batchJobs,
 
-  /** Nothing at all; { at }: when it was enqueued, and then its pickup is measured. */
+  /** Does nothing. With { at }, the time of the enqueue, measures the pickup. */
   noop({ tell, answers, queue = 'bench' }) {
     let ran = 0
     let waits = []
@@ -45,7 +45,7 @@ export const jobs = {
     })
   },
 
-  /** { ms, deaf }: takes its time; a deaf one does not hear its signal. Returns which attempt it was. */
+  /** { ms, deaf }: sleeps for `ms`; a deaf job ignores the signal. Returns the attempt. */
   slow({ queue = 'bench' }) {
     return defineJob({
       kind: 'slow',
@@ -58,5 +58,5 @@ export const jobs = {
   },
 }
 
-/** The same jobs for a process that only enqueues. */
+/** The same jobs for an enqueuing process. */
 export const toEnqueue = (name, options = {}) => jobs[name]({ tell: () => {}, answers: {}, ...options })

@@ -1,9 +1,9 @@
-/** Rows for the dashboard, written by statements and not by jobs: finished jobs, a history of queues, and a large batch that is paused at nine tenths. */
+/** Rows for the dashboard, written by statements and not by jobs: finished jobs, a history of queues, and a large batch, paused at nine tenths. */
 import { grouped, round } from './figures.mjs'
 
 const queues = ['bench', 'mail', 'quotes', 'pages', 'sync']
 
-/** One in a thousand failed, of ten causes. */
+/** Adds finished jobs. 1 job in 1,000 failed, with ten different causes. */
 export async function addFinished(database, rows) {
   await database.sql(
     `insert into retoma.job (queue, kind, ref, state, claim_rank, run_at, input, attempt, failures, last_worker, result, error, started_at, created_at, finished_at)
@@ -28,7 +28,7 @@ export async function addHistory(database) {
   )
 }
 
-/** Submits the batch, and ends nine tenths of its items: one in a thousand failed. Returns the id. */
+/** Submits the batch and ends nine tenths of the items: 1 item in 1,000 failed. Returns the id. */
 export async function addLargeBatch({ database, engine, batch, items, say }) {
   const at = performance.now()
   async function* all() {

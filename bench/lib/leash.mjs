@@ -1,6 +1,7 @@
 /**
- * Starts a program that knows nothing of us (redis-server, npm) so that it ends with us: a shell waits on a pipe, and when
- * the pipe is closed, by our end or by our death, it tells the program to end. A session of its own: Ctrl-C is for us.
+ * Starts an outside program (redis-server, npm) which ends with this process: a shell waits on a pipe, and when the pipe
+ * closes, because this process ended or died, the shell ends the program. The program has a separate session, so Ctrl-C
+ * reaches only this process.
  */
 import { spawn } from 'node:child_process'
 

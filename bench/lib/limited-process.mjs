@@ -1,4 +1,4 @@
-/** `node limited-process.mjs '{"url":…}'`: a server with one route, which one user may ask ten times a minute; tells its port. */
+/** `node limited-process.mjs '{"url":…}'`: a server with a route limited to ten requests a minute per user; reports the port. */
 import { createApp, route } from '../../dist/http/index.js'
 import { listen } from '../../dist/http/server.js'
 import { createEngine, minutes } from '../../dist/index.js'

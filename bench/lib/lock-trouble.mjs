@@ -1,9 +1,9 @@
-/** What the server has to say about locks: deadlocks, and waits of a second or more. For servers with `logLocks`. */
+/** Reads deadlocks and lock waits of a second or more from the server. For servers with `logLocks`. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { once } from './room.mjs'
 
-/** The server it ships with logs neither: errors reach the client, who logs them. */
+/** The default settings of the embedded server log neither. */
 export const logLocks = { log_lock_waits: 'on', log_min_messages: 'warning' }
 
 /** Both from the log and, for deadlocks, from the server's own count. */
@@ -13,7 +13,7 @@ export async function lockTrouble({ url, dataDir }) {
   return {
     deadlocks: Math.max(deadlocks, [...log.matchAll(/deadlock detected/g)].length),
     waits: [...log.matchAll(/still waiting for \w+ on (?:relation|tuple|transaction)/g)].length,
-    /** With the statements that took part. */
+    /** Log lines, with the statements of the deadlock or the wait. */
     examples: [...log.matchAll(/^.*(?:deadlock detected|still waiting for).*\n(?:.*\n){0,12}/gm)]
       .map(([text]) => text)
       .slice(0, 2),

@@ -1,4 +1,4 @@
-/** The peers of package.json, and the Node they run on: some need 22, which comes from npm too. */
+/** The peers of package.json, and the Node version for the peers: some need 22, which also comes from npm. */
 import { execFileSync, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -20,7 +20,7 @@ function peersNode() {
   return existsSync(shipped) ? shipped : process.execPath
 }
 
-/** What a script of this folder answers for a task, in a process of its own: the last line it prints. */
+/** Runs a script of this folder in a separate process with `task`. Returns the last printed line. */
 export function inChild(script, task) {
   return new Promise((resolve, reject) => {
     const run = spawn(peersNode(), [join(bench, script), JSON.stringify(task)], { stdio: ['pipe', 'pipe', 'inherit'] })

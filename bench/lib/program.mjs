@@ -1,4 +1,4 @@
-/** The command line of this build as a process of a proof, with the systems that retoma.config.ts of this repository names. */
+/** The command line of this build as a process of a proof, with the systems in retoma.config.ts of this repository. */
 import { fileURLToPath } from 'node:url'
 import { onLeash } from './leash.mjs'
 

@@ -14,7 +14,7 @@ export function pssOf(pids) {
   return [...rows.values()].sort((a, b) => b.bytes - a.bytes)
 }
 
-/** PostgreSQL's processes say what they are in their title; others are their program and script. */
+/** A PostgreSQL process is named by the process title, any other process by program and script. */
 function nameOf(pid) {
   const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').filter(Boolean)
   const title = command.join(' ')

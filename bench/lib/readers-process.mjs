@@ -1,7 +1,7 @@
 /**
- * People who look at their list: each on a socket of its own, each as another user, a request every `everyMs`. Ends when the parent says
- * stop. Bare sockets, because the client shares the machine with the measured server. The first request of each reader is not counted: it
- * contains the connection, and 500 connections of a new process would be most of the slowest twentieth of a short measurement.
+ * Simulates users with a list: each user has a separate socket and sends a request every `everyMs`. Ends when the parent sends stop. Bare
+ * sockets, because the client shares the machine with the measured server. The first request of each reader is not counted: the first
+ * request contains the connection, and 500 connections of a new process would be most of the slowest twentieth of a short measurement.
  */
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'

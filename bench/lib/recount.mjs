@@ -1,7 +1,6 @@
 /**
- * Batches counted anew, row by row, beside what their counters say: one statement, so one snapshot. What must be true in
- * every snapshot: the sums of batch_count equal the jobs in each state (what runs is what began less what was freed), the total equals the jobs there are, and a batch
- * that is over has nothing that is not.
+ * Recounts batches row by row and compares with the counters, in a single statement and so in a single snapshot. In every snapshot: the sums of batch_count equal the
+ * jobs in each state (running = started less freed), the total equals the number of jobs, and a finished batch has no unfinished job.
  */
 const states = ['succeeded', 'failed', 'skipped', 'cancelled', 'stalled']
 const all = [...states, 'running']
@@ -24,7 +23,7 @@ const text = `
     left join found f on f.batch_id = b.id
     left join chunked c on c.batch_id = b.id`
 
-/** `sql`: asks the database. Answers how many batches it saw, how much of them has ended, and those that are wrong. */
+/** `sql`: runs a statement. Returns the number of batches, the number of ended jobs, and the wrong batches. */
 export async function recount(sql) {
   const rows = await sql(text)
   const sum = list => list.reduce((all, n) => all + n, 0)

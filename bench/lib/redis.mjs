@@ -1,4 +1,4 @@
-/** A Redis that keeps what is written (append only, synced every second), when `redis-server` is on the PATH. */
+/** A durable Redis (append only, synced every second), if `redis-server` is on the PATH. */
 import { existsSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
@@ -6,7 +6,7 @@ import { onLeash } from './leash.mjs'
 
 const settings = ['--bind', '127.0.0.1', '--save', '', '--appendonly', 'yes', '--appendfsync', 'everysec']
 
-/** Its url; undefined when there is none. */
+/** Returns the url, or undefined without `redis-server`. */
 export async function startRedis(room) {
   if (!process.env.PATH.split(':').some(path => existsSync(join(path, 'redis-server')))) return undefined
   const port = await freePort()

@@ -1,8 +1,8 @@
 /**
- * A private folder with what a measurement needs: PostgreSQL servers, databases, other programs.
+ * A private folder for a measurement: PostgreSQL servers, databases, other programs.
  *
- * Invariant: nothing of it outlives this process. A warden ends the servers and removes the folder even when we are
- * killed; every process of ours ends when its parent is gone; programs that do not know us are on a leash (leash.mjs).
+ * Invariant: no server, program or file outlives this process. A cleanup process ends the servers and removes the
+ * folder even if this process is killed; every child process ends with the parent; leash.mjs ends outside programs.
  */
 import { chmodSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -24,7 +24,7 @@ export function openRoom() {
     folder,
     /** Called in reverse order when the room is closed. */
     atEnd: end => void endings.push(end),
-    /** A server with the settings it ships with (fsync and synchronous_commit on), and these besides. */
+    /** A server with the default settings (fsync and synchronous_commit on), and with `settings`. */
     async server(settings = {}) {
       const dataDir = join(folder, `d${++names}`)
       if (Object.keys(settings).length > 0) await configure(dataDir, settings)
@@ -41,7 +41,7 @@ export function openRoom() {
   return room
 }
 
-/** A new database: its url, a way to ask it, and the end of it. */
+/** Creates a database. Returns the url and functions to query and to drop the database. */
 async function database(room, serverUrl, name) {
   await once(serverUrl, `create database ${name}`)
   const url = new URL(serverUrl)
@@ -53,7 +53,7 @@ async function database(room, serverUrl, name) {
   return {
     url: url.href,
     sql: async (text, values = []) => (await pool.query(text, values)).rows,
-    /** A connection of its own, for a transaction that stays open. */
+    /** A separate connection, for a long transaction. */
     async session() {
       const client = new pg.Client({ connectionString: url.href })
       client.on('error', () => {})

@@ -1,9 +1,9 @@
-/** The most memory a process has ever had, as the kernel keeps it (VmHWM), looked at until the process is gone. Linux. */
+/** The peak memory of a process from the kernel (VmHWM), sampled until the process is gone. Linux. */
 import { readFileSync } from 'node:fs'
 
 const everyMs = 50
 
-/** Answers a function that stops looking and says the most, in bytes. */
+/** Returns a function which stops the sampling and returns the peak in bytes. */
 export function watchRss(pid) {
   let most = 0
   const check = () => {
@@ -11,7 +11,7 @@ export function watchRss(pid) {
       const [, kilobytes] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
       if (kilobytes) most = Math.max(most, Number(kilobytes) * 1024)
     } catch {
-      // It has ended.
+      // The process has ended.
     }
   }
   check()

@@ -1,4 +1,7 @@
-/** `node serve-process.mjs '{"url":…}'`: the API on a free port, which it tells; then twice a second what it has used. `open`: to this machine, without a log-in. */
+/**
+ * `node serve-process.mjs '{"url":…}'`: runs the API on a free port and reports the port, then twice a second the used resources. `open`: to this machine, without a
+ * log-in.
+ */
 import { createApp } from '../../dist/http/index.js'
 import { listen } from '../../dist/http/server.js'
 import { createEngine } from '../../dist/index.js'

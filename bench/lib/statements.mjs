@@ -1,6 +1,6 @@
 /**
- * The product's own claim, settle and idle poll, called as its worker calls them, and nothing of the worker around them:
- * for the bare loop and for what the statements cost.
+ * The claim, settle and idle poll of the engine, called as the worker calls the statements, without the rest of the
+ * worker: for the bare loop and for the cost of the statements.
  */
 
 import { Claimer } from '../../dist/claiming/claimer.js'
@@ -25,13 +25,13 @@ export async function openStatements(url, { queues, kinds }) {
 
   return {
     claim,
-    /** Outcomes as handlers would have made them; throws when one did not land. */
+    /** Settles with simulated outcomes. Throws if an outcome is not accepted. */
     async settle(claimed, outcomeOf = () => ({ state: 'succeeded', result: 'null' })) {
       const settles = claimed.map(each => ({ id: each.id, attempt: each.attempt, outcome: outcomeOf(each) }))
       const landed = await settleJobs(db, worker, settles, null)
       if (landed.size !== settles.length) throw new Error(`${settles.length - landed.size} settles did not land`)
     },
-    /** What a worker asks every few seconds when nobody tells it anything. */
+    /** The idle poll of a worker without notifications, every few seconds. */
     async poll() {
       await lookAhead(db, queues, null)
       const claimed = await claim(10)

@@ -1,4 +1,4 @@
-/** `node submit-process.mjs '{"url":…}'`: submits one batch from an async generator, and tells how long it took. */
+/** `node submit-process.mjs '{"url":…}'`: submits a batch from an async generator and reports the duration. */
 import { createEngine, defineBatch } from '../../dist/index.js'
 import { itemsOf } from './items.mjs'
 import { toEnqueue } from './jobs.mjs'

@@ -1,4 +1,4 @@
-/** The table of a bench run, and what the project promises of it. */
+/** The table of a bench run, and the project's promises about the figures. */
 import { grouped, median } from './figures.mjs'
 
 const titles = {

@@ -1,4 +1,4 @@
-/** Waits until the condition holds, asking every so often; throws when it never does. */
+/** Waits until the condition holds, with a check every `everyMs`. Throws after `seconds`. */
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export async function until(condition, { everyMs = 20, seconds = 600, what = 'what was waited for' } = {}) {
@@ -9,7 +9,7 @@ export async function until(condition, { everyMs = 20, seconds = 600, what = 'wh
   }
 }
 
-/** The same for what must come about: answers whether it did, so that what was seen until then is judged all the same. */
+/** The same, but returns false instead of a throw after `seconds`, so the proof can still judge the other figures. */
 export const comesAbout = (condition, options) =>
   until(condition, options).then(
     () => true,
@@ -19,7 +19,7 @@ export const comesAbout = (condition, options) =>
     },
   )
 
-/** Resolves when every job of that database is final. Cheap: both sides of the question are partial indexes. */
+/** Resolves when every job of `database` is final. Cheap: both parts of the query use partial indexes. */
 export const untilFinished = (database, options) =>
   until(
     async () => {

@@ -1,4 +1,4 @@
-/** The API as `retoma serve` has it, with one route that takes files and keeps them for a job, and one that gives them back. */
+/** The API as in `retoma serve`, with an upload route which keeps files for a job, and a download route. */
 
 import { z } from 'zod'
 import { createApp, download, route } from '../../dist/http/index.js'

@@ -1,4 +1,4 @@
-/** What a proof says: figures, then for each bound whether it held. */
+/** The output of a proof: figures, then the result of each bound. */
 import { round } from './figures.mjs'
 
 export function createVerdict() {

@@ -1,4 +1,4 @@
-/** The whole of `npm start` in a folder of its own: started, ready, and left alone until it has come to rest. */
+/** Runs `npm start` in a separate folder, and waits until the program is ready and idle. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -33,7 +33,7 @@ export async function startWhole(room, dataDir = join(room.folder, 'whole')) {
     end: () => whole.end(),
     pids() {
       const program = childrenOf(whole.pid).find(pid => !/^cat\0/.test(readFileSync(`/proc/${pid}/cmdline`, 'utf8')))
-      // A set: the server is a child of whoever started it, or of nobody.
+      // A set, because the server may be a descendant of the program or not.
       return new Set([program, postmaster(dataDir)].flatMap(withDescendants))
     },
   }
@@ -47,7 +47,7 @@ function postmaster(dataDir) {
 
 const withDescendants = pid => [pid, ...childrenOf(pid).flatMap(withDescendants)]
 
-/** By the parent that /proc names: the second field after the command's closing bracket. */
+/** The parent in /proc is the second field after the closing bracket of the command. */
 function childrenOf(parent) {
   return readdirSync('/proc')
     .filter(name => /^\d+$/.test(name))

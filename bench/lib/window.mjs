@@ -1,4 +1,4 @@
-/** How many of these instants lie, at most, in any stretch of time shorter than `ms`. */
+/** Returns the largest number of instants in any time window shorter than `ms`. */
 export function mostInAnyWindow(instants, ms) {
   const sorted = instants.toSorted((a, b) => a - b)
   let most = 0

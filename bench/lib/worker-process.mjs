@@ -1,4 +1,6 @@
-/** `node worker-process.mjs '{"url":…}'`, with a channel to its parent: one worker; ends when its parent is gone. */
+/**
+ * `node worker-process.mjs '{"url":…}'`, with a channel to the parent: runs a worker; ends when the parent is gone.
+ */
 import { createEngine } from '../../dist/index.js'
 import { callAuditor } from './auditor.mjs'
 import { jobs } from './jobs.mjs'

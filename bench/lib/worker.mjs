@@ -1,12 +1,12 @@
-/** A worker process from outside: start it, hear what it tells, ask it, send it signals. It ends when we do. */
+/** Starts a worker process, receives messages, asks questions and sends signals. The process ends with the parent. */
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
 const script = fileURLToPath(new URL('./worker-process.mjs', import.meta.url))
 
-/** `jobs`: by name in jobs.mjs, with their options; `heard`: called with each thing it tells. Resolves when it works. */
+/** `jobs`: by name in jobs.mjs, with options; `heard`: called with each message. Resolves when the worker is ready. */
 export async function startWorker(room, { heard = () => {}, ...task }) {
-  // As `retoma worker` starts its own.
+  // With the same flag as in `retoma worker`.
   const child = fork(script, [JSON.stringify(task)], { execArgv: ['--max-semi-space-size=4'] })
   let gone = false
   const ended = new Promise(resolve => child.on('exit', (code, signal) => resolve({ code, signal })))

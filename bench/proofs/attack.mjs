@@ -1,6 +1,7 @@
 /**
  * GET /health while a viewer, an operator and a stranger without a token send the worst requests that we know of: each alone, then
- * all three for a minute. Server, PostgreSQL and senders share this machine.
+ * all three for a minute. The server has the routes of the engine and of all five systems. Server, PostgreSQL and
+ * senders share this machine.
  */
 import { part } from '../lib/figures.mjs'
 import { startHelper } from '../lib/helper.mjs'
@@ -47,7 +48,7 @@ async function startServer(room, task) {
 }
 
 async function under(room, target, senders, seconds) {
-  const { port, viewer, operator, large, wide, batch } = target
+  const { port, viewer, operator, targets } = target
   const tokens = { viewer, operator }
   const attackers = []
   // Each makes its bodies first, which takes a processor for a second: that is not the server's doing.
@@ -55,7 +56,7 @@ async function under(room, target, senders, seconds) {
     senders.map(
       role =>
         new Promise(resolve => {
-          const task = { port, role, token: tokens[role], connections: 8, large, wide, batch }
+          const task = { port, role, token: tokens[role], connections: 8, targets }
           attackers.push(startHelper(room, 'attacker', task, resolve))
         }),
     ),

@@ -1,6 +1,6 @@
 /**
- * The document classifier as people run it, `retoma up`, with 2,000 documents over HTTP and a provider that misbehaves. What was
- * bought is known from the provider's own ledger.
+ * The document classifier under `retoma up`, with 2,000 documents over HTTP and a misbehaving provider. The ledger of the
+ * provider shows the paid calls.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createJiti } from 'jiti'

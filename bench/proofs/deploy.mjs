@@ -20,7 +20,7 @@ export async function prove({ room, scale, say, hold, atMost, atLeast }) {
   const slow = toEnqueue('slow')
   const engine = await createEngine({ databaseUrl: database.url, jobs: [slow] })
   room.atEnd(() => engine.close())
-  // One in fifty does not hear its signal and takes longer than the grace.
+  // 1 job in 50 ignores the signal and takes longer than the grace.
   const inputs = Array.from({ length: Math.round(20_000 * scale) }, (_, i) =>
     i % 50 === 0 ? { ms: 2500, deaf: true } : { ms: (i * 13) % 60 },
   )

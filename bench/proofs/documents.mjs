@@ -1,7 +1,7 @@
 /**
  * The documents as they are deployed: `retoma serve`, a worker for PDFs and a worker for syncs, each a process of its own. 500 users read
  * their lists, first alone and then while PDFs and syncs run. Then a hundred hostile PDFs, with the memory of all processes of the worker.
- * Then the times of the answers about documents of another user, beside documents that do not exist.
+ * Then the times of the answers about documents, syncs and bank connections of another user, beside those that do not exist.
  */
 import { execFileSync } from 'node:child_process'
 import { connect } from 'node:net'
@@ -14,11 +14,11 @@ import { pssOf } from '../lib/pss.mjs'
 import { until } from '../lib/until.mjs'
 
 export const title =
-  '500 readers beside 20 syncs and 10 PDFs: no request fails, p95 at most 3 times the idle value; 100 hostile PDFs end, and the memory stays bounded; the time of a 404 does not tell whether a document exists'
+  '500 readers beside 20 syncs and 10 PDFs: no request fails, p95 at most 3 times the idle value; 100 hostile PDFs end, and the memory stays bounded; the time of a 404 does not tell whether a document, a sync or a bank connection exists'
 
 const jiti = createJiti(import.meta.url)
 const { goodPdf } = await jiti.import('../../apps/classifier/test/pdfs.ts')
-const { hundredHostile } = await jiti.import('../../apps/documents/test/hostile.ts')
+const { hundredHostile, oddPdfs } = await jiti.import('../../apps/documents/test/hostile.ts')
 
 const atOnce = 4
 /** Each child of the worker may use 512 MB; the worker itself needs less than 300 MB. */
@@ -89,7 +89,8 @@ async function besideWork({ room, scale, say, hold, atMost, database }) {
 async function hostile({ room, scale, say, hold, atMost, database }) {
   const { ask, start } = await open(room, database)
   const worker = start(['worker', '--queues', `documents:${atOnce}`])
-  const all = hundredHostile().slice(0, Math.round(100 * scale))
+  // Scripts, attachments and 5,000 pages count as well, at any scale.
+  const all = [...hundredHostile().slice(0, Math.round(100 * scale)), ...oddPdfs()]
   let refused = 0
   for (const { name, bytes } of all) {
     const form = new FormData()
@@ -124,51 +125,60 @@ async function hostile({ room, scale, say, hold, atMost, database }) {
   atMost('memory of the worker and its children at any moment', most, mostMegabytes, ' MB')
 }
 
-/** Each with the id of a document that the user does not have. */
+/** Each with the id of a document, a sync or a bank connection that the user does not have. */
 const askedAbout = [
-  ['GET', ''],
-  ['GET', '/text'],
-  ['GET', '/download'],
-  ['GET', '/thumbnail'],
-  ['POST', '/reprocess'],
-  ['DELETE', ''],
+  ['documents', 'GET', id => `/api/documents/${id}`],
+  ['documents', 'GET', id => `/api/documents/${id}/text`],
+  ['documents', 'GET', id => `/api/documents/${id}/download`],
+  ['documents', 'GET', id => `/api/documents/${id}/thumbnail`],
+  ['documents', 'POST', id => `/api/documents/${id}/reprocess`],
+  ['documents', 'DELETE', id => `/api/documents/${id}`],
+  ['bank_sync', 'GET', id => `/api/open-finance/syncs/${id}`],
+  ['bank_item', 'DELETE', id => `/api/open-finance/items/${id}`],
 ]
 
 /**
- * Requests about a document of another user and about no document, one after the other in random order on one connection. If the times
- * differ, they tell whether a document exists.
+ * Requests about a row of another user and about no row, one after the other in random order on one connection. If the times differ, they
+ * tell whether the row exists.
  */
 async function timesOf404({ room, scale, say, hold, atMost, database }) {
-  const { port } = await open(room, database)
-  await database.sql(documentsOf(20))
-  const theirs = (await database.sql(`select id from documents.documents where user_id <> 'user0'`)).map(({ id }) => id)
+  const users = 20
+  const { ask: post, port } = await open(room, database)
+  await database.sql(documentsOf(users))
+  await database.sql(itemsOf(users))
+  for (let n = 1; n < users; n++) await post('/api/open-finance/sync', `user${n}`, '{}')
+  const theirs = {}
+  for (const table of new Set(askedAbout.map(([table]) => table)))
+    theirs[table] = (await database.sql(`select id from documents.${table} where user_id <> 'user0'`)).map(
+      ({ id }) => id,
+    )
   const ask = await onOneConnection(room, port)
   const pairs = Math.round(2000 * scale)
   const wrong = []
   let worst = { distance: 0 }
-  for (const [method, end] of askedAbout) {
+  for (const [table, method, pathOf] of askedAbout) {
     const times = { theirs: [], none: [] }
     const once = async (which, id) => {
       const began = performance.now()
-      const status = await ask(method, `/api/documents/${id}${end}`, 'user0')
+      const status = await ask(method, pathOf(id), 'user0')
       times[which].push(performance.now() - began)
-      if (status !== '404') wrong.push(`${method} ${end}: ${status}`)
+      if (status !== '404') wrong.push(`${method} ${pathOf(id)}: ${status}`)
     }
     for (let n = 0; n < 100; n++) await once('none', crypto.randomUUID())
     times.none = []
     for (let n = 0; n < pairs; n++) {
       const both = [
-        ['theirs', theirs[Math.floor(Math.random() * theirs.length)]],
+        ['theirs', theirs[table][Math.floor(Math.random() * theirs[table].length)]],
         ['none', crypto.randomUUID()],
       ]
       for (const [which, id] of Math.random() < 0.5 ? both : both.reverse()) await once(which, id)
     }
     const distance = distanceOf(times.theirs, times.none)
-    if (distance >= worst.distance) worst = { method, end, distance, times }
+    if (distance >= worst.distance) worst = { method, path: pathOf('{id}'), distance, times }
   }
   const median = all => round(all.toSorted((a, b) => a - b)[Math.floor(all.length / 2)], 3)
   say(
-    `${pairs} pairs for each of ${askedAbout.length} routes; the largest distance of the two distributions: ${worst.method} /api/documents/{id}${worst.end}, ` +
+    `${pairs} pairs for each of ${askedAbout.length} routes; the largest distance of the two distributions: ${worst.method} ${worst.path}, ` +
       `medians ${median(worst.times.theirs)} ms (of another user) and ${median(worst.times.none)} ms (of nobody)`,
   )
   hold(`answers other than 404: ${wrong.length}`, wrong.length === 0)
@@ -241,6 +251,12 @@ const documentsOf = readers => `
   select gen_random_uuid(), 'user' || u, 'contrato-' || n || '.pdf', 1000, sha256((u || '-' || n)::bytea), 0, 'DONE', 0, 3, 'Contrato ' || n,
     to_tsvector('portuguese', 'contrato de locação ' || n), now(), now()
   from generate_series(0, ${readers - 1}) u, generate_series(1, 50) n`
+
+/** Five connections of each user, with ids as Pluggy makes them. */
+const itemsOf = users => `
+  insert into documents.bank_item (id, user_id, institution, status, checked_at, simulated, created_at)
+  select gen_random_uuid()::text, 'user' || u, 'Banco', 'UPDATED', now(), true, now()
+  from generate_series(0, ${users - 1}) u, generate_series(1, 5)`
 
 /** A PDF that takes some seconds to read. */
 const bookOf = n =>

@@ -1,7 +1,7 @@
 /**
- * Two tenants in one queue: one with 1,000,000 jobs waiting, whose jobs a worker already runs; then ten jobs of the other come.
- * The time from the call that enqueues them to the start of the last, beside graphile-worker and pg-boss, each in a process
- * and a database of its own.
+ * Two tenants in the same queue: the first has 1,000,000 waiting jobs and running jobs; then ten jobs of the second arrive.
+ * Measures the time from the enqueue to the start of the last of the ten, beside graphile-worker and pg-boss, each in a
+ * separate process and database.
  */
 import { grouped, round } from '../lib/figures.mjs'
 import { inChild, installPeers } from '../lib/peers.mjs'

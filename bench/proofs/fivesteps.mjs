@@ -1,7 +1,7 @@
 /**
- * Jobs of five steps, ten at a time in one worker process, which is SIGKILLed at a random instant, again and again: so jobs
- * die at every place of their life. A ledger outside the database has every effect; after each death the database is asked
- * which checkpoints it has, and the effect of none of those may ever happen again.
+ * Jobs of five steps, ten at a time in a worker process. The process is SIGKILLed at random instants, so jobs die in every
+ * phase. A ledger outside the database has every effect; after each death the proof reads the checkpoints, and the effect
+ * of a saved checkpoint must never happen again.
  */
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,7 +21,10 @@ export const title =
 
 const slots = 10
 const jobsPerKill = 12
-/** So much is noted, about, while ten jobs go from their start to their end: each dies somewhere on its way, however slow. */
+/**
+ * The approximate size of the ledger lines of ten jobs from start to end, so each kill hits a job in a random phase on any
+ * machine.
+ */
 const bytesOfTen = 10 * 16 * 36
 
 export async function prove({ room, scale, say, hold, atLeast }) {
@@ -53,7 +56,7 @@ export async function prove({ room, scale, say, hold, atLeast }) {
     await until(() => sizeOf(ledger) >= target, { everyMs: 1, seconds: 60, what: 'the instant to kill at' })
     await sleep(random.between(0, 5))
     await worker.kill()
-    // What is committed now counts from this line of the ledger on.
+    // A checkpoint committed by now counts from this line of the ledger on.
     const lines = read(ledger)
     const saved = await database.sql(`select job_id::text as id, name from retoma.checkpoint`)
     for (const { id, name } of saved) if (!savedAt.has(`${id} ${name}`)) savedAt.set(`${id} ${name}`, lines.length)
@@ -63,7 +66,7 @@ export async function prove({ room, scale, say, hold, atLeast }) {
       places[place] = (places[place] ?? 0) + 1
       deaths++
     }
-    // It is dead for sure: nobody need wait until a watchdog is.
+    // The worker is certainly dead, so the proof does not wait for the watchdog.
     await database.sql(`update retoma.worker set dead_at = now() where id = $1`, [worker.id])
     while ((await recoverOrphans(db, 500, null)).length > 0);
   }
@@ -123,7 +126,7 @@ const isOver = async database =>
 const isKept = ({ result, saved }) =>
   result?.length === 5 && result.every(({ n, attempt }, i) => n === i + 1 && attempt === saved?.[`step-${n}`])
 
-/** Where in its life an attempt was, by its last line. */
+/** Returns the phase of an attempt from the attempt's last line. */
 function placeOf(lines, { id, attempt }, savedAt) {
   const last = lines.findLast(line => line.id === id && line.attempt === attempt)
   if (last === undefined) return '0 claimed, not begun'

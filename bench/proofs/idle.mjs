@@ -1,4 +1,4 @@
-/** Idle: what `npm start` asks of PostgreSQL when there is nothing to do, as pg_stat_statements counts it. */
+/** Counts the statements of an idle `npm start` with pg_stat_statements. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { once } from '../lib/room.mjs'
 import { startWhole } from '../lib/whole.mjs'
@@ -8,7 +8,7 @@ export const title = 'an idle `up` sends at most about one statement a second'
 export async function prove({ room, scale, say, atMost }) {
   const server = await room.server({ shared_preload_libraries: `'pg_stat_statements'` })
   await once(server.url, 'create extension pg_stat_statements')
-  // Ours are sent from a database of their own, so that they are not counted.
+  // The statements of the proof use another database and are not counted.
   const own = await server.database()
   await own.sql('create extension pg_stat_statements')
   const whole = await startWhole(room, server.dataDir)

@@ -1,6 +1,6 @@
 /**
- * Limits, as an auditor outside of the engine sees them: eight worker processes whose handlers tell it of every start and
- * end. And what a key that is full, with 100,000 jobs behind it, does to the others.
+ * Limits, checked by an auditor outside the engine: the handlers of eight worker processes report every start and end to
+ * the auditor. Also measures the effect of a full key with 100,000 waiting jobs on the other keys.
  */
 import { createEngine, seconds } from '../../dist/index.js'
 import { startAuditor } from '../lib/auditor.mjs'
@@ -60,7 +60,7 @@ async function audit({ room, scale, say, hold, atMost, atLeast }, server, queue,
   ]) {
     if (limit === undefined) continue
     atMost(`${queue}: ${what}`, ran, limit)
-    // What never comes near its limit shows nothing.
+    // A load far below the limit proves nothing.
     if (scale === 1) atLeast(`${queue}: ${what}, so the limit was reached`, ran, Math.min(limit, 45))
   }
   const late = await longestWay(database, starts)
@@ -69,7 +69,7 @@ async function audit({ room, scale, say, hold, atMost, atLeast }, server, queue,
     ['starts of one key', limits.perGroup?.rate, Object.values(byKey(starts))],
   ]) {
     if (rate === undefined) continue
-    // A start is seen some time after it was let through: two that were far enough apart may look that much nearer.
+    // The auditor sees a start up to `late` ms after the claim, so two starts may look closer together by `late` ms.
     const window = rate.per - late
     hold(
       `${queue}: a start is seen within ${round(late)} ms, so windows of ${round(window)} ms can be judged`,
@@ -89,7 +89,7 @@ async function audit({ room, scale, say, hold, atMost, atLeast }, server, queue,
   await engine.close()
 }
 
-/** From the statement that let a job start until the auditor heard of it. */
+/** Returns the longest time from the claim of a job to the auditor's report. */
 async function longestWay(database, starts) {
   const rows = await database.sql(
     `select id::text, extract(epoch from started_at)::float8 * 1000 as at from retoma.job`,
@@ -129,7 +129,7 @@ async function openCrowd(room, server, waiting) {
   const names = ['noop', 'slow'].map(name => ({ name, queue }))
   for (let i = 0; i < 2; i++) await startWorker(room, { url: database.url, jobs: names, queues: { [queue]: 25 } })
   if (waiting > 0) {
-    // It sorts before the others, so that every walk over the keys meets it.
+    // The key `full` sorts before the other keys, so every walk over the keys meets the full key.
     const groupKey = 'full'
     await engine.enqueueMany(slow, [{ ms: 3_600_000 }, { ms: 3_600_000 }], { groupKey })
     await until(async () => (await database.sql(`select from retoma.job where state = 'running'`)).length === 2)

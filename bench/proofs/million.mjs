@@ -1,7 +1,7 @@
 /**
- * One batch of a million items: taken from an async generator by a process of its own, worked on by two others, and all the
- * while looked at. Paused and continued on the way; what is left after three quarters is cancelled. Then a smaller one,
- * submitted while the workers work, to its end.
+ * A batch of a million items: submitted from an async generator by a separate process, run by two workers, and read all the
+ * time. The proof pauses and resumes the batch, and cancels the rest after three quarters. Then a smaller batch is
+ * submitted while the workers work, and runs to the end.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createEngine } from '../../dist/index.js'
@@ -16,9 +16,9 @@ import { startWorker } from '../lib/worker.mjs'
 export const title =
   'a batch of 1,000,000: submitted at 30,000 items/s below 200 MB; its status in 10 ms, a page of failures in 50 ms, a pause in 1 s'
 
-/** A worker that hears nothing looks for work every five seconds: a pause must outlast that. */
+/** A worker without notifications polls every five seconds: a pause must last longer. */
 const pausedMs = 7000
-/** Who looks all the time clears dead entries away for himself; who looks now and then finds what has piled up. */
+/** Frequent reads clear dead index entries; rare reads meet all the dead entries since the last read. */
 const often = 10
 const seldom = 3000
 
@@ -68,7 +68,7 @@ export async function prove(proof) {
 const figures = times =>
   `p50 ${round(part(times, 0.5), 1)}, p99 ${round(part(times, 0.99), 1)}, most ${round(Math.max(...times), 1)} ms`
 
-/** Answers its id, once it is submitted. From its first moment on it is looked at. */
+/** Returns the id after the submit. The reads begin with the first chunk. */
 async function submit({ room, atLeast, atMost, hold }, { url, engine, view, total }) {
   const submitter = startHelper(room, 'submit', { url, name: 'million', total })
   const most = watchRss(submitter.pid)
@@ -83,7 +83,7 @@ async function submit({ room, atLeast, atMost, hold }, { url, engine, view, tota
   return id
 }
 
-/** Looks at its status until it is over. */
+/** Reads the status of the batch until `view.over`. */
 async function lookAt(engine, id, view) {
   while (!view.over) {
     const at = performance.now()
@@ -102,7 +102,7 @@ async function seldomLookedAt(view, workers, items) {
   Object.assign(view, { phase: 'work', everyMs: often })
 }
 
-/** From page to page through what has failed, and through one cause of it, again and again. */
+/** Reads all pages of the failed items, and of the failed items of a single cause, again and again. */
 async function turnPages(engine, id, view) {
   const after = {}
   const turn = async (what, filter) => {
@@ -175,7 +175,7 @@ async function cancel(proof, { engine, id, view, database }) {
   await checkCounters(proof, database, 'cancelled')
 }
 
-/** A batch that comes in while two workers work on it, to its end. */
+/** Submits a batch while two workers run the items, and waits for the end. */
 async function beside(proof, { engine, database, total }) {
   const { room, say, hold } = proof
   const began = performance.now()

@@ -71,6 +71,7 @@ export async function prove({ room, scale, say, hold, atMost, atLeast }) {
   const seconds = await ended(scanned)
   const { concluidos, ocr_segundos: spent } = await scanned.run.status()
   const largest = memory.end()
+  hold('the memory of the OCR process was measured', largest > 0)
 
   const linesBy = new Map(scans.map((_, n) => [`D-${n + 1}`, linesOf(n + 1, linesOfPage)]))
   const words = ai.calls

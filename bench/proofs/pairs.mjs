@@ -1,6 +1,7 @@
 /**
- * A thousand batches of two items each. Two worker processes hold one item of every pair, and let both go at the same
- * instant: pair by pair, by tens, and many at once. Two outcomes that do not see each other must still end the batch, once.
+ * A thousand batches of two items each. Two worker processes hold an item of every pair and end both at the same instant:
+ * pair by pair, by tens, and many at once. Two concurrent outcomes, each invisible to the other, must still end the batch
+ * exactly once.
  */
 import { createEngine, defineBatch } from '../../dist/index.js'
 import { now } from '../lib/clock.mjs'
@@ -14,7 +15,8 @@ export const title =
   '1,000 batches of two items settled by two workers at the same instant: each ends once, with one onComplete'
 
 export async function prove({ room, scale, say, hold, atMost, atLeast }) {
-  // Commits of 2 ms, as on a disk in a cloud, so that two of them overlap though two processes never do the same at once.
+  // Commits of 2 ms, as on a cloud disk, so two commits overlap even if the processes do not run at exactly the same
+  // time.
   const server = await room.server({
     track_commit_timestamp: 'on',
     commit_delay: 2000,
@@ -41,7 +43,7 @@ export async function prove({ room, scale, say, hold, atMost, atLeast }) {
     startWorker(room, {
       url: database.url,
       jobs: [{ name: 'paired', side }, { name: 'done' }],
-      // All of its side wait for their partners, and what is not for it passes through.
+      // Room for all items of a side, and for the items of the other side to pass through.
       queues: { pairs: pairs.length + 200, done: 10 },
       heard: message => arrived[side].add(message.arrived),
     })
@@ -76,7 +78,7 @@ export async function prove({ room, scale, say, hold, atMost, atLeast }) {
     'pairs that were not settled by two workers in two transactions',
     rows.filter(row => !row.apart),
   )
-  // What never overlaps shows nothing.
+  // Pairs without any overlap prove nothing.
   atLeast('pairs whose outcomes did not see each other, of a hundred', (simultaneous / rows.length) * 100, 10)
   none(
     'batches that did not succeed, or not once',
@@ -86,7 +88,7 @@ export async function prove({ room, scale, say, hold, atMost, atLeast }) {
     'batches without one onComplete job that ran once',
     rows.filter(row => row.completes !== 1 || row.ran !== 1),
   )
-  // A tick would put it right after five seconds; whoever settled must not need it.
+  // A tick would mend the batch after five seconds; a settle must not need the tick.
   atMost('the longest from the later commit to the end of its batch', Math.max(...lags), 1000, ' ms')
   atMost('the last batch seen as ended, after the last pair was let go', seen, 2000, ' ms')
   const { deadlocks, waits, examples } = await lockTrouble(server)
@@ -95,8 +97,8 @@ export async function prove({ room, scale, say, hold, atMost, atLeast }) {
   await Promise.all(workers.map(worker => worker.kill()))
 }
 
-// An outcome's finished_at is the begin of its transaction; nobody sees it before the 2 ms of its commit are over, which
-// begin at the instant the server keeps.
+// The finished_at of an outcome is the begin of the transaction. The outcome is invisible until the 2 ms of the commit
+// are over, counted from the server's commit timestamp.
 const check = `
   select b.id::text as id, b.state, b.completions, p.*, c.completes, c.ran,
     extract(epoch from pg_xact_commit_timestamp(b.xmin) - p.last)::float8 * 1000 as lag

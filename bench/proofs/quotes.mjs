@@ -50,21 +50,23 @@ export async function prove({ room, scale, say, hold, atMost }) {
   let taken = 0
   let wrong = 0
   let atWork = 0
-  while (taken < samples) {
+  const sample = async () => {
     const { total_processing: all, by_checkpoint: parts } = await ask('/api/system/processing-stats')
     if (Object.values(parts).reduce((sum, n) => sum + n, 0) !== all) wrong++
     if (all > 0) atWork++
     taken++
-    await sleep(50)
   }
+  // A sample for each share of the batch that is over, so that the samples are spread over the whole run.
   let last
   await until(
     async () => {
       last = await status()
+      while (taken < Math.min(samples, Math.floor((last.percent * samples) / 100) + 1)) await sample()
       return last.status === 'DONE' || last.error > 0
     },
-    { everyMs: 500, seconds: 3600 },
+    { everyMs: 200, seconds: 3600 },
   )
+  while (taken < samples) await sample()
   isOver = true
   await watch
   const seconds = (performance.now() - began) / 1000

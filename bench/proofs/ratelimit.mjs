@@ -1,6 +1,6 @@
 /**
- * How often somebody may: over HTTP, from several server processes, never more than the limit; and what a check costs, for
- * one user and for 400, where it passes and where it does not.
+ * Rate limits of users over HTTP, from several server processes: never more requests than the limit. Also measures the
+ * cost of a check, for 1 user and for 400, allowed and refused.
  */
 import { Agent, request } from 'node:http'
 import { createEngine, minutes } from '../../dist/index.js'

@@ -1,6 +1,6 @@
 /**
- * A batch whose workers are all killed in the middle, and which goes on. What ran is known from a ledger that the handlers
- * keep outside the database: what had finished by then must not run again, and only what was in flight may start twice.
+ * A batch whose workers are all killed in the middle, and which continues. The handlers keep a ledger outside the
+ * database: a finished item must not run again, and only items in flight may start twice.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -36,7 +36,7 @@ export async function prove({ room, scale, say, hold, atMost, atLeast }) {
     Array.from({ length: total }, (_, n) => ({ ms: 20 + ((n * 7) % 40) })),
   )
 
-  // At 80 of 2,000, and twice more further on. All four begin together, so that it is 80.
+  // Kills at 80 of 2,000, and twice more later. All four workers begin together, so the first kill comes close to 80.
   const deaths = []
   for (const share of [0.04, 0.4, 0.8]) {
     await engine.batches.pause(id)
@@ -60,7 +60,7 @@ export async function prove({ room, scale, say, hold, atMost, atLeast }) {
     seconds: 60,
   })
   hold(`it succeeded, ${round((performance.now() - began) / 1000, 1)} s after the last start`, done)
-  // Whatever else would still run does so now.
+  // Any other unfinished job runs now.
   await untilFinished(database, { seconds: 60 })
   await Promise.all(last.map(worker => worker.kill()))
 
@@ -93,9 +93,9 @@ export async function prove({ room, scale, say, hold, atMost, atLeast }) {
   atMost('failures or crashes charged', charged, 0)
 }
 
-/** What was so when they were dead: what the database had as finished, and what had begun and was not. */
+/** Returns the state after the death of the workers: the finished items, and the items in flight. */
 async function remains(database, ledger, workers) {
-  // A commit that was on its way when its client died may still land.
+  // A commit under way at the death of the client may still land.
   await until(
     async () =>
       (

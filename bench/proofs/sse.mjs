@@ -1,6 +1,6 @@
 /**
- * A thousand open streams of events: while a batch runs at a given pace, as many clients in a process of their own follow it
- * over real sockets, on a server in another. What its jobs wait until they begin is held against the same without them, by
+ * A thousand open streams of events: while a batch runs at a given pace, a thousand clients in a separate process follow the
+ * batch over real sockets, on a server in another process. The pickup times are compared with a run without clients, by
  * turns.
  */
 import { createEngine, defineBatch } from '../../dist/index.js'
@@ -16,7 +16,7 @@ export const title =
 
 const rate = 2000
 const rounds = 3
-/** Until the first is due: to submit them all. */
+/** The time to submit all items before the first item is due. */
 const aheadMs = 4000
 
 export async function prove({ room, scale, say, hold, atMost }) {
@@ -52,7 +52,7 @@ export async function prove({ room, scale, say, hold, atMost }) {
     )
   atMost('pickup p95 with them over without', part(waits.with, 0.95) / part(waits.without, 0.95), 1.5, ' ×')
 
-  /** One batch at that pace, with so many who follow it from before its first item. */
+  /** Runs a batch at the given pace, with `count` clients from before the first item. */
   async function load(count) {
     let crowd
     let first
@@ -73,7 +73,7 @@ export async function prove({ room, scale, say, hold, atMost }) {
     return { waits: await worker.ask('waits'), heard, share, rss: to.rss }
   }
 
-  /** They follow the batch that was made last; resolves when all have heard something. */
+  /** Starts clients of the newest batch. Resolves when all clients have received an event. */
   async function gather(count) {
     const [{ id }] = await database.sql('select max(id)::text as id from retoma.batch')
     const began = now()

@@ -1,7 +1,7 @@
 /**
- * A storm over several batches: one of four worker processes is SIGKILLed every second and replaced, ten callers run
- * every action there is, and an auditor counts all jobs anew in a loop: in each of its snapshots the counters must agree.
- * Then the wind drops, everything is let go on, and all must come to its end.
+ * A storm over several batches: a worker process of four is SIGKILLed about every second and replaced, ten callers run
+ * all actions, and an auditor recounts all jobs in a loop: the counters must agree in each snapshot. Then the faults
+ * stop, all held batches are resumed, and every batch must end.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { randomFrom } from '../../chaos/lib/random.mjs'
@@ -20,13 +20,13 @@ export const title =
 const callers = 10
 /** Batches that are open at once; as many of the newest get actions. */
 const open = 8
-/** Three chunks of its submit, so that there is something between them, and cancel has more than one bite. */
+/** Three chunks of a submit, so actions can happen between chunks, and a cancel needs more than a single chunk. */
 const items = 2500
 const mustChange = ['pause', 'retry failed', 'retry failed of one cause', 'stall', 'resume', 'cancel', 'skip an item']
-/** What a dead worker held comes back after 20 to 25 s. */
+/** The jobs of a dead worker become ready after 20 to 25 s. */
 const calmSeconds = 120
 
-/** The second kind's jobs stall when their worker dies: somebody must resume them. */
+/** Jobs of the second kind stall when the worker dies, and an action must resume the jobs. */
 const kinds = [{ name: 'stormy' }, { name: 'stormy', kind: 'stally', onOrphan: 'stall' }]
 
 export async function prove(proof) {
@@ -54,7 +54,7 @@ export async function prove(proof) {
   while (performance.now() < ending) {
     await sleep(random.between(500, 1500))
     const place = kills++ % workers.length
-    // On a busy machine the next one dies before this one's successor works.
+    // On a busy machine the replacement may still be starting.
     const victim = await workers[place]
     await victim.kill()
     workers[place] = hire()
@@ -76,7 +76,7 @@ export async function prove(proof) {
   for (const worker of await Promise.all(workers)) await worker.kill()
 }
 
-/** New batches come in as others end, slowly enough that some get actions while they do. Answers how many. */
+/** Submits new batches as others end, slowly enough for actions during a submit. Returns the number of batches. */
 async function feed({ engine, database, batches, random }, goesOn) {
   const submits = new Set()
   let count = 0
@@ -88,7 +88,7 @@ async function feed({ engine, database, batches, random }, goesOn) {
       }
     }
     await engine.submit(batches[count++ % batches.length], list()).catch(error => {
-      // Somebody cancelled it meanwhile, or it stalled once too often.
+      // An action cancelled the batch during the submit, or the batch is in another refused state.
       if (!isRetomaError(error) || !['batch_cancelled', 'batch_state'].includes(error.code)) throw error
     })
   }
@@ -106,7 +106,7 @@ async function feed({ engine, database, batches, random }, goesOn) {
   return count
 }
 
-/** Lets everything go on that was held; answers whether all is over. */
+/** Resumes all held batches and jobs. Returns true when all have ended. */
 async function calm(engine, database) {
   for (const { id, state } of await database.sql(
     `select id::text as id, state from retoma.batch where finished_at is null`,

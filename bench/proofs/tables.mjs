@@ -1,6 +1,6 @@
 /**
- * Full tables: what claim, settle and idle poll cost beside millions of rows that are none of their business, over what
- * they cost on an empty table. By turns on all of them, so that the machine's noise hits each alike; medians.
+ * Full tables: the cost of claim, settle and idle poll beside millions of unrelated rows, over the cost on an empty
+ * table. By turns on all tables, so noise affects each table alike; medians.
  */
 import { createEngine, defineJob } from '../../dist/index.js'
 import { grouped, median, round } from '../lib/figures.mjs'
@@ -49,7 +49,7 @@ export async function prove({ room, scale, say, atMost }) {
   const rounds = Math.max(60, Math.round(400 * scale))
   for (let turn = 0; turn < rounds + warmUp; turn++) {
     if (turn === rounds / 2) for (const stand of stands) await stand.database.sql('analyze')
-    // Another one first each time: who comes after whom must not matter.
+    // Each turn starts with another table, because the order must not matter.
     for (let i = 0; i < stands.length; i++) await measure(stands[(turn + i) % stands.length], turn >= warmUp)
   }
   const [empty, ...full] = stands

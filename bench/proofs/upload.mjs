@@ -1,6 +1,6 @@
 /**
- * Files over HTTP into PostgreSQL: one request with 2,000 files of 5 MB, ten gigabytes, and then four requests at once. What
- * comes out is what went in, and the API's process stays small. Client, server and PostgreSQL share this machine.
+ * Files over HTTP into PostgreSQL: a request with 2,000 files of 5 MB, ten gigabytes, and then four requests at once. The
+ * stored files equal the sent files, and the API process stays small. Client, server and PostgreSQL share this machine.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
@@ -79,7 +79,7 @@ function headOf(n) {
   )
 }
 
-/** Answers what the server says of each, and whether that is its hash. */
+/** Returns the server's answer for each file, and whether the hash is right. */
 async function send(port, files) {
   const end = Buffer.from(`--${boundary}--\r\n`)
   let length = end.length

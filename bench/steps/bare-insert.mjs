@@ -1,4 +1,4 @@
-/** What a step cannot be faster than: one row inserted and committed, on one connection. */
+/** The lower bound for a step: a row inserted and committed, on a single connection. */
 import pg from 'pg'
 import { alone } from './plan.mjs'
 

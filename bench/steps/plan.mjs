@@ -1,4 +1,4 @@
-/** What all of them do. */
+/** The plan of all contenders. */
 export const five = ['one', 'two', 'three', 'four', 'five']
 export const atOnce = 100
 const warmUp = 200

@@ -1,4 +1,4 @@
-/** Retoma as it comes: every step committed before it resolves, fenced. */
+/** Retoma with default settings: every step is fenced, and committed before the step resolves. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createEngine, defineJob } from '../../dist/index.js'
 import { alone, atOnce, five } from './plan.mjs'

@@ -1,8 +1,11 @@
-/** What must hold after any fault: the job table and its failures against the ledger of the handlers. */
+/** Checks after any fault: compares the job table and the recorded failures with the ledger of the handlers. */
 import { recount } from '../../bench/lib/recount.mjs'
 import { nameOf } from './ledger.mjs'
 
-/** Every job ended, once, by an attempt that happened; nobody paid for what its handler did not throw. */
+/**
+ * Checks: every job succeeded once, by an attempt in the ledger, and a job counts only failures thrown by the
+ * handler.
+ */
 export async function checkEnds(stage, { expected }) {
   const rows = await stage.sql(
     `select id::text, state, attempt, last_worker, worker_id, failures, restarts, result from retoma.job`,
@@ -52,7 +55,7 @@ export async function checkEnds(stage, { expected }) {
   return { rows, failures, ledger, starts }
 }
 
-/** Their counters are right, and each ended once, with one job for its end. */
+/** Checks: the counters of every batch are right, and every batch ended once and has exactly 1 `over` job. */
 async function checkBatches(stage) {
   stage.brokeEach('batches do not know what has ended', (await recount(stage.sql)).wrong)
   stage.brokeEach(
@@ -73,7 +76,7 @@ export function leaseLostIn(lines) {
     .map(line => ({ id: line.job, attempt: line.attempt, worker: line.worker }))
 }
 
-/** Waits until the condition holds; the scenario's deadline ends it. */
+/** Waits until the condition holds. The deadline of the scenario is the only limit. */
 export async function until(condition, everyMs = 100) {
   while (!(await condition())) await new Promise(resolve => setTimeout(resolve, everyMs))
 }

@@ -1,12 +1,13 @@
 /**
- * The jobs of all scenarios. A handler writes one line when it starts and one when it ends into a ledger outside the
- * database, and returns who ran it: so what the database accepted can be compared with what happened.
+ * The jobs of all scenarios. A handler writes a line to a ledger outside the database when the handler starts and
+ * when the handler ends, and returns the worker and the attempt. The checks compare the accepted results with the
+ * ledger.
  */
 import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { defineJob, milliseconds, snooze } from '../../dist/index.js'
 
-/** `note`: writes a line; `self`: the worker's id at this moment; `released`: a file that lets `hold` go. */
+/** `note`: writes a line; `self`: the current id of the worker; `released`: a file which releases all `hold` jobs. */
 export function chaosJobs(note, self = () => '', released = '') {
   return {
     /** { ms, fails, snoozes }: mostly nothing at all. */
@@ -29,7 +30,7 @@ export function chaosJobs(note, self = () => '', released = '') {
         return { attempt, worker }
       },
     }),
-    /** Four steps with an effect outside of the database, and a payment inside of it. */
+    /** Four steps with an effect outside the database, and a payment inside the database. */
     steps: defineJob({
       kind: 'steps',
       queue: 'steps',
@@ -47,7 +48,7 @@ export function chaosJobs(note, self = () => '', released = '') {
         return { attempt, worker }
       },
     }),
-    /** Its first attempt waits until it hears its signal or is let go. */
+    /** The first attempt waits until the signal aborts or the `released` file exists. */
     hold: defineJob({
       kind: 'hold',
       queue: 'hold',

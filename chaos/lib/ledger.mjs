@@ -1,4 +1,4 @@
-/** The file all handlers append to: one write of one line, so lines of different processes never mix. */
+/** The file to which all handlers append: a single write for a line, so lines of different processes never mix. */
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
 
 export function ledgerWriter(path) {
@@ -12,13 +12,13 @@ export class Ledger {
     closeSync(openSync(path, 'a'))
   }
 
-  /** Lines by what happened: { id, attempt, worker, code, at }; the last line may be torn by a kill, never by a neighbour. */
+  /** Returns the lines by event: { id, attempt, worker, code, at }. A kill may cut the last line; another process cannot. */
   read() {
     const lines = { start: [], end: [], throw: [], snooze: [], abort: [], step: [] }
     for (const line of readFileSync(this.path, 'utf8').split('\n')) {
       const [what, id, attempt, worker, ...rest] = line.split(' ')
       if (lines[what] === undefined) continue
-      // Of an abort its code, of a step its name.
+      // The code of an abort, or the name of a step.
       const code = what === 'abort' || what === 'step' ? rest[0] : undefined
       lines[what].push({ id, attempt: Number(attempt), worker, code, at: Number(rest.at(-1)) })
     }

@@ -1,12 +1,15 @@
 /**
- * Stands between workers and PostgreSQL and loses answers: for some client messages it waits until the server has
- * answered in full (so whatever was asked is committed), throws the answer away and cuts the connection.
+ * A proxy between workers and PostgreSQL which loses answers: for some client messages the proxy waits until the
+ * server has answered in full (so the statement is committed), drops the answer and cuts the connection.
  */
 import { mkdirSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 
-/** `share` of what clients send is cut. Answers the url for them, counts, and how to close. */
+/**
+ * Starts a proxy which cuts a `share` of the client messages. Returns the `url` for clients, the `counts`, `begin`
+ * and `close`.
+ */
 export async function startProxy({ room, url, share, random }) {
   const folder = join(room, 'p')
   mkdirSync(folder, { mode: 0o700 })
@@ -32,7 +35,7 @@ export async function startProxy({ room, url, share, random }) {
     let waiting = false
     const readies = readyForQuery()
     client.on('data', chunk => {
-      // One question at a time: what comes before its answer belongs to it.
+      // Data before the answer belongs to the same message.
       if (ready && !waiting) {
         waiting = true
         counts.messages++
@@ -73,7 +76,7 @@ export async function startProxy({ room, url, share, random }) {
   }
 }
 
-/** A function that is fed what the server sends and says whether a ReadyForQuery ended in it. */
+/** Returns a function which reads the data of the server and returns true when the data completes a ReadyForQuery. */
 function readyForQuery() {
   let left = Buffer.alloc(0)
   return chunk => {

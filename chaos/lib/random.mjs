@@ -1,4 +1,4 @@
-/** Chance that can be played again: mulberry32. */
+/** Repeatable random numbers from a seed: mulberry32. */
 export function randomFrom(seed) {
   let state = seed >>> 0
   const next = () => {

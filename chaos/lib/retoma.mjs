@@ -1,4 +1,4 @@
-/** `retoma worker` from outside, as a user starts it: a supervisor and the process it looks after. */
+/** Starts `retoma worker` as a user does: a supervisor and the supervised process. */
 import { spawn } from 'node:child_process'
 import { openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -46,7 +46,7 @@ export function startRetoma({ room, url, args = ['worker'], env }) {
   }
 }
 
-/** One command, to its end: what it said and its exit code. */
+/** Runs a command to the end. Returns the exit code and the output. */
 export async function askRetoma({ room, url, args, env }) {
   const child = spawn(process.execPath, [cli, '--config', config, ...args], {
     cwd: room,

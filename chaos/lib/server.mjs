@@ -1,4 +1,4 @@
-/** The server that a stage stands on: killed, as by a power cut, and asked whether it is there. */
+/** Kills the PostgreSQL server of a scenario, as a power cut does, and checks whether the server answers. */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 
 export const answers = stage =>
@@ -7,14 +7,14 @@ export const answers = stage =>
     () => false,
   )
 
-/** Every process that works in the data folder; answers how many. */
+/** Kills every PostgreSQL process with a working folder inside `folder`. Returns the number of processes. */
 export function killServer(folder) {
   const pids = readdirSync('/proc').filter(name => /^\d+$/.test(name) && worksIn(name, folder))
   for (const pid of pids) {
     try {
       process.kill(Number(pid), 'SIGKILL')
     } catch {
-      // Gone with its postmaster.
+      // The process has already ended with the postmaster.
     }
   }
   return pids.length

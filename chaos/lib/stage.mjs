@@ -1,6 +1,6 @@
 /**
- * What a scenario stands on: a private folder with its own PostgreSQL, worker processes to be killed or stopped, a
- * deadline after which everything is killed, and nothing left at the end, however it ends.
+ * The environment of a scenario: a private folder with a PostgreSQL server, worker processes to kill or stop, and a
+ * deadline. After a scenario, whether passed, failed or late, no process and no file is left.
  */
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -18,7 +18,7 @@ import { askRetoma, startRetoma } from './retoma.mjs'
 import { troubleJobs } from './trouble-jobs.mjs'
 import { startWorker } from './worker.mjs'
 
-/** Runs one scenario; answers how many promises broke. */
+/** Runs a scenario. Returns the number of broken promises. */
 export async function perform(name, scenario, { jobs, seed }) {
   const began = performance.now()
   const stage = await openStage({ jobs, random: randomFrom(seed) })
@@ -48,7 +48,7 @@ export async function perform(name, scenario, { jobs, seed }) {
   return stage.broken.length
 }
 
-/** What does not end in time is left to the warden. */
+/** Waits at most `seconds`. The cleanup process ends the rest. */
 async function within(seconds, promise) {
   const over = new AbortController()
   const late = sleep(seconds * 1000, undefined, { signal: over.signal }).catch(() => {})
@@ -102,7 +102,10 @@ async function openStage({ jobs, random }) {
           .join(' ')}`,
       )
     },
-    /** Tasks, half of them in batches of any size; answers how many jobs that makes, with one for the end of each batch. */
+    /**
+     * Enqueues the tasks, half of the tasks in batches of random sizes. Returns the number of jobs, including the `over`
+     * job of each batch.
+     */
     async send(inputs) {
       const half = Math.floor(inputs.length / 2)
       await engine.enqueueMany(kinds.task, inputs.slice(0, half))
@@ -122,22 +125,22 @@ async function openStage({ jobs, random }) {
       worker.ended.then(() => workers.delete(worker))
       return worker
     },
-    /** `retoma worker`, with the jobs that misbehave: its supervisor, and the process that works. */
+    /** Starts `retoma worker` with the misbehaving jobs: a supervisor and a worker process. */
     supervise(options = {}) {
       const supervisor = startRetoma({ room, url: server.url, ...options })
       supervisors.add(supervisor)
       supervisor.ended.then(() => supervisors.delete(supervisor))
       return supervisor
     },
-    /** A command of the CLI, to its end. */
+    /** Runs a command of the CLI to the end. */
     ask: (...args) => askRetoma({ room, url: server.url, args }),
     kill() {
       for (const worker of workers) worker.signal('SIGKILL')
       for (const each of supervisors) each.signal('SIGKILL')
     },
-    /** Nothing may be left; answers what was. */
+    /** Ends every process and removes the folder. Returns a problem for each process left. */
     async close() {
-      // As a user would; what does not hear it is killed.
+      // SIGTERM first, as a user does, then SIGKILL after 10 s.
       for (const each of supervisors) each.signal('SIGTERM')
       await within(10, Promise.all([...supervisors].map(each => each.ended)))
       stage.kill()

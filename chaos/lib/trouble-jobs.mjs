@@ -1,10 +1,10 @@
 /**
- * Jobs that misbehave. Each writes a line into the ledger when it starts and when it ends. `retoma` is the library: the copy of
- * the process that runs them, or that enqueues them.
+ * Jobs which misbehave. Each handler writes a line to the ledger at the start and at the end. `retoma` is the library as loaded
+ * by the process which runs or enqueues the jobs.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Its name is looked for in the stack of a blocked loop. */
+/** The stack of a blocked loop must contain the name of this function. */
 function spinOnTheSpot(ms) {
   const until = performance.now() + ms
   let turns = 0
@@ -76,7 +76,7 @@ export function troubleJobs({ defineJob, minutes, seconds }, note = () => {}) {
       handler: handler('loop'),
     })
 
-  /** Keeps a step, and then awaits for ever, deaf to its signal; its second attempt ends. */
+  /** Saves a step and then awaits forever, without regard for the signal. The second attempt ends. */
   const forever = defineJob({
     kind: 'forever',
     queue: 'wait',

@@ -1,4 +1,4 @@
-/** The config of workers that are started as users start them, with jobs that misbehave; LEDGER names the ledger's file. */
+/** The config of supervised workers with misbehaving jobs. LEDGER is the path of the ledger. */
 import * as retoma from 'retoma'
 import { ledgerWriter } from './ledger.mjs'
 import { troubleJobs } from './trouble-jobs.mjs'

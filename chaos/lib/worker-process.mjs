@@ -1,4 +1,7 @@
-/** `node worker-process.mjs '{"url":…}'`: one worker; prints its id when it works; ends when its parent is gone. */
+/**
+ * `node worker-process.mjs '{"url":…}'`: runs a worker, prints the worker's id when the worker is ready, and ends
+ * when the parent process is gone.
+ */
 import { openSync, writeSync } from 'node:fs'
 import { createEngine } from '../../dist/index.js'
 import { createLog } from '../../dist/lib/logging/log.js'
@@ -21,7 +24,7 @@ let worker
 const jobs = chaosJobs(ledgerWriter(ledger), () => worker.id, released)
 const engine = await createEngine({ databaseUrl: url, jobs: Object.values(jobs), migrate: false, log })
 worker = await engine.work({ queues })
-// More of them in one process, each with an engine of its own.
+// More workers in the same process, each with a separate engine.
 for (let more = 1; more < times; more++) {
   const other = await createEngine({ databaseUrl: url, jobs: Object.values(jobs), migrate: false, log, connections: 2 })
   await other.work({ queues })

@@ -1,4 +1,4 @@
-/** A worker process from outside: start it, wait until it works, send it signals, read its log. */
+/** Starts a worker process, waits until the worker is ready, sends signals to the process and reads the log. */
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

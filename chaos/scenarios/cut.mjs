@@ -26,7 +26,7 @@ export async function play(stage) {
       ...rows.map(row => `${nameOf(row)} ${row.last_worker}`),
       ...failures.filter(each => each.failure_type !== 'orphan').map(each => `${nameOf(each)} ${each.worker}`),
     ])
-    // A snooze that landed shows in the next attempt only: nobody else took it away.
+    // A snooze leaves no failure row. The snooze was accepted if no orphan row exists for the attempt.
     const orphans = new Set(failures.filter(each => each.failure_type === 'orphan').map(nameOf))
     for (const each of ledger.snooze) if (!orphans.has(nameOf(each))) landed.add(`${nameOf(each)} ${each.worker}`)
     const said = workers.flatMap(worker => leaseLostIn(worker.logLines()))

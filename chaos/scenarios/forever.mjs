@@ -1,4 +1,4 @@
-/** Handlers that await for ever and do not hear their signal. */
+/** Handlers await forever and ignore the signal. */
 import { until } from '../lib/checks.mjs'
 
 export const title =

@@ -1,4 +1,4 @@
-/** A handler blocks the loop for a minute: the job is named, and nobody is called dead. */
+/** A handler blocks the loop for a minute: the report names the job, and no worker is declared dead. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { until } from '../lib/checks.mjs'
 

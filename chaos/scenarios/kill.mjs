@@ -1,11 +1,11 @@
-/** One of four workers is killed every second. */
+/** Kills a random worker of four about every second. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { checkEnds, unfinished, until } from '../lib/checks.mjs'
 
 export const title = 'a worker of four is SIGKILLed every second and replaced, while jobs are left'
 export const seconds = 100
 
-/** After so many, what is left may end in peace: an orphan takes 20 s, and each kill makes more. */
+/** The kills stop at this number, so the rest can end: an orphan takes 20 s, and each kill makes more orphans. */
 const mostKills = 30
 
 export async function play(stage) {
@@ -35,7 +35,7 @@ export async function play(stage) {
   if (jobs >= 10_000 && kills < 5) stage.broke(`only ${kills} kills: too few jobs to say anything`)
 }
 
-/** Jobs that wait, or that a live worker runs; what a dead one held takes 20 s to come back. */
+/** Counts the waiting jobs and the jobs of live workers. A job of a dead worker takes 20 s to become ready. */
 async function takeable(stage) {
   const pids = [...stage.workers].map(each => each.pid)
   const [row] = await stage.sql(
@@ -46,7 +46,7 @@ async function takeable(stage) {
   return row.n
 }
 
-/** One in 25 takes its time: few enough that workers claim ahead. One in 30 fails once. */
+/** 4% of the jobs take 50 to 500 ms: few enough for workers to claim ahead. 1 job in 30 fails once. */
 function inputOf(random) {
   const ms = random.next() < 0.04 ? Math.round(random.between(50, 500)) : 0
   return random.next() < 1 / 30 ? { ms, fails: true } : { ms }

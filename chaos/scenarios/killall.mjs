@@ -14,7 +14,7 @@ export async function play(stage) {
     await sleep(ms * 0.6)
     for (const pid of pids) process.kill(pid, 'SIGKILL')
   })
-  // Detection: by the supervisor at once, so this is what the bound is with certificates.
+  // The supervisor detects a death at once, so the bound holds for detection by crash report.
   const bound = undisturbed * 1.5 + 25
   stage.say(`undisturbed ${undisturbed.toFixed(1)} s, with every worker killed ${disturbed.toFixed(1)} s`)
   if (disturbed > bound) stage.broke(`longer than ${bound.toFixed(1)} s`)

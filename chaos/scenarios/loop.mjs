@@ -1,4 +1,4 @@
-/** Handlers that never give the thread back, with a time-out of three seconds. */
+/** Handlers never return the thread, with a timeout of three seconds. */
 import { until } from '../lib/checks.mjs'
 
 export const title =

@@ -1,4 +1,7 @@
-/** Twenty workers are killed while a hundred thousand jobs wait in their queue: what they ran is not behind those. */
+/**
+ * Workers are killed twenty times while 100,000 jobs wait in the queue: the orphaned jobs run again before the
+ * waiting jobs.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { until } from '../lib/checks.mjs'
 

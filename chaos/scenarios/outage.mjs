@@ -1,4 +1,6 @@
-/** The server is away for three minutes, dies again while it comes back, and then comes and goes for two. */
+/**
+ * The server is down for three minutes, dies again during the recovery, and then stops and starts for two minutes.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { until } from '../lib/checks.mjs'
 import { answers, killServer } from '../lib/server.mjs'
@@ -27,12 +29,12 @@ export async function play(stage) {
   await server.revive()
   await until(() => answers(stage), 20)
   const back = Date.now()
-  // Somebody's cron, in the first second.
+  // A cron job runs the watchdog in the first second.
   const checked = stage.ask('watchdog', '--once')
   const first = await firstEnd(stage, back)
   stage.say(`back: the first job ended after ${((first - back) / 1000).toFixed(1)} s`)
   if (first - back > 15_000) stage.broke('it did not go on by itself within 15 s')
-  // In the middle of its recovery, and of that look.
+  // Kills the server during the recovery and during the watchdog check.
   await sleep(4000)
   killServer(server.folder)
   await sleep(2000)
@@ -101,7 +103,7 @@ async function inFlight(stage) {
 async function firstEnd(stage, since) {
   let first
   await until(async () => {
-    // Handlers end while the server is away: what counts is what has landed, and what begins anew.
+    // Handlers may end while the server is down, so only a new start shows progress.
     first = stage.ledger.read().start.find(each => each.at > since)?.at
     return first !== undefined || Date.now() - since > 60_000
   }, 50)

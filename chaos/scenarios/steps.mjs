@@ -1,4 +1,4 @@
-/** Jobs of five steps under workers that are killed, and whose answers are lost. */
+/** Jobs with five steps, while workers are killed and answers are lost. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { unfinished, until } from '../lib/checks.mjs'
 import { startProxy } from '../lib/proxy.mjs'
@@ -14,7 +14,7 @@ export async function play(stage) {
   await stage.sql('create table public.payment (job text, attempt int)')
   const proxy = await startProxy({ room, url: stage.server.url, share: 0.02, random })
   try {
-    // A process whose first answers are lost does not start; whoever starts processes tries again.
+    // A process does not start if the first answers are lost. A process manager would try again.
     const hire = (tries = 5) =>
       stage.hire({ url: proxy.url, stderr: 'ignore' }).catch(error => {
         if (tries === 1) throw error
@@ -50,7 +50,10 @@ export async function play(stage) {
   }
 }
 
-/** What was saved ran no more: the last run of a step is that of the attempt that saved it. A payment is there once. */
+/**
+ * Checks: a saved step never ran again (the last run of a step is in the attempt of the checkpoint), and each job made
+ * 1 payment.
+ */
 async function checkSteps(stage, jobs) {
   const rows = await stage.sql(`select id::text, state, failures from retoma.job`)
   stage.brokeEach(

@@ -1,4 +1,4 @@
-/** Two of four workers are stopped past their lease and continued. */
+/** Stops two of four workers for longer than the lease and continues both workers. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -25,7 +25,7 @@ export async function play(stage) {
   )
   const holding = new Set(ids)
   await until(() => everyoneHolds(stage, workers))
-  // Short stops at random instants: some of them in mid-flush.
+  // Short stops at random instants, some in the middle of a flush.
   for (let stop = 0; stop < 10; stop++) await stopFor(first, random.between(20, 200), random)
   const before = await rate(stage, others, 4000)
   first.signal('SIGSTOP')
@@ -50,7 +50,10 @@ export async function play(stage) {
   for (const worker of [first, second]) checkReturned(stage, worker, { failures, ledger, holding })
 }
 
-/** It heard that it was declared dead, said so once for each attempt it had begun, and its handlers heard it too. */
+/**
+ * Checks: the returned worker logged the declared death once, logged `lease_lost` once for each started attempt, and
+ * aborted the handlers.
+ */
 function checkReturned(stage, worker, { failures, ledger, holding }) {
   const taken = new Set(
     failures.filter(each => each.failure_type === 'orphan' && each.worker === worker.id).map(nameOf),
@@ -102,7 +105,7 @@ async function stopFor(worker, ms, random) {
   await sleep(random.between(20, 200))
 }
 
-/** Jobs per second that these workers finished. */
+/** Returns the jobs per second finished by `workers`. */
 async function rate(stage, workers, ms) {
   const done = async () =>
     (
@@ -117,7 +120,7 @@ async function rate(stage, workers, ms) {
   return ((await done()) - from) / ((performance.now() - began) / 1000)
 }
 
-/** Keeps the queue from running dry; answers how many it put in. */
+/** Keeps a backlog in the queue until `signal` aborts. Returns the number of enqueued jobs. */
 async function feed(stage, signal) {
   const { engine, kinds, random } = stage
   let total = 0
