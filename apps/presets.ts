@@ -21,10 +21,10 @@ const planner = {
   orphanAfter: minutes(2),
   sweepEvery: minutes(5),
   onOrphan: 'fail',
-  maxAge: hours(24),
+  maxWait: hours(24),
   messages: {
     orphan: 'orphan: job RUNNING sem heartbeat; worker provavelmente morreu',
-    overdue: 'orphan: job PENDING sem worker há mais de 24 h',
+    overdue: 'orphan: job PENDING há mais de 24 h; nenhum worker o pegou',
   },
 } as const satisfies JobPreset
 

@@ -1,6 +1,6 @@
 /**
- * `npm run check`, exactly as CI runs it: format and lint, types, unused code, import arrows, printed docs. All at once;
- * each with its seconds, and the output of those that fail.
+ * `npm run check`, exactly as in CI: format and lint, types, unused code, import arrows, printed docs. All checks run at
+ * once; prints the seconds of each check, and the output of each failed check.
  */
 import { endChildren, run } from './lib/children.mjs'
 import { inRoot, root } from './lib/paths.mjs'
@@ -19,7 +19,7 @@ const checks = {
   'printed docs': [inRoot('scripts', 'docs.mjs'), '--check'],
 }
 
-// Built too: the configuration and the examples import the package by its name, and so its types.
+// The build is necessary: the configuration and the examples import the package by name, and need the types.
 await setup({ build: true, examples: true }).catch(giveUp)
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   process.once(signal, () => endChildren().then(() => process.exit(1)))

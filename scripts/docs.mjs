@@ -1,6 +1,6 @@
 /**
- * Files that are printed from code, so that they cannot say something else: `--write` prints them, `--check` fails when
- * one is stale. Each file of scripts/docs/ is one printer: it exports `file`, the path to write, and `print()`, which
+ * Prints files from code, so the files always agree with the code: `--write` prints the files, `--check` fails if a
+ * file is stale. Each file of scripts/docs/ is a printer and exports `file`, the path to write, and `print()`, which
  * returns (a promise of) the text.
  */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'

@@ -1,6 +1,6 @@
 /**
- * The fuzzer of the HTTP routes for the given time: `npm run fuzz -- --seconds 600 --seed 1 --runs 200`. Each round has a seed of
- * its own and sends `runs` requests to each route; the first round that fails ends it, with the seed that plays it again.
+ * The fuzzer of the HTTP routes for the given time: `npm run fuzz -- --seconds 600 --seed 1 --runs 200`. Each round has a
+ * separate seed and sends `runs` requests to each route; the first failed round ends the run and prints the seed for a replay.
  */
 import { spawnSync } from 'node:child_process'
 import { parseArgs } from 'node:util'

@@ -12,7 +12,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { inRoot } from './lib/paths.mjs'
 
-/** The packages that somebody in it wants and that are not in it: `{ name, version, by }` each. */
+/** Returns the optional packages without an entry in the lock file: `{ name, version, by }` each. */
 export function lacking({ packages }) {
   return Object.entries(packages).flatMap(([by, { optionalDependencies = {} }]) =>
     Object.entries(optionalDependencies)
@@ -21,7 +21,7 @@ export function lacking({ packages }) {
   )
 }
 
-/** As Node looks: beside whoever asks, then one folder up, and so on. */
+/** Resolves as Node does: in the folder of the dependent package, then in each folder above. */
 function reached(packages, from, name) {
   for (let at = from; ; at = at.slice(0, Math.max(at.lastIndexOf('/node_modules/'), 0))) {
     if (packages[`${at === '' ? '' : `${at}/`}node_modules/${name}`] !== undefined) return true
@@ -29,7 +29,7 @@ function reached(packages, from, name) {
   }
 }
 
-/** With an entry for each of them; its keys in npm's own order. */
+/** Returns the lock file with an entry for each lacking package, with the keys in npm's order. */
 function completed(lock) {
   const packages = { ...lock.packages }
   for (const { name, version, by } of lacking(lock)) {

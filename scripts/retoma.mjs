@@ -1,6 +1,6 @@
 /**
- * Any command of this checkout: `npm run -s retoma -- jobs list`. Set-up first, then the command line in this very
- * process, so that a signal sent to us is a signal sent to it.
+ * Runs any command of this checkout: `npm run -s retoma -- jobs list`. Set-up first, then the command line in the
+ * same process, so a signal to this process reaches the command.
  */
 import { inRoot } from './lib/paths.mjs'
 import { giveUp } from './lib/trouble.mjs'

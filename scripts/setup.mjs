@@ -1,8 +1,7 @@
 /**
- * Makes a clone ready: dependencies as locked, dist/ built from src/. Every other script calls it first; it says nothing
- * and takes a few milliseconds when there is nothing to do. Plain Node, because it runs before anything is installed.
- *
- * As a command: `node scripts/setup.mjs [--build]`. Messages go to stderr: `npm pack --json` owns stdout.
+ * Prepares a clone: dependencies as locked, dist/ built from src/. Every other script calls `setup` first; without work
+ * to do, `setup` prints nothing and takes a few milliseconds. Plain Node, because the script runs before the install. As
+ * a command: `node scripts/setup.mjs [--build]`. Messages go to stderr: `npm pack --json` owns stdout.
  */
 import { realpathSync } from 'node:fs'
 import { constants } from 'node:os'
@@ -16,7 +15,10 @@ import { giveUp, Trouble } from './lib/trouble.mjs'
 
 const say = line => console.error(line)
 
-/** `servers`: the oldest PostgreSQL we support and one that we refuse; `examples`: what they stand on; `next`: what the one with Next.js does; `runtimes`: Node, Bun, Deno, compilers and test runners. Only tests and checks need them. */
+/**
+ * `servers`: the oldest supported PostgreSQL and a refused PostgreSQL; `examples`: the dependencies of the examples; `next`: the dependencies of the example with Next.js; `runtimes`: Node, Bun, Deno, compilers and test runners. Only
+ * tests and checks need the four.
+ */
 export async function setup({
   build: wantsBuild = false,
   servers = false,

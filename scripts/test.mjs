@@ -1,22 +1,23 @@
 /**
- * `npm test`, or a part of it: `npm test -- test/recovery`. Set-up, then vitest in an environment of its own: no setting of
+ * `npm test`, or a part of it: `npm test -- test/recovery`. A path without a test is a failure. Set-up, then vitest in an environment of its own: no setting of
  * this shell (a DATABASE_URL above all) reaches a test, and the temporary folder is private, so that two runs at once do
  * not meet and whatever a test leaves behind is found. The folder is in memory if the machine has room (lib/test-folder.mjs).
  * The last line is `N passed, N failed`.
  *
  * With `--packages` (`npm run test:packages`) the tests of the package and the examples run instead, whose set-up installs several
- * hundred megabytes, and the longest proofs. With `--durations` the run writes test/support/durations.json, the
+ * hundred megabytes, and the longest proofs. `npm test` runs a proof that the arguments name as a file. With `--durations` the run writes test/support/durations.json, the
  * order of the files.
  */
 import { spawn } from 'node:child_process'
-import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { writeDurations } from './lib/durations.mjs'
 import { filesLeft, processesLeft } from './lib/leftovers.mjs'
 import { inRoot, root } from './lib/paths.mjs'
 import { closingLine, resultsOf } from './lib/results.mjs'
 import { testFolder } from './lib/test-folder.mjs'
+import { pathsIn, projectsFor, unmatchedPaths } from './lib/test-paths.mjs'
 import { giveUp } from './lib/trouble.mjs'
 import { setup } from './setup.mjs'
 
@@ -26,7 +27,10 @@ const settings =
 const given = process.argv.slice(2)
 const ofPackages = given.includes('--packages')
 const writesDurations = given.includes('--durations')
-const projects = ofPackages ? ['packages', 'proofs'] : ['alone', 'browser', 'sharing', 'from-source']
+const args = given.filter(each => each !== '--packages' && each !== '--durations')
+const paths = pathsIn(args)
+const isFile = path => statSync(resolve(root, path.replace(/:\d+$/, '')), { throwIfNoEntry: false })?.isFile() ?? false
+const projects = projectsFor({ ofPackages, paths, isFile })
 
 await setup({
   build: true,
@@ -51,22 +55,24 @@ const ended = await vitest([
   '--reporter=json',
   `--outputFile.json=${json}`,
   ...projects.map(name => `--project=${name}`),
-  ...given.filter(each => each !== '--packages' && each !== '--durations'),
+  ...args,
 ])
 const results = resultsOf(json, ended)
 if (writesDurations) writeDurations(json, inRoot('test', 'support', 'durations.json'), root)
+
+for (const problem of unmatchedPaths({ ofPackages, paths, files: results.files, root })) fail(problem)
 
 for (const { pid, command } of await processesLeft(room)) {
   fail(`a test left a process running: ${pid} ${command}`)
   end(pid)
 }
-// What compiles the sources of processes that tests start keeps its cache there, for the next of them.
+// jiti compiles the sources of child processes and keeps a cache there for the next process.
 rmSync(join(temporary, 'jiti'), { recursive: true, force: true })
 for (const name of filesLeft(temporary)) fail(`a test left this in its temporary folder: ${name}`)
 try {
   rmSync(room, { recursive: true, force: true, maxRetries: 5 })
 } catch (error) {
-  // What cannot be removed was named above as left behind; the summary is still owed.
+  // The lines above have named the files which cannot be removed. The summary must still be printed.
   console.log(`the temporary folder of this run stays: ${error.message}`)
 }
 
@@ -76,7 +82,7 @@ console.log(`\n${closingLine(results)}`)
 process.exitCode = results.failed > 0 ? 1 : 0
 
 function fail(problem) {
-  // Whoever interrupts the tests keeps them from tidying up.
+  // After an interruption the tests could not clean up, so leftovers are no failure.
   if (interrupted) return
   results.problems.push(problem)
   results.failed++
@@ -86,11 +92,14 @@ function end(pid) {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // Gone meanwhile, or not ours to end; it has been reported.
+    // The process has ended, or belongs to another user. The report above names the process.
   }
 }
 
-/** Resolves with how it ended. Asked to stop, it gets the time to end its workers; what they leave is found above. */
+/**
+ * Runs vitest. Resolves with the exit status. After a signal to stop, vitest gets time to end the workers; the checks
+ * above find leftovers.
+ */
 function vitest(args) {
   const env = { ...process.env, TMPDIR: temporary, NODE_ENV: 'test' }
   for (const name of Object.keys(env)) if (settings.test(name)) delete env[name]

@@ -1,4 +1,4 @@
-/** docs/errors.md: the table of src/errors/error-table.ts in its order, and after it those of the systems in apps/. */
+/** docs/errors.md: the table of src/errors/error-table.ts in order, followed by the tables of the systems in apps/. */
 import { existsSync, readdirSync } from 'node:fs'
 
 export const file = 'docs/errors.md'
@@ -49,8 +49,8 @@ in /api/openapi.json where a route lists them.
 export const errors = defineErrors({
   sold_out: { status: 409, en: 'seat {seat} is sold', pt: 'o assento {seat} já foi vendido' },
 })
-throw new RetomaError(errors.sold_out, { seat }) // a fact that is forgotten does not compile
-if (isRetomaError(error, errors.sold_out)) …
+export const refuse = (seat: string) => new RetomaError(errors.sold_out, { seat }) // without \`seat\` this does not compile
+export const isSoldOut = (error: unknown) => isRetomaError(error, errors.sold_out)
 \`\`\`
 
 \`route({ …, errors: ['not_found', errors.sold_out] })\` says that a route may refuse so; \`defineConfig({ routes, errors })\`

@@ -1,9 +1,8 @@
 /**
  * Compiles dist/ from src/, and apps/NAME/dist/ from each package in apps/, against the types of the new dist/; builds the dashboard in
- * dist/web/ from web/ (web-build.mjs). Each of the two is built only if its own sources changed. Run under the set-up lock.
- *
- * The compiler writes into a folder beside dist/, which is then renamed: a process that runs from dist/ meanwhile sees the old
- * build or the new build, never half of one. A stamp in dist/ names the sources of the build.
+ * dist/web/ from web/ (web-build.mjs). Packages and dashboard are each built only after a change of their sources. Run under the set-up
+ * lock. The compiler writes into a folder beside dist/, which is then renamed: a process which runs from dist/ sees the old build or
+ * the new build, never a mixture. A stamp in dist/ names the sources of the build.
  */
 import { createHash } from 'node:crypto'
 import { chmodSync, cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -14,9 +13,12 @@ import { inRoot, root } from './paths.mjs'
 import { Trouble } from './trouble.mjs'
 import { buildWeb, isWebBuilt } from './web-build.mjs'
 
-/** The package itself first: the others are compiled against its types; then the packages in apps/ that others of apps/ depend on. */
+/**
+ * The root package first, because the others are compiled against the root package's types; then the packages in apps/, dependencies
+ * first.
+ */
 const packages = () => [
-  // The compiler checks the package and writes its declarations; join-modules.mjs writes its modules.
+  // The compiler checks the package and writes the declarations; join-modules.mjs writes the modules.
   { folder: root, project: 'tsconfig.build.json', options: ['--emitDeclarationOnly'] },
   ...apps().map(name => ({ folder: inRoot('apps', name), project: `apps/${name}/tsconfig.build.json` })),
 ]
@@ -60,7 +62,8 @@ export async function build({ say, started }) {
 }
 
 async function compile({ started }) {
-  // Taken before compiling: a source that changes meanwhile makes the next start build again.
+  // The hash is taken before the compilation: a source changed during the compilation makes the next start build
+  // again.
   const hash = sourceHash()
   const all = packages()
   for (const each of all) for (const folder of [fresh(each), previous(each)]) remove(folder)
@@ -79,7 +82,7 @@ async function compile({ started }) {
   if (isWebBuilt(web)) cpSync(web, inRoot('.dist-new', 'web'), { recursive: true })
   else await buildWeb({ into: inRoot('.dist-new', 'web'), started })
   writeFileSync(inRoot('.dist-new', '.stamp'), hash)
-  // The package itself last: its stamp counts only when the others are in place.
+  // The root package last: the stamp counts only when the others are in place.
   for (const each of all.toReversed()) {
     if (existsSync(dist(each))) renameSync(dist(each), previous(each))
     renameSync(fresh(each), dist(each))

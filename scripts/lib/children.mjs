@@ -1,8 +1,6 @@
 /**
- * Child processes of the scripts, with their output kept instead of shown.
- *
- * Each child leads a process group of its own: npm and tsc start children in turn, and ending the group is the only way
- * to be rid of all of them at once.
+ * Child processes of the scripts, with the output kept instead of shown. Each child leads a separate process group: npm
+ * and tsc start more children, and only the end of the group ends all processes at once.
  */
 import { spawn } from 'node:child_process'
 
@@ -21,7 +19,7 @@ export function run(command, args, { cwd, env = process.env, started = () => {} 
     running.set(child, closed)
     child.on('close', (status, signal) => {
       running.delete(child)
-      // Nobody goes on with work that was ended: the process is about to leave.
+      // No caller continues after `endChildren`: the process is about to exit.
       if (ending) return
       resolve({ ok: status === 0, how: signal ?? `exit ${status}`, output: Buffer.concat(output).toString().trim() })
     })
@@ -29,7 +27,7 @@ export function run(command, args, { cwd, env = process.env, started = () => {} 
   })
 }
 
-/** Ends every child and what it started; resolves when they are gone. */
+/** Ends every child and every descendant. Resolves when all are gone. */
 export async function endChildren() {
   ending = true
   for (const child of running.keys()) endGroup(child.pid)

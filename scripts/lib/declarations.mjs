@@ -1,12 +1,12 @@
 /**
- * Reads the emitted declarations (dist/**\/*.d.ts) of an entry point: every exported name with its comment, its signature and its members,
- * whatever file declares the name. TypeScript 7 has no compiler API, so the files are parsed with oxc-parser.
+ * Reads the emitted declarations (dist/**\/*.d.ts) of an entry point: every exported name with comment, signature and members, from any
+ * file. TypeScript 7 has no compiler API, so oxc-parser parses the files.
  */
 import { readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import { parseSync } from 'oxc-parser'
 
-/** `read`: returns the text of a declaration file below dist/, by its path. */
+/** `read`: returns the text of a declaration file, by the path below dist/. */
 export function declarationsIn(read) {
   const modules = new Map()
   const moduleAt = path => {

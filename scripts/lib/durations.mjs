@@ -1,10 +1,10 @@
-/** The durations of the test files, by which vitest.config.ts orders them. */
+/** The durations of the test files, from which vitest.config.ts derives the order of the files. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 
 const leastSeconds = 2
 
-/** Replaces the durations of the files that ran, keeps those of the other files, and removes files that no longer exist. */
+/** Replaces the durations of the files in this run, keeps the durations of other files, and removes deleted files. */
 export function writeDurations(results, file, root) {
   const known = JSON.parse(readFileSync(file, 'utf8'))
   const { testResults } = JSON.parse(readFileSync(results, 'utf8'))

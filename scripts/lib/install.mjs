@@ -1,8 +1,7 @@
 /**
- * Dependencies of a folder, exactly as its package-lock.json says. Run under the set-up lock.
- *
- * A stamp in node_modules says for which lock file and which Node it was installed, so that the usual answer costs one
- * small read. Without a fitting stamp npm's own record is compared first: who ran `npm install` need not wait again.
+ * Installs the dependencies of a folder exactly as in package-lock.json. Run under the set-up lock. A stamp in
+ * node_modules names the lock file and the Node version of the install, so the usual check costs a small read. Without
+ * a matching stamp, npm's record is compared first: after a manual `npm install` no second install is necessary.
  */
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -23,8 +22,8 @@ export async function install(folder, { say, started }) {
   if (!sameMachine || missing(folder).length > 0) {
     say('installing dependencies…')
     const began = Date.now()
-    const patience = setInterval(() => say(`still installing (${Math.round((Date.now() - began) / 1000)} s)…`), 30_000)
-    await npmInstall(folder, started).finally(() => clearInterval(patience))
+    const notices = setInterval(() => say(`still installing (${Math.round((Date.now() - began) / 1000)} s)…`), 30_000)
+    await npmInstall(folder, started).finally(() => clearInterval(notices))
     const absent = missing(folder)
     if (absent.length > 0) {
       say(`npm left out ${absent.join(', ')}; this is tried again at the next start`)
@@ -51,7 +50,7 @@ function readStamp(folder) {
   }
 }
 
-/** Packages that the lock file wants on this machine and that are not there in that version. */
+/** Returns the packages of the lock file for this machine which are absent or present in another version. */
 function missing(folder) {
   const wanted = packagesIn(join(folder, 'package-lock.json'))
   const present = packagesIn(join(folder, 'node_modules', '.package-lock.json'))
@@ -71,7 +70,10 @@ function packagesIn(file) {
   }
 }
 
-/** An optional package is left out on other systems, and so are the packages only it asks for, which name no system. */
+/**
+ * An optional package is absent on other systems, and so are the dependencies of only such a package, which name no
+ * system.
+ */
 function mayBeAbsent({ optional = false, devOptional = false, os, cpu, libc }) {
   if (!optional && !devOptional) return false
   const namesNone = os === undefined && cpu === undefined
@@ -82,9 +84,10 @@ function fits(list, value) {
   return list === undefined || list.includes(value) || (list[0].startsWith('!') && !list.includes(`!${value}`))
 }
 
-/** missing() looks at the outcome: npm calls it a success when an optional package could not be had. */
+/** missing() checks the outcome, because npm succeeds even if an optional package is unavailable. */
 async function npmInstall(folder, started) {
-  // From nothing: npm takes a package for complete as soon as its package.json is there, even after an interruption.
+  // From an empty folder: npm regards a package as complete as soon as package.json exists, even after an
+  // interruption.
   rmSync(join(folder, 'node_modules'), { recursive: true, force: true })
   const [command, ...before] = npm()
   // Said in full, because NODE_ENV=production, an omit setting or `npm pack --dry-run` would otherwise reach this npm.
@@ -110,7 +113,7 @@ async function npmInstall(folder, started) {
   throw new Trouble(`${details}\ninstalling dependencies in ${where} failed (npm ci, ${how}); ${advice(output)}`)
 }
 
-/** The npm that runs us, or the one on PATH when something else does. */
+/** The npm which runs this script, or else npm on the PATH. */
 function npm() {
   const path = process.env.npm_execpath
   return path && /^npm-cli\.c?js$/.test(basename(path)) && existsSync(path) ? [process.execPath, path] : ['npm']

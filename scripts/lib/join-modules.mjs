@@ -66,11 +66,13 @@ export async function joinModules({ source, target }) {
 /** Logs about options that follow from the ones above. */
 const expected = new Set(['INVALID_OPTION'])
 
-/** Each module to the name of its chunk: modules that the same roots need are in one chunk. A module alone in its chunk has none. */
+/**
+ * Returns the chunk name of each module: modules needed by the same roots share a chunk. A module without companions has no chunk.
+ */
 function chunkNames(source, names, getModuleInfo) {
   const pathOf = name => join(source, `${name}.ts`)
   const infos = new Map(names.map(name => [pathOf(name), getModuleInfo(pathOf(name))]))
-  // What is imported when it is needed is not loaded before.
+  // A dynamic import is loaded only on demand, so the imported module is a root.
   const dynamic = [...infos.values()].flatMap(info => info.dynamicallyImportedIds).filter(id => infos.has(id))
   const roots = [...new Set([...entries.map(pathOf), ...dynamic])]
   const needs = new Map(names.map(name => [pathOf(name), []]))
@@ -82,7 +84,7 @@ function chunkNames(source, names, getModuleInfo) {
     }
   }
   const chunks = new Map()
-  // An entry point acts when it is loaded, so it is never loaded with another module.
+  // An entry point acts on load, so no entry point is loaded with another module.
   const alone = new Set(entries.map(pathOf))
   for (const [id, roots] of needs)
     if (!alone.has(id)) chunks.set(roots.join(), [...(chunks.get(roots.join()) ?? []), id])

@@ -1,6 +1,6 @@
 /**
- * What a test run left behind: files in its temporary folder, and processes that know that folder by their environment,
- * command line or working folder (PostgreSQL overwrites its environment, but lives in its data folder).
+ * Finds the leftovers of a test run: files in the temporary folder, and processes with the folder in the environment,
+ * the command line or the working folder (PostgreSQL overwrites the environment, but runs in the data folder).
  */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 
@@ -33,7 +33,7 @@ function knows(pid, folder) {
   }
 }
 
-/** Empty for a process that has just ended, or of another user. */
+/** Returns an empty text for an ended process, or a process of another user. */
 function readOf(pid, name) {
   try {
     return readFileSync(`/proc/${pid}/${name}`, 'utf8')

@@ -1,9 +1,7 @@
 /**
- * One set-up at a time in a checkout. The lock is a file that names the process that holds it and the child (npm, tsc)
- * that works for it.
- *
- * A process is known by its pid and the moment it started: pids come round again, above all in containers. The lock of a
- * process that is gone is taken over, after ending a child it left at work in this folder.
+ * Allows a single set-up at a time in a checkout. The lock is a file with the holder process and the holder's child
+ * (npm, tsc). A process is identified by pid and start time, because pids repeat, above all in containers. If the holder
+ * is gone, the next process ends the child left in this folder and takes the lock.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -46,21 +44,21 @@ function create(file, content) {
   }
 }
 
-/** What the lock file says: its content while the holder lives, 'dead' when it does not, 'gone' when there is no file. */
+/** Reads the lock file: the content while the holder lives, 'dead' if the holder is gone, 'gone' without a file. */
 function read(file) {
   try {
     const content = JSON.parse(readFileSync(file, 'utf8'))
     return isAlive(content.holder) ? content : 'dead'
   } catch (error) {
     if (error.code === 'ENOENT') return 'gone'
-    // Not JSON: being written at this moment, unless it stays so.
+    // Not JSON: another process is writing the file now. After 2 s the lock is dead.
     return ageOf(file) > 2000 ? 'dead' : 'gone'
   }
 }
 
 /**
- * Removes a dead lock. Only under a second lock and after reading again: of two that saw the same dead lock, the slower
- * must not remove the fresh lock of the faster.
+ * Removes a dead lock, under a second lock and after another read: if two processes saw the same dead lock, the slower
+ * process must not remove the new lock of the faster process.
  */
 function takeOver(file) {
   const guard = `${file}.takeover`
@@ -98,13 +96,14 @@ const identity = pid => ({ pid, started: startOf(pid) })
 
 const isAlive = ({ pid, started }) => startOf(pid) === started
 
-/** A text that differs between two processes that had the same pid; null when there is no such process. */
+/** Returns a text which differs between two processes with the same pid; null without such a process. */
 function startOf(pid) {
   try {
     if (!existsSync('/proc/self/stat')) {
       return execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8', stdio: 'pipe' }).trim()
     }
-    // The fields after the command's closing bracket, which may itself hold spaces: state is the 1st, start time the 20th.
+    // The fields after the closing bracket of the command, which may contain spaces: state is the 1st, start time the
+    // 20th.
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1).split(' ')
     return fields[0] === 'Z' ? null : fields[19]
   } catch {

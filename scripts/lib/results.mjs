@@ -1,6 +1,6 @@
 /**
- * The numbers of a test run, from the JSON that vitest wrote. Whatever makes a run bad counts as a failure, so that the
- * closing line and the exit status cannot disagree.
+ * The numbers of a test run, from the JSON of vitest. Every problem of a run counts as a failure, so the closing line
+ * and the exit status always agree.
  */
 import { readFileSync } from 'node:fs'
 import { relative } from 'node:path'
@@ -8,8 +8,8 @@ import { stripVTControlCharacters } from 'node:util'
 import { root } from './paths.mjs'
 
 /**
- * `{ passed, failed, skipped, problems, failures }`. Each problem is a sentence and counts as one failure; `failures` names each failed test
- * and each broken file with the first line of its error, for the end of a long output.
+ * Returns `{ passed, failed, skipped, problems, failures, files }`. Each problem is a sentence and counts as 1 failure; `failures` names each
+ * failed test and each broken file with the first line of the error, for the end of a long output; `files` are the files that ran.
  */
 export function resultsOf(file, { status, signal }) {
   const json = read(file)
@@ -20,6 +20,7 @@ export function resultsOf(file, { status, signal }) {
       skipped: 0,
       problems: [`vitest ended without a result (${signal ?? `exit ${status}`})`],
       failures: [],
+      files: [],
     }
   }
   const passed = json.numPassedTests
@@ -40,6 +41,7 @@ export function resultsOf(file, { status, signal }) {
     skipped,
     problems,
     failures: json.testResults.filter(suite => suite.status === 'failed').flatMap(failuresOf),
+    files: json.testResults.map(({ name }) => name),
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * Something that stops a script and that a person can put right: shown as its sentence, without a stack.
- * Anything else that is thrown is a fault of ours and keeps its stack.
+ * An error which stops a script and which a person can fix: shown as a sentence, without a stack. Any other error is
+ * a fault of the script and keeps the stack.
  */
 export class Trouble extends Error {}
 

@@ -20,7 +20,7 @@ export function isWebBuilt(folder) {
 }
 
 export async function buildWeb({ into, started }) {
-  // Taken before the build: a source that changes meanwhile makes the next start build again.
+  // The hash is taken before the build: a source changed during the build makes the next start build again.
   const hash = sourceHash()
   const vite = inRoot('node_modules', 'vite', 'bin', 'vite.js')
   const args = [vite, 'build', '--outDir', into, '--emptyOutDir', '--logLevel', 'warn']

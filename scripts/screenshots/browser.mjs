@@ -32,7 +32,7 @@ export async function openBrowser() {
 }
 
 async function packaged(folder, env) {
-  // The package looks at the temporary folder when it is loaded.
+  // The package reads TMPDIR when the package is loaded.
   const before = process.env.TMPDIR
   process.env.TMPDIR = folder
   const { default: packagedChromium } = await import('@sparticuz/chromium')

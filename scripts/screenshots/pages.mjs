@@ -36,14 +36,7 @@ export const everyPage = [
   { name: 'workers', path: '/workers' },
   { name: 'workers-empty', path: '/workers', state: 'empty' },
   { name: 'schedules', path: '/schedules' },
-  {
-    name: 'schedule-times',
-    path: '/schedules',
-    async act(page) {
-      await press(page, 'Mais ações: relatorio-diario')
-      await page.getByRole('menuitem', { name: 'Próximos horários' }).click()
-    },
-  },
+  { name: 'schedule-times', path: '/schedules/relatorio-diario' },
   { name: 'jobs-between', path: '/jobs?after=2026-01-01T08:00' },
   {
     name: 'guards',
