@@ -438,8 +438,9 @@ describe('many readers, slow readers, no readers:', () => {
     const asked = t.db.askedFor('event_poll')
     const moved = t.clock.advance(tick)
     await asked
+    const bounds = t.db.askedFor('event_bounds')
     const stream = follow(t.events({ job: job!.id }))
-    await until(() => t.db.asked.at(-1) === 'event_bounds')
+    await bounds
     // By when this was answered so often, so was that.
     for (let trip = 0; trip < 10; trip++) await t.sql('select 1')
     held.open()

@@ -24,6 +24,16 @@ test('as many pass in any stretch as the limit says, and who is refused reads wh
   expect(await take(2, at(60))).toMatchObject({ granted: false, fitsMs: 10_000 })
 })
 
+test('a caller that waited for the row behind a later hit reads at most the period, with instants and with slices', async () => {
+  expect(await take(1, at(0.5))).toMatchObject({ granted: true })
+  expect(await take(1, at(0))).toMatchObject({ granted: false, freesMs: 60_000, fitsMs: 60_000 })
+  const slice = 60_000 / 256
+  expect(await take(300, at(100), { who: 'eva', n: 300 })).toMatchObject({ granted: true })
+  const before = (await take(300, at(99.5), { who: 'eva' })).fitsMs!
+  expect(before).toBeGreaterThanOrEqual(60_000)
+  expect(before).toBeLessThanOrEqual(60_000 + slice)
+})
+
 test('random arrivals are judged as by one who keeps them all: no wrong verdict', async () => {
   let judged = 0
   await fc.assert(

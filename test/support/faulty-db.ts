@@ -39,8 +39,11 @@ export interface FaultyDb extends Db {
   dieAt(nth: number, when: When): Promise<void>
   /** The same at that statement, the first one that is asked for once `after` has been. */
   dieAtNext(statement: string, when: When, options: { after: string }): Promise<void>
-  /** Holds a statement up until the promise resolves. `mayMiss`, here and above: it is no fault of the test if it never does. */
-  hold(statement: string, when: When, until: Promise<void>, options?: { mayMiss?: boolean }): void
+  /**
+   * Holds a statement up until the promise resolves. Resolves when a statement is held. `mayMiss`, here and above: the test passes although
+   * the fault never strikes.
+   */
+  hold(statement: string, when: When, until: Promise<void>, options?: { mayMiss?: boolean }): Promise<void>
   /** The statements that were asked for, in order. */
   readonly asked: string[]
   /** Resolves when the statement has been asked for. */
@@ -49,7 +52,7 @@ export interface FaultyDb extends Db {
 
 export function faulty(db: Db): FaultyDb {
   const faults: Fault[] = []
-  const holds: { statement: string; when: When; until: Promise<void>; held: number }[] = []
+  const holds: { statement: string; when: When; until: Promise<void>; held: number; came: () => void }[] = []
   const asked: string[] = []
   const watchers: { statement: string; seen: () => void }[] = []
   let death: { isNow: (name: string) => boolean; when: When; came: () => void } | undefined
@@ -63,6 +66,7 @@ export function faulty(db: Db): FaultyDb {
     if (dead) await new Promise(() => {})
     for (const each of holds.filter(each => each.statement === name && each.when === when)) {
       each.held++
+      each.came()
       await each.until
     }
     const fault = faults.find(
@@ -97,10 +101,12 @@ export function faulty(db: Db): FaultyDb {
         death = { isNow: name => name === statement && asked.includes(after), when, came: resolve }
       }),
     hold(statement, when, until, { mayMiss = false } = {}) {
-      const hold = { statement, when, until, held: 0 }
-      holds.push(hold)
-      onTestFinished(() => {
-        if (hold.held === 0 && !mayMiss) throw new Error(`the hold at ${statement}, ${when} it, held nothing`)
+      return new Promise(came => {
+        const hold = { statement, when, until, held: 0, came }
+        holds.push(hold)
+        onTestFinished(() => {
+          if (hold.held === 0 && !mayMiss) throw new Error(`the hold at ${statement}, ${when} it, held nothing`)
+        })
       })
     },
     askedFor: statement => new Promise(resolve => watchers.push({ statement, seen: resolve })),

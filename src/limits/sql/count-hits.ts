@@ -38,16 +38,23 @@ const seen = `
     )`
 
 /**
+ * The milliseconds until a hit at the instant `at` leaves the window. A statement that waited for the row finds hits later than its own
+ * start; such a hit leaves no later than a hit of this statement would.
+ */
+const leavesMs = (at: string) =>
+  `extract(epoch from least(${at}, ${notedAt(now, '$4::int', per)}) + ${per} - ${now})::float8 * 1000`
+
+/**
  * The number of hits, the time until the oldest hit leaves, and the time until the requested hits fit under the limit.
  */
 const judged = `
       f.who, f.granted, ${sum('f.n')}::int as used,
-      extract(epoch from f.at[1] + ${per} - ${now})::float8 * 1000 as "freesMs",
-      case when not f.granted then extract(epoch from (
-        select min(h.at)
+      case when f.at[1] is not null then ${leavesMs('f.at[1]')} end as "freesMs",
+      case when not f.granted then (
+        select case when min(h.at) is not null then ${leavesMs('min(h.at)')} end
         from (select h.at, sum(h.n) over (order by h.at) as freed, sum(h.n) over () as used from unnest(f.at, f.n) as h (at, n)) h
         where h.freed >= h.used + f.more - $4::int
-      ) + ${per} - ${now})::float8 * 1000 end as "fitsMs"`
+      ) end as "fitsMs"`
 
 // Rows in the order of their keys: two concurrent requests for the same rows wait for each other and never deadlock.
 // `expires_at` moves only now and then, because it is in an index.
